@@ -1,0 +1,34 @@
+# Each target makes what it needs: the virtual environment, then the install.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+
+.PHONY: demo test lint types fuzz bench wheel clean
+
+$(VENV)/.installed: pyproject.toml
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[test,bench]'
+	touch $@
+
+demo: $(VENV)/.installed  ## rewrite a real model and show what happened
+	$(PY) examples/demo.py
+
+test: lint types  ## linting, strict type checking, all tests
+	$(PY) -m pytest -n 2
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The root is the package, so the checker is shown it under its real name through a link.
+types: $(VENV)/.installed
+	mkdir -p build/types
+	ln -sfn ../.. build/types/straightline
+	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.passes \
+	  -p straightline.reference -p straightline.versions \
+	  -m straightline -m straightline.cli -m straightline.__main__
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

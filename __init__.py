@@ -1,0 +1,1 @@
+"""straightline rewrites ONNX models so that control flow disappears or changes form."""

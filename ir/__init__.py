@@ -1,0 +1,56 @@
+"""The mutable graph IR: load, change, verify, print and save ONNX models.
+
+Values have identity, so names can neither clash nor be captured by mistake; one networkx graph per
+ONNX graph is the only record of who feeds whom.
+"""
+
+from .constant import constant_operator, constant_tensor
+from .errors import Error, GraphError, LoadError, ModelError, SaveError
+from .graph import Annotation, Graph, Use
+from .instantiate import Fold, Template, captured_by, count_nodes, instantiate
+from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
+from .node import Node
+from .operator import Operator
+from .sources import ModelSource, base_dir_of, in_kind, load, save, to_proto
+from .tensor import Array, Tensor
+from .text import parse, to_text
+from .value import Dim, Value
+from .verify import verify
+
+__all__ = [
+    "MAX_OPSET",
+    "Annotation",
+    "Array",
+    "Dim",
+    "Error",
+    "Fold",
+    "Function",
+    "FunctionKey",
+    "Graph",
+    "GraphError",
+    "LoadError",
+    "Model",
+    "ModelError",
+    "ModelSource",
+    "Node",
+    "Operator",
+    "SaveError",
+    "Template",
+    "Tensor",
+    "Use",
+    "Value",
+    "base_dir_of",
+    "captured_by",
+    "constant_operator",
+    "constant_tensor",
+    "count_nodes",
+    "in_kind",
+    "instantiate",
+    "load",
+    "normal_domain",
+    "parse",
+    "save",
+    "to_proto",
+    "to_text",
+    "verify",
+]

@@ -1,0 +1,66 @@
+"""Do the graphs that Loop, If and Scan hold fit the nodes that hold them?"""
+
+from __future__ import annotations
+
+from .errors import ModelError
+from .graph import Graph
+from .node import Node
+
+
+def check_bodies(node: Node) -> None:
+    """Check the number of inputs and outputs of a control-flow node's bodies.
+
+    Raises:
+        ModelError: a body is missing or its arity does not fit (operator specifications of Loop,
+            If, Scan 8 and Scan 9).
+    """
+    if node.op.references or node.graph is None:
+        return
+    if node.is_op("If"):
+        _check_if(node)
+    elif node.is_op("Loop"):
+        carried = max(len(node.inputs) - 2, 0)
+        _check(node, _one_body(node, "body"), 2 + carried, 1 + carried, len(node.outputs) + 1)
+    elif node.is_op("Scan"):
+        _check_scan(node)
+
+
+def _check_if(node: Node) -> None:
+    if len(node.inputs) != 1 or node.inputs[0] is None:
+        raise ModelError(f"{node} has {len(node.inputs)} inputs; If takes one, its condition")
+    for name in ("then_branch", "else_branch"):
+        branch = _one_body(node, name)
+        _check(node, branch, 0, len(node.outputs), len(node.outputs))
+
+
+def _check_scan(node: Node) -> None:
+    assert node.graph is not None
+    first = 1 if node.graph.root.opset() == 8 else 0
+    scanned = node.attribute("num_scan_inputs", 0)
+    states = len(node.inputs) - first - scanned
+    if scanned < 1 or states < 0:
+        raise ModelError(
+            f"{node} has {len(node.inputs)} inputs and num_scan_inputs = {scanned};"
+            " at least one input must be scanned, and at most all"
+        )
+    body = _one_body(node, "body")
+    _check(node, body, states + scanned, states, len(node.outputs))
+
+
+def _one_body(node: Node, name: str) -> Graph:
+    graphs = node.bodies.get(name, ())
+    if len(graphs) != 1:
+        raise ModelError(f"{node} lacks its graph attribute '{name}'")
+    return graphs[0]
+
+
+def _check(node: Node, body: Graph, inputs: int, least: int, outputs: int) -> None:
+    if len(body.inputs) != inputs:
+        raise ModelError(
+            f"{node}: its body takes {len(body.inputs)} inputs where the node gives {inputs}"
+        )
+    if len(body.outputs) < max(least, outputs):
+        raise ModelError(
+            f"{node}: its body gives {len(body.outputs)} outputs where the node needs"
+            f" {max(least, outputs)}"
+        )

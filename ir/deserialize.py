@@ -1,0 +1,375 @@
+"""From ONNX messages to the IR: names are resolved to values here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import onnx
+
+from .arity import check_bodies
+from .collector import paused_collector
+from .errors import ModelError
+from .graph import Annotation, Graph
+from .model import MAX_OPSET, Function, Model
+from .node import Node
+from .operator import Operator
+from .references import named_tensors, named_tensors_of_training
+from .tensor import Tensor
+from .value import Value
+
+_GRAPH = onnx.AttributeProto.GRAPH
+_GRAPHS = onnx.AttributeProto.GRAPHS
+
+
+class Scope:
+    """The names that a graph defines, inside the scope of the graph around it."""
+
+    __slots__ = ("names", "outer")
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.outer = outer
+
+    def find(self, name: str) -> Value | None:
+        """The innermost value of that name."""
+        scope: Scope | None = self
+        while scope is not None:
+            value = scope.names.get(name)
+            if value is not None:
+                return value
+            scope = scope.outer
+        return None
+
+    def define(self, value: Value, graph: Graph) -> None:
+        """Enter a value.
+
+        Raises:
+            ModelError: the graph defines the name already.
+        """
+        if self.names.setdefault(value.name, value) is not value:
+            raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
+
+
+@paused_collector
+def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
+    """The model that a message describes. Tensors and attributes are shared with it, not copied.
+
+    Raises:
+        ModelError: a name is undefined or defined twice, the nodes form a cycle, a body does not
+            fit its node, or an opset version is missing or unknown.
+    """
+    model = Model(_model_header(proto), base_dir)
+    model.opset_imports = _opset_imports(proto.opset_import, "the model")
+    model.training_info.extend(proto.training_info)
+    for message in proto.functions:
+        function = _function(message, base_dir)
+        if model.functions.setdefault(function.key, function) is not function:
+            raise ModelError(f"{function} is defined twice (overload '{message.overload}')")
+    reader = _Reader(model.allows_overrides, base_dir)
+    scope = Scope()
+    reader.read(model.graph, proto.graph, scope)
+    reader.pin_names(scope, named_tensors_of_training(model.training_info))
+    if reader.uses_onnx and not model.opset() and model.ir_version >= 3:
+        raise ModelError("the model uses ONNX's own operators but imports no opset for them")
+    return model
+
+
+def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
+    header = onnx.ModelProto()
+    for field, value in proto.ListFields():
+        if field.name in ("graph", "functions", "training_info", "opset_import"):
+            continue
+        if isinstance(value, int | str):
+            setattr(header, field.name, value)
+        else:
+            getattr(header, field.name).extend(value)
+    return header
+
+
+def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> dict[str, int]:
+    imports: dict[str, int] = {}
+    for entry in entries:
+        if imports.setdefault(entry.domain, entry.version) != entry.version:
+            raise ModelError(f"{where} imports two versions of domain '{entry.domain}'")
+        if entry.domain in ("", "ai.onnx") and not 1 <= entry.version <= MAX_OPSET:
+            raise ModelError(
+                f"{where} imports opset {entry.version}; known are 1 to {MAX_OPSET}"
+                " (a newer onnx package may know it)"
+            )
+    return imports
+
+
+def _function(proto: onnx.FunctionProto, base_dir: Path | None) -> Function:
+    header = onnx.FunctionProto(
+        name=proto.name,
+        domain=proto.domain,
+        overload=proto.overload,
+        doc_string=proto.doc_string,
+        attribute=proto.attribute,
+        attribute_proto=proto.attribute_proto,
+        metadata_props=proto.metadata_props,
+    )
+    for field in ("name", "domain", "overload", "doc_string"):
+        if not proto.HasField(field):
+            header.ClearField(field)
+    function = Function(header, base_dir)
+    function.opset_imports = _opset_imports(proto.opset_import, str(function))
+    body = onnx.GraphProto(
+        input=[onnx.ValueInfoProto(name=name) for name in proto.input],
+        output=[onnx.ValueInfoProto(name=name) for name in proto.output],
+        value_info=proto.value_info,
+    )
+    # The nodes are handed over apart, so that they are not copied.
+    _Reader(False, base_dir).read(function.graph, body, Scope(), proto.node)
+    return function
+
+
+class _Reader:
+    """Fills graphs from messages."""
+
+    def __init__(self, allows_overrides: bool, base_dir: Path | None) -> None:
+        self.allows_overrides = allows_overrides
+        self.base_dir = base_dir
+        self.operators: dict[tuple[str, str], Operator] = {}
+        self.uses_onnx = False
+
+    def read(
+        self,
+        graph: Graph,
+        proto: onnx.GraphProto,
+        scope: Scope,
+        nodes: Sequence[onnx.NodeProto] | None = None,
+    ) -> None:
+        if nodes is None:
+            nodes = proto.node
+            graph.header = _graph_header(proto)
+        self.read_sources(graph, proto, scope)
+        made = self.read_nodes(graph, nodes, scope)
+        outputs = []
+        for info in proto.output:
+            value = scope.find(info.name)
+            if value is None:
+                raise ModelError(f"{graph} gives out '{info.name}', which nothing defines")
+            outputs.append(value)
+        self.read_infos(graph, proto, scope)
+        graph.set_outputs(outputs, proto.output)
+        self.read_annotations(graph, proto, scope)
+        for node in made:
+            if node.bodies:
+                check_bodies(node)
+
+    def read_sources(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+        for info in proto.input:
+            scope.define(graph.add_input(info.name, info), graph)
+        inputs = dict(scope.names)
+        overridable = self.allows_overrides or graph.holder is not None
+        tensors: list[tuple[str, onnx.TensorProto | onnx.SparseTensorProto]] = [
+            *((tensor.name, tensor) for tensor in proto.initializer),
+            *((tensor.values.name, tensor) for tensor in proto.sparse_initializer),
+        ]
+        for name, message in tensors:
+            tensor = Tensor(message, base_dir=self.base_dir)
+            value = inputs.pop(name, None)
+            if value is None:
+                scope.define(graph.add_initializer(name, tensor), graph)
+            else:
+                graph.initializers[value] = tensor
+                value.constant = None if overridable else tensor
+
+    def read_nodes(
+        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
+    ) -> list[Node]:
+        if _in_order(protos, scope):
+            return [self.read_node(graph, proto, scope) for proto in protos]
+        return self.read_unordered(graph, protos, scope)
+
+    def read_node(self, graph: Graph, proto: onnx.NodeProto, scope: Scope) -> Node:
+        find = scope.names.get
+        inputs = [
+            (find(name) or self.outer_value(name, proto, graph, scope)) if name else None
+            for name in proto.input
+        ]
+        op = self.operator(proto)
+        node = graph.add_node(op, inputs, proto.output, proto.name)
+        for value in node.outputs:
+            if value is not None:
+                scope.define(value, graph)
+        for attribute in proto.attribute:
+            for body in _graphs(attribute):
+                inner = graph.add_body(node, attribute.name, onnx.GraphProto())
+                self.read(inner, body, Scope(scope))
+        self.uses_onnx = self.uses_onnx or op.domain in ("", "ai.onnx")
+        self.pin_names(scope, named_tensors(op))
+        return node
+
+    def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
+        for name in names:
+            value = scope.find(name)
+            if value is not None:
+                value.pinned = True
+
+    def outer_value(self, name: str, proto: onnx.NodeProto, graph: Graph, scope: Scope) -> Value:
+        value = scope.find(name)
+        if value is None:
+            label = proto.name or next(iter(proto.output), "")
+            raise ModelError(
+                f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"
+            )
+        return value
+
+    def read_unordered(
+        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
+    ) -> list[Node]:
+        """Read nodes that stand before what they use, as some tools write them.
+
+        Nodes are put into an order first; a cycle is an error.
+        """
+        return [self.read_node(graph, proto, scope) for proto in _sorted(protos, graph)]
+
+    def operator(self, proto: onnx.NodeProto) -> Operator:
+        extra = _extra(proto)
+        if not proto.attribute and extra is None and not proto.overload:
+            # Most nodes are plain, so they share one operator.
+            key = (proto.domain, proto.op_type)
+            op = self.operators.get(key)
+            if op is None:
+                op = self.operators[key] = Operator(proto.op_type, None, proto.domain)
+            return op
+        attributes: dict[str, onnx.AttributeProto] = {}
+        for attribute in proto.attribute:
+            kept = _shell(attribute) if attribute.type in (_GRAPH, _GRAPHS) else attribute
+            if attributes.setdefault(attribute.name, kept) is not kept:
+                raise ModelError(
+                    f"{proto.op_type} '{proto.name}' has two attributes '{attribute.name}'"
+                )
+        return Operator(proto.op_type, attributes, proto.domain, proto.overload, extra)
+
+    def read_infos(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+        fixed = {info.name for info in (*proto.input, *proto.output)} if proto.value_info else ()
+        for info in proto.output:
+            value = scope.names.get(info.name)
+            if value is not None and value.info is None:
+                value.info = info
+        seen: set[Value] = set()
+        for info in proto.value_info:
+            value = scope.names.get(info.name)
+            if value is None or info.name in fixed or value in seen:
+                graph.value_infos.append(info)
+            else:
+                value.info = info
+                graph.value_infos.append(value)
+                seen.add(value)
+
+    def read_annotations(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+        def resolve(name: str) -> Value | str:
+            value = scope.names.get(name)
+            if value is None:
+                return name
+            value.pinned = True
+            return value
+
+        for message in proto.quantization_annotation:
+            parameters = [
+                (entry.key, resolve(entry.value)) for entry in message.quant_parameter_tensor_names
+            ]
+            graph.annotations.append(Annotation(resolve(message.tensor_name), tuple(parameters)))
+
+
+def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
+    header = onnx.GraphProto()
+    if proto.HasField("name"):
+        header.name = proto.name
+    if proto.HasField("doc_string"):
+        header.doc_string = proto.doc_string
+    header.metadata_props.extend(proto.metadata_props)
+    return header
+
+
+def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
+    """What a node message says beyond its operator: doc string, metadata, device configurations,
+    and which fields it writes out although they are empty."""
+    empty = [
+        field
+        for field in ("domain", "name", "overload")
+        if proto.HasField(field) and not getattr(proto, field)
+    ]
+    placed = bool(proto.device_configurations)
+    if not (empty or placed or proto.metadata_props or proto.HasField("doc_string")):
+        return None
+    extra = onnx.NodeProto(
+        metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
+    )
+    if proto.HasField("doc_string"):
+        extra.doc_string = proto.doc_string
+    for field in empty:
+        setattr(extra, field, "")
+    if placed:
+        # Sharding speaks of the node's tensors by name: keep the names it means.
+        extra.input.extend(proto.input)
+        extra.output.extend(proto.output)
+    return extra
+
+
+def _shell(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
+    shell = onnx.AttributeProto(name=attribute.name, type=attribute.type)
+    if attribute.ref_attr_name:
+        shell.ref_attr_name = attribute.ref_attr_name
+    if attribute.HasField("doc_string"):
+        shell.doc_string = attribute.doc_string
+    return shell
+
+
+def _graphs(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
+    if attribute.type == _GRAPH and not attribute.ref_attr_name:
+        return (attribute.g,)
+    return attribute.graphs if attribute.type == _GRAPHS else ()
+
+
+def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
+    """The names of its own graph, or of one around it, that a node and its bodies read."""
+    yield from proto.input
+    for attribute in proto.attribute:
+        for graph in _graphs(attribute):
+            yield from _free_names(graph)
+
+
+def _free_names(graph: onnx.GraphProto) -> set[str]:
+    """The names that a body reads and does not define."""
+    read = {name for node in graph.node for name in _read_names(node)}
+    read.update(output.name for output in graph.output)
+    read.difference_update(*(node.output for node in graph.node))
+    read.difference_update(value.name for value in (*graph.input, *graph.initializer))
+    return read.difference(tensor.values.name for tensor in graph.sparse_initializer)
+
+
+def _in_order(protos: Sequence[onnx.NodeProto], scope: Scope) -> bool:
+    """Whether no node stands before one whose output it reads."""
+    later = {name for proto in protos for name in proto.output}
+    for proto in protos:
+        if not later.isdisjoint(proto.input):
+            return False
+        if proto.attribute and not later.isdisjoint(_read_names(proto)):
+            return False
+        later.difference_update(proto.output)
+    return True
+
+
+def _sorted(protos: Sequence[onnx.NodeProto], graph: Graph) -> list[onnx.NodeProto]:
+    from .topology import Topology
+
+    producer = {name: index for index, proto in enumerate(protos) for name in proto.output if name}
+    order = Topology()
+    for index in range(len(protos)):
+        order.insert(index)
+    for index, proto in enumerate(protos):
+        for name in _read_names(proto):
+            source = producer.get(name)
+            if source is not None and source != index:
+                order.connect(source, index)
+            elif source == index and name in proto.input:
+                raise ModelError(f"the nodes of {graph} form a cycle through '{name}'")
+    try:
+        return [protos[index] for index in order.ordered()]
+    except ModelError as error:
+        raise ModelError(f"the nodes of {graph} form a cycle; no order can run them") from error

@@ -1,0 +1,459 @@
+"""A mutable graph: values and nodes on one private networkx graph, changed by guarded mutators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+import onnx
+
+from .constant import constant_tensor
+from .errors import GraphError
+from .node import Node
+from .operator import Operator
+from .tensor import Tensor
+from .topology import Topology
+from .value import Value
+
+if TYPE_CHECKING:
+    from .model import Function, Model
+
+IDENTITY = Operator("Identity")
+
+
+class Use(NamedTuple):
+    """One place that reads a value: an input of a node, or an output slot of a graph."""
+
+    user: Node | Graph
+    position: int
+
+
+class Annotation(NamedTuple):
+    """A quantization annotation: the tensor it speaks of and the tensors that parametrise it.
+
+    A name that no value of the graph carries is kept as the string it came as.
+    """
+
+    value: Value | str
+    parameters: tuple[tuple[str, Value | str], ...]
+
+
+class Graph:
+    """The main graph of a model, the body of a function, or a graph that a node holds.
+
+    The topology is one directed graph. Its vertices are the nodes, the values that no node of this
+    graph produces (inputs, initializers, and values captured from around), and the graph itself,
+    which stands for its outputs. What a node's bodies capture counts as used by that node.
+
+    Attributes:
+        owner: the model, function or node that holds it.
+        header: name, doc string and metadata, as a message without content.
+        initializers: every initializer with its tensor, in order; those that are also inputs too.
+        output_infos: what is declared for each output slot; its name is that of the slot.
+        value_infos: the values whose `info` is written to value_info, in order, with declarations
+            for which there is no value kept as they came.
+        annotations: the quantization annotations.
+    """
+
+    __slots__ = (
+        "_inputs",
+        "_outputs",
+        "_topology",
+        "annotations",
+        "header",
+        "initializers",
+        "output_infos",
+        "owner",
+        "value_infos",
+    )
+
+    def __init__(self, owner: Model | Function | Node | None, header: onnx.GraphProto) -> None:
+        self.owner = owner
+        self.header = header
+        self.initializers: dict[Value, Tensor] = {}
+        self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
+        self.value_infos: list[Value | onnx.ValueInfoProto] = []
+        self.annotations: list[Annotation] = []
+        self._inputs: list[Value] = []
+        self._outputs: tuple[Value, ...] = ()
+        self._topology = Topology()
+        self._topology.insert(self)
+
+    # What is there ------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The graph's own name."""
+        return self.header.name
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The inputs, in order."""
+        return tuple(self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that the graph gives out, in order; one may stand there twice."""
+        return self._outputs
+
+    @property
+    def holder(self) -> Node | None:
+        """The node that holds this graph; None for a main graph and a function's."""
+        return self.owner if isinstance(self.owner, Node) else None
+
+    @property
+    def is_interface(self) -> bool:
+        """Whether names of inputs and outputs are a promise to callers (not so in a body)."""
+        return not isinstance(self.owner, Node)
+
+    @property
+    def root(self) -> Model | Function:
+        """The model or function that this graph is a part of, however deep."""
+        owner = self.owner
+        while isinstance(owner, Node):
+            assert owner.graph is not None
+            owner = owner.graph.owner
+        assert owner is not None
+        return owner
+
+    def nodes(self) -> list[Node]:
+        """The nodes in a stable topological order.
+
+        Raises:
+            ModelError: the graph has a cycle.
+        """
+        return [v for v in self._topology.ordered(self) if type(v) is Node]
+
+    def unordered_nodes(self) -> Iterator[Node]:
+        """The nodes in the order in which they were added."""
+        return (v for v in self._topology.sources if type(v) is Node)
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return sum(1 for _ in self.unordered_nodes())
+
+    def walk(self) -> Iterator[Graph]:
+        """This graph, then every graph that its nodes hold, outer before inner."""
+        yield self
+        for node in self.nodes():
+            for graph in node.graphs():
+                yield from graph.walk()
+
+    def captures(self) -> list[Value]:
+        """The values from around that this graph or a graph inside it uses, in order."""
+        return [v for v in self._topology.sources if type(v) is Value and v.owner is not self]
+
+    def sees(self, value: Value) -> bool:
+        """Whether a node of this graph may read the value."""
+        graph: Graph | None = self
+        home = value.graph
+        while graph is not None:
+            if graph is home:
+                return True
+            graph = graph.holder.graph if graph.holder is not None else None
+        return False
+
+    def users(self, value: Value) -> list[Node | Graph]:
+        """The nodes of this graph that use the value, themselves or in their bodies, and the graph
+        itself where it gives the value out."""
+        source = self._source(value)
+        found = self._topology.users[source]
+        if value.producer is not source or len(source.outputs) == 1:
+            return list(found)
+        return [user for user in found if self._reads(user, (value,))]
+
+    def uses(self, value: Value) -> list[Use]:
+        """Every place that reads the value, in this graph and in all graphs inside it."""
+        places = []
+        for user in self.users(value):
+            read = user.outputs if user is self else user.inputs
+            places += [Use(user, index) for index, v in enumerate(read) if v is value]
+            if isinstance(user, Node):
+                for graph in user.graphs():
+                    if value in graph._topology.sources:
+                        places += graph.uses(value)
+        return places
+
+    def is_used(self, value: Value) -> bool:
+        """Whether anything reads the value."""
+        return bool(self.users(value))
+
+    def view(self) -> nx.DiGraph[Any]:
+        """A read-only networkx view of the topology, for algorithms of one's own."""
+        return nx.subgraph_view(self._topology)
+
+    # Adding -------------------------------------------------------------------------------------
+
+    def add_input(self, name: str, info: onnx.ValueInfoProto | None = None) -> Value:
+        """Append an input."""
+        value = Value(name, info, owner=self)
+        self._topology.insert(value)
+        self._inputs.append(value)
+        return value
+
+    def add_initializer(self, name: str, tensor: Tensor) -> Value:
+        """Append a constant that no caller can override."""
+        value = Value(name, owner=self, constant=tensor)
+        self._topology.insert(value)
+        self.initializers[value] = tensor
+        return value
+
+    def add_node(
+        self,
+        op: Operator,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[str],
+        name: str = "",
+    ) -> Node:
+        """Append a node; an empty label among `outputs` stands for an omitted output.
+
+        Raises:
+            GraphError: an input is not visible in this graph.
+        """
+        node = Node(op, inputs, outputs, name)
+        present = self._topology.users
+        sources: list[Node | Value] = []
+        for value in inputs:
+            if value is not None:
+                producer = value.producer
+                if producer is not None and producer.graph is self:
+                    sources.append(producer)
+                else:
+                    sources.append(value if value in present else self._capture(value))
+        self._topology.insert(node, sources)
+        node.graph = self
+        if op.qualname == "Constant" and node.outputs[0] is not None:
+            node.outputs[0].constant = constant_tensor(op, self.root.base_dir)
+        return node
+
+    def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> Graph:
+        """Give a node of this graph one more graph, still empty, under the attribute's name.
+
+        Raises:
+            GraphError: the node is not of this graph.
+        """
+        self._check_own(node)
+        graph = Graph(node, header)
+        bodies = dict(node.bodies)
+        bodies[attribute] = (*bodies.get(attribute, ()), graph)
+        node.bodies = bodies
+        return graph
+
+    def _capture(self, value: Value) -> Value:
+        """Make a value from around a vertex of this graph, and a use in the graphs between."""
+        outer = self.holder.graph if self.holder is not None else None
+        if outer is None or value.owner is self or (value.producer and not value.producer.graph):
+            raise GraphError(
+                f"{value} is not visible in graph '{self.name}'; it must be defined there or in a"
+                " graph around it, and not be removed"
+            )
+        source = outer._source(value)
+        self._topology.insert(value)
+        outer._topology.connect(source, self.holder)
+        return value
+
+    def _source(self, value: Value) -> Node | Value:
+        """The vertex of this graph that provides a value."""
+        producer = value.producer
+        if producer is not None and producer.graph is self:
+            return producer
+        return value if value in self._topology.sources else self._capture(value)
+
+    # Changing -----------------------------------------------------------------------------------
+
+    def set_outputs(
+        self, values: Sequence[Value], infos: Sequence[onnx.ValueInfoProto] | None = None
+    ) -> None:
+        """Give out these values; `infos` declares them (as before where it is None).
+
+        Where names are a promise (main graph, function) a value that cannot take the name of its
+        slot, because it is an input, a constant or stands in another slot, gets an Identity.
+
+        Raises:
+            GraphError: a value is not visible here, or the number of declarations does not fit.
+        """
+        infos = self.output_infos if infos is None else tuple(infos)
+        if len(infos) != len(values):
+            raise GraphError(
+                f"graph '{self.name}': {len(values)} outputs but {len(infos)} declarations;"
+                " give one declaration for each output"
+            )
+        sources = [self._source(value) for value in values]
+        old, self._outputs, self.output_infos = self._outputs, tuple(values), infos
+        for source in sources:
+            self._topology.connect(source, self)
+        for value in old:
+            self._release(value, self)
+        if self.is_interface:
+            self._name_outputs()
+
+    def _name_outputs(self) -> None:
+        """Put an Identity before each output whose value cannot carry the name of its slot."""
+        seen: set[Value] = set()
+        for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
+            fixed = value.producer is None or value.pinned or value in seen
+            if fixed and value.name != info.name:
+                copy = self.add_node(IDENTITY, [value], [info.name]).output()
+                self._set_read(self, slot, copy)
+            seen.add(value)
+
+    def set_input(self, node: Node, index: int, value: Value | None) -> None:
+        """Make a node read another value.
+
+        Raises:
+            GraphError: the node is not of this graph, the value not visible, the index too large.
+        """
+        self._check_own(node)
+        if index >= len(node.inputs):
+            raise GraphError(f"{node} has no input {index}; it has {len(node.inputs)}")
+        self._set_read(node, index, value)
+
+    def _set_read(self, user: Node | Graph, index: int, value: Value | None) -> None:
+        source = None if value is None else self._source(value)
+        read = list(user.outputs if user is self else user.inputs)
+        old, read[index] = read[index], value
+        if isinstance(user, Node):
+            user.inputs = tuple(read)
+        else:
+            self._outputs = tuple(read)  # type: ignore[arg-type]
+        if source is not None:
+            self._topology.connect(source, user)
+        if old is not None:
+            self._release(old, user)
+
+    def replace_uses(self, old: Value, new: Value) -> None:
+        """Make every reader of `old` (of this graph) read `new`, in the graphs inside too.
+
+        The caller sees to it that `new` does not depend on a reader of `old`; a cycle is found
+        by `verify` and when the nodes are put in order.
+
+        Raises:
+            GraphError: `old` is not defined here or is pinned, or `new` is not visible here.
+        """
+        if old.graph is not self:
+            raise GraphError(f"{old} is not defined in graph '{self.name}'")
+        if old.pinned:
+            raise GraphError(f"{old} is named from outside the data flow and must stay")
+        self._source(new)
+        self._replace(old, new)
+
+    def _replace(self, old: Value, new: Value) -> None:
+        for user in self.users(old):
+            if user is self:
+                self.set_outputs([new if v is old else v for v in self._outputs])
+                continue
+            assert isinstance(user, Node)
+            for graph in user.graphs():
+                if old in graph._topology.sources:
+                    graph._replace(old, new)
+            if old in user.inputs:
+                user.inputs = tuple([new if v is old else v for v in user.inputs])
+                self._topology.connect(self._source(new), user)
+            self._release(old, user)
+
+    # Removing -----------------------------------------------------------------------------------
+
+    def remove(self, node: Node) -> None:
+        """Remove a node, with the graphs that it holds, that nothing uses.
+
+        Raises:
+            GraphError: the node is not of this graph, or one of its outputs is used or pinned.
+        """
+        self._check_own(node)
+        if self._topology.users[node]:
+            user = next(iter(self._topology.users[node]))
+            raise GraphError(f"{node} is still used by {user}; replace its uses first")
+        if any(value is not None and value.pinned for value in node.outputs):
+            raise GraphError(f"{node}: an output is named from outside the data flow, so it stays")
+        sources = list(self._topology.sources[node])
+        self._topology.discard(node)
+        node.graph = None
+        for source in sources:
+            self._drop_capture(source)
+
+    def remove_input(self, value: Value) -> None:
+        """Remove an input that nothing uses; a default that it has goes with it.
+
+        Raises:
+            GraphError: it is not an input of this graph, or it is used.
+        """
+        if value.owner is not self or value not in self._inputs:
+            raise GraphError(f"{value} is not an input of graph '{self.name}'")
+        self._discard_source(value)
+        self._inputs.remove(value)
+
+    def remove_initializer(self, value: Value) -> None:
+        """Remove an initializer that nothing uses and that is not an input.
+
+        Raises:
+            GraphError: it is not such an initializer of this graph, or it is used.
+        """
+        if value not in self.initializers or value.constant is None:
+            raise GraphError(f"{value} is not a constant initializer of graph '{self.name}'")
+        self._discard_source(value)
+
+    def freeze_input(self, value: Value) -> None:
+        """Make an input that has a default a constant: callers can no longer feed it.
+
+        Raises:
+            GraphError: it is not an input with a default of this graph.
+        """
+        if value not in self._inputs or value not in self.initializers:
+            raise GraphError(f"{value} is not an input with a default of graph '{self.name}'")
+        self._inputs.remove(value)
+        value.constant = self.initializers[value]
+
+    def bind_input(self, value: Value, tensor: Tensor) -> None:
+        """Turn an input into a constant with the given tensor.
+
+        Raises:
+            GraphError: it is not an input of this graph.
+        """
+        if value not in self._inputs:
+            raise GraphError(f"{value} is not an input of graph '{self.name}'")
+        self.initializers[value] = tensor
+        self.freeze_input(value)
+
+    def _discard_source(self, value: Value) -> None:
+        if self._topology.users[value] or value.pinned:
+            raise GraphError(
+                f"{value} is still used in graph '{self.name}'; replace its uses first"
+            )
+        self._topology.discard(value)
+        self.initializers.pop(value, None)
+        value.owner = None
+
+    def _release(self, value: Value, user: Node | Graph) -> None:
+        """Drop the edge to `user` from what provides `value` unless it still uses something."""
+        source = self._source(value)
+        provided = source.outputs if isinstance(source, Node) else (source,)
+        if not self._reads(user, provided):
+            if user in self._topology.users[source]:
+                self._topology.disconnect(source, user)
+            self._drop_capture(source)
+
+    def _drop_capture(self, source: Node | Value) -> None:
+        """Forget a captured value that nothing in this graph uses any more."""
+        captured = isinstance(source, Value) and source.owner is not self
+        if captured and self._topology.users.get(source) == {}:
+            self._topology.discard(source)
+            holder = self.holder
+            if holder is not None and holder.graph is not None:
+                holder.graph._release(source, holder)  # type: ignore[arg-type]
+
+    def _reads(self, user: Node | Graph, values: Sequence[Value | None]) -> bool:
+        if user is self:
+            return any(v in values for v in self._outputs)
+        assert isinstance(user, Node)
+        if any(v is not None and v in values for v in user.inputs):
+            return True
+        return any(v in graph._topology.sources for graph in user.graphs() for v in values if v)
+
+    def _check_own(self, node: Node) -> None:
+        if node.graph is not self:
+            raise GraphError(f"{node} is not a node of graph '{self.name}'")
+
+    def __repr__(self) -> str:
+        holder = self.holder
+        return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")

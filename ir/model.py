@@ -1,0 +1,110 @@
+"""A model: its main graph, its functions, and everything else that a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+
+from .graph import Graph
+
+FunctionKey = tuple[str, str, str]
+
+MAX_OPSET = onnx.defs.onnx_opset_version()
+
+
+def normal_domain(domain: str) -> str:
+    """The domain, with the default one always written as the empty string."""
+    return "" if domain == "ai.onnx" else domain
+
+
+class Model:
+    """A whole model.
+
+    Attributes:
+        header: everything of the file but graphs, functions and opset imports.
+        opset_imports: the version of each operator domain.
+        graph: the main graph.
+        functions: the model's own functions by (domain, name, overload), in order.
+        training_info: kept as it came; the values that it names are pinned.
+        base_dir: the folder that external data is relative to; None when it is not known.
+    """
+
+    name = ""
+
+    def __init__(self, header: onnx.ModelProto, base_dir: Path | None = None) -> None:
+        self.header = header
+        self.base_dir = base_dir
+        self.opset_imports: dict[str, int] = {}
+        self.functions: dict[FunctionKey, Function] = {}
+        self.training_info: list[onnx.TrainingInfoProto] = []
+        self.graph = Graph(self, onnx.GraphProto())
+
+    @property
+    def ir_version(self) -> int:
+        """The version of the ONNX file format."""
+        return self.header.ir_version
+
+    @property
+    def allows_overrides(self) -> bool:
+        """Whether an initializer that is also an input is only a default (IR version 4 on)."""
+        return self.ir_version >= 4
+
+    def opset(self, domain: str = "") -> int:
+        """The version of a domain, 0 where it is not imported."""
+        return _opset(self.opset_imports, domain)
+
+    def roots(self) -> Iterator[Model | Function]:
+        """The model itself, then each of its functions."""
+        yield self
+        yield from self.functions.values()
+
+    def graphs(self) -> Iterator[Graph]:
+        """Every graph: the main one, those of functions, and all that nodes hold."""
+        for root in self.roots():
+            yield from root.graph.walk()
+
+    def __repr__(self) -> str:
+        return f"model '{self.graph.name}'"
+
+
+class Function:
+    """A model's own function (ONNX IR specification, "Functions").
+
+    Attributes:
+        header: the message without inputs, outputs, nodes, value_info and opset imports.
+        graph: its body; inputs have no types.
+        opset_imports: the versions that the body is written for; its own, not the model's.
+        base_dir: the model's folder.
+    """
+
+    def __init__(self, header: onnx.FunctionProto, base_dir: Path | None = None) -> None:
+        self.header = header
+        self.base_dir = base_dir
+        self.opset_imports: dict[str, int] = {}
+        self.graph = Graph(self, onnx.GraphProto(name=header.name))
+
+    @property
+    def key(self) -> FunctionKey:
+        """What a node names to call it: domain, name and overload."""
+        header = self.header
+        return normal_domain(header.domain), header.name, header.overload
+
+    @property
+    def name(self) -> str:
+        """Its name with its domain, as messages show it."""
+        return f"{self.header.domain}::{self.header.name}"
+
+    def opset(self, domain: str = "") -> int:
+        """The version of a domain inside the function, 0 where it is not imported."""
+        return _opset(self.opset_imports, domain)
+
+    def __repr__(self) -> str:
+        return f"function '{self.name}'"
+
+
+def _opset(imports: dict[str, int], domain: str) -> int:
+    if normal_domain(domain):
+        return imports.get(domain, 0)
+    return imports.get("", 0) or imports.get("ai.onnx", 0)

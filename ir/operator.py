@@ -1,0 +1,89 @@
+"""What a node computes, apart from what it is connected to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import onnx
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
+class Operator:
+    """An operator with its attributes: immutable, shared by all clones of a node.
+
+    Attributes:
+        op_type: the name of the operator, as ONNX writes it.
+        domain: its domain as written in the model ("" and "ai.onnx" are the same one).
+        overload: which overload of a model function is called.
+        attributes: messages by name, in order. The message of an attribute that holds graphs is
+            a shell without them; the graphs are in `Node.bodies`.
+        extra: doc string, metadata and device configurations of the node, or None. With the latter
+            also the inputs and outputs as they were named, since sharding speaks of them by name.
+        qualname: "Loop" for operators of the default domain, "domain::Name" for others.
+    """
+
+    __slots__ = ("attributes", "domain", "extra", "op_type", "overload", "qualname")
+
+    def __init__(
+        self,
+        op_type: str,
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        domain: str = "",
+        overload: str = "",
+        extra: onnx.NodeProto | None = None,
+    ) -> None:
+        self.op_type = op_type
+        self.domain = domain
+        self.overload = overload
+        self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
+        self.extra = extra
+        self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
+
+    @classmethod
+    def make(cls, op_type: str, domain: str = "", **attributes: Any) -> Operator:
+        """An operator with attributes given as Python values.
+
+        >>> Operator.make("Concat", axis=0).attribute("axis")
+        0
+        """
+        messages = {name: onnx.helper.make_attribute(name, v) for name, v in attributes.items()}
+        return cls(op_type, messages, domain)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute as Python sees it, or `default` where it is absent."""
+        message = self.attributes.get(name)
+        return default if message is None else onnx.helper.get_attribute_value(message)
+
+    def with_attributes(self, attributes: Iterable[onnx.AttributeProto]) -> Operator:
+        """The same operator with other attributes."""
+        by_name = {message.name: message for message in attributes}
+        return Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
+
+    @property
+    def references(self) -> bool:
+        """Whether an attribute takes its value from the function that the node is in."""
+        return any(message.ref_attr_name for message in self.attributes.values())
+
+    def node_proto(self) -> onnx.NodeProto:
+        """A message of this operator, connected to nothing and without graphs."""
+        proto = onnx.NodeProto()
+        self.fill(proto)
+        proto.attribute.extend(m for m in self.attributes.values() if m.type not in _GRAPHS)
+        return proto
+
+    def fill(self, proto: onnx.NodeProto) -> None:
+        """Write everything but name, connections and attributes into a message."""
+        if self.extra is not None:
+            proto.CopyFrom(self.extra)
+            proto.ClearField("input")
+            proto.ClearField("output")
+        proto.op_type = self.op_type
+        if self.domain:
+            proto.domain = self.domain
+        if self.overload:
+            proto.overload = self.overload
+
+    def __repr__(self) -> str:
+        return self.qualname

@@ -1,0 +1,30 @@
+"""The canonical text form: ONNX's own text syntax."""
+
+from __future__ import annotations
+
+import onnx.parser
+import onnx.printer
+
+from .deserialize import deserialize
+from .errors import LoadError
+from .model import Model
+from .serialize import serialize
+
+
+def to_text(model: Model) -> str:
+    """The model in ONNX's text syntax."""
+    return str(onnx.printer.to_text(serialize(model)))
+
+
+def parse(text: str) -> Model:
+    """A model from ONNX's text syntax.
+
+    Raises:
+        LoadError: the text is not valid.
+        ModelError: the model is not well formed.
+    """
+    try:
+        proto = onnx.parser.parse_model(text)
+    except onnx.parser.ParseError as error:
+        raise LoadError(f"the text is not a model: {error}") from error
+    return deserialize(proto)

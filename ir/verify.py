@@ -1,0 +1,118 @@
+"""The invariants of the IR, recomputed from nothing: one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .arity import check_bodies
+from .errors import ModelError
+from .graph import Graph
+from .instantiate import captured_by
+from .model import Model
+from .node import Node
+from .value import Value
+
+
+def verify(model: Model) -> None:
+    """Check every invariant of a model.
+
+    Raises:
+        ModelError: one does not hold; the message names it and the place.
+    """
+    for graph in model.graphs():
+        for invariant in INVARIANTS:
+            invariant(graph)
+
+
+def check_ownership(graph: Graph) -> None:
+    """Nodes and sources know the graph that they are in, and produce their own outputs."""
+    for node in graph.unordered_nodes():
+        _require(node.graph is graph, graph, f"{node} belongs to another graph")
+        for output in node.outputs:
+            _require(
+                output is None or output.producer is node, graph, f"{node}: {output} is not its"
+            )
+        for inner in node.graphs():
+            _require(inner.owner is node, graph, f"{node}: {inner} has another owner")
+    for value in (*graph.inputs, *graph.initializers):
+        _require(value.owner is graph and value.producer is None, graph, f"{value} is not its own")
+
+
+def check_edges(graph: Graph) -> None:
+    """The topology holds exactly the edges that inputs, captures and outputs call for."""
+    topology = graph.view()
+    expected: set[tuple[Node | Value, Node | Graph]] = {
+        (_vertex(graph, value), node)
+        for node in graph.unordered_nodes()
+        for value in (*node.inputs, *captured_by(node))
+        if value is not None
+    }
+    expected |= {(_vertex(graph, value), graph) for value in graph.outputs}
+    found = set(topology.edges)
+    for source, user in expected ^ found:
+        what = "lacks" if (source, user) in expected else "has a needless"
+        raise ModelError(f"{graph}: the topology {what} edge from {source} to {user}")
+
+
+def check_visibility(graph: Graph) -> None:
+    """What is read is defined in the graph or in one around it, and was not removed."""
+    for value in graph.captures():
+        _require(value.graph is not graph and graph.sees(value), graph, f"{value} is not visible")
+        _require(graph.view().out_degree(value) > 0, graph, f"captured {value} is not used")
+    for value in graph.view():
+        if isinstance(value, Value) and value.owner is graph:
+            known = value in graph.inputs or value in graph.initializers
+            _require(known, graph, f"{value} is neither input nor initializer")
+
+
+def check_order(graph: Graph) -> None:
+    """The nodes can be put in an order."""
+    graph.nodes()
+
+
+def check_constants(graph: Graph) -> None:
+    """A value marked constant is an initializer that no caller can override, or comes from a
+    Constant node."""
+    for value in graph.initializers:
+        overridable = value in graph.inputs and getattr(graph.root, "allows_overrides", True)
+        _require(
+            (value.constant is None) == overridable, graph, f"{value} is wrongly marked constant"
+        )
+    for node in graph.unordered_nodes():
+        if not node.is_op("Constant"):
+            for output in node.outputs:
+                known = output is not None and output.constant is not None
+                _require(not known, graph, f"{output} is computed but marked constant")
+
+
+def check_outputs(graph: Graph) -> None:
+    """Each output slot has a declaration."""
+    _require(len(graph.outputs) == len(graph.output_infos), graph, "outputs lack declarations")
+
+
+def check_arity(graph: Graph) -> None:
+    """The bodies of control-flow nodes fit them."""
+    for node in graph.unordered_nodes():
+        if node.bodies:
+            check_bodies(node)
+
+
+INVARIANTS: tuple[Callable[[Graph], None], ...] = (
+    check_ownership,
+    check_edges,
+    check_visibility,
+    check_order,
+    check_constants,
+    check_outputs,
+    check_arity,
+)
+
+
+def _vertex(graph: Graph, value: Value) -> Node | Value:
+    producer = value.producer
+    return producer if producer is not None and producer.graph is graph else value
+
+
+def _require(holds: bool, graph: Graph, what: str) -> None:
+    if not holds:
+        raise ModelError(f"{graph}: {what}")

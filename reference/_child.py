@@ -1,0 +1,150 @@
+"""The process that runs models: `python -m straightline.reference._child RUNTIME`.
+
+Requests and answers are length-prefixed pickles over the standard streams. A runtime that crashes
+or hangs takes only this process with it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import struct
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+_LENGTH = struct.Struct(">Q")
+
+Feeds = Mapping[str, Any]
+
+
+class ModelData(NamedTuple):
+    """A model on its way to the child: a path, or bytes and the folder of its external data."""
+
+    path: str | None
+    data: bytes | None
+    base_dir: str | None
+
+
+class Unsupported(Exception):
+    """The runtime cannot take this model or this type at all, whatever the values."""
+
+
+class Session(Protocol):
+    """A loaded model."""
+
+    def __call__(self, feeds: Feeds) -> list[Any]:
+        """The outputs, in the order of the graph."""
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write one message."""
+    payload = pickle.dumps(message, protocol=5)
+    stream.write(_LENGTH.pack(len(payload)))
+    stream.write(payload)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Read one message; raises EOFError where the other end is gone."""
+    prefix = stream.read(_LENGTH.size)
+    if len(prefix) < _LENGTH.size:
+        raise EOFError
+    (length,) = _LENGTH.unpack(prefix)
+    payload = stream.read(length)
+    if len(payload) < length:
+        raise EOFError
+    return pickle.loads(payload)
+
+
+def open_reference() -> Callable[[ModelData], Session]:
+    """The project's own evaluator."""
+    import onnx
+
+    from .evaluator import Evaluator
+
+    def load(model: ModelData) -> Session:
+        if model.path is not None:
+            proto = onnx.load(model.path)
+        else:
+            proto = onnx.load_model_from_string(model.data or b"")
+            if model.base_dir is not None:
+                onnx.load_external_data_for_model(proto, model.base_dir)
+        evaluator = Evaluator(proto)
+        return lambda feeds: list(evaluator.run(dict(feeds)))
+
+    return load
+
+
+def open_onnxruntime() -> Callable[[ModelData], Session]:
+    """onnxruntime on the CPU, its optimisers off so that they cannot mask a difference."""
+    from .ort import load
+
+    return load
+
+
+_RUNTIMES: dict[str, Callable[[], Callable[[ModelData], Session]]] = {
+    "onnxruntime": open_onnxruntime,
+    "reference": open_reference,
+}
+
+
+class _Server:
+    """Loads models once and runs them on request."""
+
+    def __init__(self, load: Callable[[ModelData], Session]) -> None:
+        self._load = load
+        self._sessions: dict[int, Session] = {}
+
+    def answer(self, request: tuple[str, int, Any]) -> tuple[str, Any]:
+        verb, key, argument = request
+        try:
+            if verb == "load":
+                self._sessions.pop(key, None)
+                self._sessions[key] = self._load(argument)
+                return "ok", None
+            return "ok", self._sessions[key](argument)
+        except Unsupported as error:
+            return "unsupported", _line(error)
+        except Exception as error:  # noqa: BLE001 - whatever a runtime raises is its answer
+            return "unsupported" if verb == "load" else "failed", _line(error)
+
+
+def _line(error: Exception) -> str:
+    """The error on one line, of bounded length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 600 else text[:600] + "..."
+
+
+def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
+    """Read ahead, so that a parent that dies ends this process even in the middle of a run."""
+    try:
+        while True:
+            requests.put(receive(stream))
+    except EOFError:
+        os._exit(0)
+
+
+def main(name: str) -> None:
+    """Serve one runtime until the parent closes the stream."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever the runtime prints must not enter the stream of answers
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    reader = threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True)
+    reader.start()
+    try:
+        server = _Server(_RUNTIMES[name]())
+    except ImportError as error:
+        send(answers, ("unsupported", f"{name} cannot be imported: {_line(error)}"))
+        return
+    send(answers, ("ok", None))
+    while True:
+        send(answers, server.answer(requests.get()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

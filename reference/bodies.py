@@ -1,0 +1,191 @@
+"""What Loop, Scan and If share: running a body, what it captures, and what it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference.op_run import OpRun
+
+from .errors import EvaluationError
+
+Array = np.ndarray[Any, Any]
+Attributes = Mapping[str, Any] | None
+
+
+def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """The graphs held by the attributes of ``node``."""
+    return [g for a in node.attribute for g in ([a.g] if a.HasField("g") else a.graphs)]
+
+
+def label(node: onnx.NodeProto) -> str:
+    """How messages name ``node``: its operator and its name, or else its first output."""
+    return f"{node.op_type} {node.name or next((o for o in node.output if o), '')!r}"
+
+
+def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
+    """The outer names that ``graph``, or a graph nested in it at any depth, uses.
+
+    A name that the graph itself defines (input, initializer, output of an earlier node) is
+    never captured, whatever the outer graph calls its values: the inner name wins.
+    """
+    known = {"", *(i.name for i in graph.input), *(i.name for i in graph.initializer)}
+    known.update(sparse.values.name for sparse in graph.sparse_initializer)
+    captured: dict[str, None] = {}
+    for node in graph.node:
+        used = [*node.input, *(n for g in subgraphs(node) for n in captured_names(g))]
+        captured.update((name, None) for name in used if name not in known)
+        known.update(node.output)
+    captured.update((o.name, None) for o in graph.output if o.name not in known)
+    return tuple(captured)
+
+
+class Body:
+    """One body graph, ready to be run again and again.
+
+    ``evaluator`` is the evaluator of the graph, as ``OpRun`` makes it for a graph attribute.
+    """
+
+    def __init__(self, evaluator: Any, opsets: Mapping[str, int]) -> None:
+        self.evaluator = evaluator
+        self.opsets = opsets
+        self.graph: onnx.GraphProto = evaluator.proto_
+        self.input_names = [i.name for i in self.graph.input]
+        self.output_count = len(self.graph.output)
+        self.captures = captured_names(self.graph)
+
+    def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> BoundBody:
+        """The body with the outer values it captures, looked up once for all iterations."""
+        context = context or {}
+        missing = [name for name in self.captures if name not in context]
+        if missing:
+            raise EvaluationError(f"the body uses {missing[0]!r}, which no outer graph defines")
+        return BoundBody(self, {name: context[name] for name in self.captures}, attributes)
+
+    def output_label(self, index: int) -> str:
+        """How messages name body output ``index``."""
+        return f"body output {self.graph.output[index].name!r}"
+
+    def declared_rank(self, index: int) -> int:
+        """The rank the body declares for input ``index``; 0 where it declares none."""
+        tensor = self.graph.input[index].type.tensor_type
+        return len(tensor.shape.dim) if tensor.HasField("shape") else 0
+
+    def element(
+        self, index: int, inputs: Sequence[Any] | None = None
+    ) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Element type and shape of body output ``index``, without running the body.
+
+        What the body declares, completed by shape inference over the body (with the types of
+        ``inputs`` where given, else with the declared input types). A dimension nobody tells
+        is 0 and an unknown shape is a scalar's, as in onnxruntime.
+        """
+        declared = self.graph.output[index].type.tensor_type
+        inferred = declared
+        if not (declared.elem_type and _is_static(declared)):
+            inferred = _infer(self.graph, self.opsets, inputs)[index].type.tensor_type
+        elem_type = declared.elem_type or inferred.elem_type
+        if not elem_type:
+            raise EvaluationError(
+                f"no iteration ran and the body does not declare the element type "
+                f"of its output {self.graph.output[index].name!r}; declare it"
+            )
+        dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
+        return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
+
+
+class BoundBody:
+    """A body together with the values it captures; call it with the body's inputs."""
+
+    def __init__(self, body: Body, captured: dict[str, Any], attributes: Attributes) -> None:
+        self.body = body
+        self.captured = captured
+        self.attributes = attributes
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Run one iteration."""
+        feeds = {**self.captured, **dict(zip(self.body.input_names, inputs, strict=True))}
+        outputs: list[Any] = self.body.evaluator.run(None, feeds, attributes=self.attributes)
+        return outputs
+
+
+class ControlFlow(OpRun):
+    """Base of the operators that run bodies; usable by onnx's own evaluator too."""
+
+    op_domain = ""
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
+        super().__init__(onnx_node, run_params)
+        self.place = label(onnx_node)
+        self.opsets: dict[str, int] = run_params["opsets"]
+        self.bodies = {
+            a.name: Body(getattr(self, a.name), self.opsets)
+            for a in onnx_node.attribute
+            if a.type == onnx.AttributeProto.GRAPH
+        }
+
+    def need_context(self) -> bool:
+        """Bodies capture outer values."""
+        return True
+
+    def run(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the operator; an error of it, or from within its body, names this node."""
+        try:
+            outputs: tuple[Any, ...] = super().run(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except EvaluationError as error:
+            raise EvaluationError(f"{self.place}: {error}") from error
+        return outputs
+
+    def _check_and_fix_outputs(self, res: tuple[Any, ...]) -> tuple[Any, ...]:
+        # onnx's own check refuses None, the value of an empty optional.
+        return res
+
+
+def one_element(value: Any, rank: int, name: str) -> Array:
+    """``value``, which must hold one element, in the given rank; ``name`` is for the error."""
+    array = np.asarray(value)
+    if array.size != 1:
+        raise EvaluationError(f"{name} must hold one element, its shape is {list(array.shape)}")
+    return array.reshape((1,) * rank)
+
+
+def stack(elements: Sequence[Any], name: str) -> Array:
+    """The scan output ``name`` from its elements (at least one), along a new first axis."""
+    if not all(isinstance(element, np.ndarray) for element in elements):
+        raise EvaluationError(f"{name} is not a tensor; only tensors can be scan outputs")
+    first = elements[0].shape
+    for i, element in enumerate(elements):
+        if element.shape != first:
+            raise EvaluationError(
+                f"{name} has shape {list(element.shape)} in iteration {i} and {list(first)} in "
+                "iteration 0; the elements of a scan output must keep one shape"
+            )
+    return np.stack(elements)
+
+
+def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """Zeros, or empty strings, of the given type."""
+    return np.full(tuple(shape), "" if dtype.kind in "OUS" else 0, dtype=dtype)
+
+
+def _is_static(tensor: onnx.TypeProto.Tensor) -> bool:
+    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+
+
+def _infer(
+    graph: onnx.GraphProto, opsets: Mapping[str, int], inputs: Sequence[Any] | None
+) -> Sequence[onnx.ValueInfoProto]:
+    """The outputs of ``graph`` with what shape inference adds to their types."""
+    alone = onnx.GraphProto()
+    alone.CopyFrom(graph)
+    alone.name = alone.name or "body"
+    for info, value in zip(alone.input, inputs or (), strict=False):
+        elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+        info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    model = helper.make_model(alone, opset_imports=imports)
+    outputs: Sequence[onnx.ValueInfoProto] = onnx.shape_inference.infer_shapes(model).graph.output
+    return outputs

@@ -1,0 +1,252 @@
+"""Compare two results of a model output: type, shape, then values, with tight tolerances.
+
+A result is a tensor (numpy array), an absent optional (None), a sequence (list) or a map (dict).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["", "presence", "type", "shape", "length", "keys", "values"]
+Array = NDArray[Any]
+
+# Allowed distance in units of the type's machine epsilon. Rewrites move operators, they do not
+# reorder arithmetic, so all that may differ is the rounding of a constant folded by another
+# implementation. Where one step is already coarse (8 bits and fewer) nothing may differ.
+_EPSILONS = {"float64": 16, "float32": 16, "float16": 2, "bfloat16": 2}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where two results differ first: the path into sequences or maps, the index, both values."""
+
+    path: str
+    index: tuple[int, ...] | None
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        index = "" if self.index is None else str(list(self.index))
+        where = f"at {self.path}{index}: " if self.path or index else ""
+        return f"{where}{self.before} became {self.after}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What was found between two results. `kind` is empty where they agree.
+
+    `max_abs`, `max_rel` and `max_ulps` are over all elements, also those within tolerance;
+    `differing` counts the elements outside it and `first` is the first of those.
+    """
+
+    kind: Kind = ""
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    max_ulps: int = 0
+    differing: int = 0
+    total: int = 0
+    first: Place | None = None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a value may be off: `|after - before| <= atol + rtol * |before|`.
+
+    Without numbers: integers, booleans, strings and floats of 8 bits or fewer must be equal;
+    float32, float64 and complex may be off by 16 epsilons of their type, float16 and bfloat16 by
+    2, relative to the value or, for values that cancelled to nearly zero, to the largest
+    magnitude of the output but never more than 1. `factor` widens these defaults.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    factor: float = 1.0
+
+    def limits(self, dtype: np.dtype[Any], magnitude: float) -> tuple[float, float]:
+        """The rtol and atol for a float type and the largest finite magnitude expected."""
+        epsilons = _EPSILONS.get(dtype.name, 0)
+        default = self.factor * epsilons * float(ml_dtypes.finfo(dtype).eps) if epsilons else 0.0
+        rtol = default if self.rtol is None else self.rtol
+        atol = default * min(1.0, magnitude) if self.atol is None else self.atol
+        return rtol, atol
+
+
+EXACT = Tolerance(rtol=0.0, atol=0.0)
+
+
+def compare(before: Any, after: Any, tolerance: Tolerance, path: str = "") -> Difference:
+    """Compare two results of one output."""
+    kinds = _kind_of(before), _kind_of(after)
+    if kinds[0] != kinds[1]:
+        kind: Kind = "presence" if "absent" in kinds else "type"
+        return _structural(kind, path, *kinds)
+    if before is None:
+        return Difference()
+    if isinstance(before, dict):
+        if list(before) != list(after) and set(before) != set(after):
+            return _structural("keys", path, list(before), list(after))
+        keys: Iterable[Any] = before
+    elif isinstance(before, (list, tuple)):
+        if len(before) != len(after):
+            return _structural("length", path, len(before), len(after))
+        keys = range(len(before))
+    else:
+        return _compare_tensors(_tensor(before), _tensor(after), tolerance, path)
+    return combine(compare(before[k], after[k], tolerance, f"{path}[{k!r}]") for k in keys)
+
+
+def combine(differences: Iterable[Difference]) -> Difference:
+    """Merge the differences of several parts: the first kind and place, the largest figures."""
+    total = Difference()
+    for part in differences:
+        total = Difference(
+            total.kind or part.kind,
+            max(total.max_abs, part.max_abs),
+            max(total.max_rel, part.max_rel),
+            max(total.max_ulps, part.max_ulps),
+            total.differing + part.differing,
+            total.total + part.total,
+            total.first if total.kind else part.first,
+        )
+    return total
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, (list, tuple)):
+        return "sequence"
+    return "map" if isinstance(value, dict) else "tensor"
+
+
+def _structural(kind: Kind, path: str, before: Any, after: Any) -> Difference:
+    return Difference(kind, differing=1, total=1, first=Place(path, None, before, after))
+
+
+def _tensor(value: Any) -> Array:
+    """An array; strings of any numpy flavour become objects of type str."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "OSU":
+        return array
+    texts = [
+        item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
+        for item in array.reshape(-1).tolist()
+    ]
+    result = np.empty(len(texts), dtype=object)
+    result[:] = texts
+    return result.reshape(array.shape)
+
+
+def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: str) -> Difference:
+    if before.dtype != after.dtype:
+        return _structural("type", path, _type_name(before.dtype), _type_name(after.dtype))
+    if before.shape != after.shape:
+        return _structural("shape", path, list(before.shape), list(after.shape))
+    if before.size == 0:
+        return Difference()
+    if before.dtype == object:
+        wrong, found = before != after, Difference()
+    elif _is_float(before.dtype):
+        wrong, found = _compare_floats(before, after, tolerance)
+    else:
+        wrong, found = _compare_integers(before, after)
+    found = replace(found, total=before.size)
+    if not wrong.any():
+        return found
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+    place = Place(path, index, _python(before[index]), _python(after[index]))
+    return replace(found, kind="values", differing=int(np.count_nonzero(wrong)), first=place)
+
+
+def _compare_integers(before: Array, after: Array) -> tuple[NDArray[np.bool_], Difference]:
+    """Integers and booleans must be equal; distances are exact, whatever the width."""
+    wrong = np.asarray(before != after)
+    if not wrong.any():
+        return wrong, Difference()
+    wide = np.uint64 if before.dtype == np.uint64 else np.int64
+    b, a = before[wrong].astype(wide), after[wrong].astype(wide)
+    # In 64 unsigned bits the larger minus the smaller is right even where int64 would overflow.
+    ub, ua = b.astype(np.uint64), a.astype(np.uint64)
+    delta = np.where(b > a, ub - ua, ua - ub)
+    relative = _relative(delta.astype(np.float64), np.abs(b.astype(np.float64)))
+    furthest = int(delta.max())
+    return wrong, Difference(max_abs=furthest, max_rel=relative, max_ulps=furthest)
+
+
+def _compare_floats(
+    before: Array, after: Array, tolerance: Tolerance
+) -> tuple[NDArray[np.bool_], Difference]:
+    """Floats and complex numbers. NaN equals NaN; infinities must agree in sign; -0 equals 0."""
+    narrow_b, narrow_a = _components(before), _components(after)
+    b, a = narrow_b.astype(np.float64), narrow_a.astype(np.float64)
+    finite = np.isfinite(b) & np.isfinite(a)
+    same = (b == a) | (np.isnan(b) & np.isnan(a))
+    with np.errstate(all="ignore"):
+        delta = np.where(finite, np.abs(a - b), np.where(same, 0.0, np.inf))
+        # A complex number is small or large as a whole, so both components share its magnitude.
+        magnitude = np.hypot.reduce(np.where(finite, b, 0.0), axis=-1, keepdims=True)
+        magnitude = np.minimum(magnitude, np.finfo(np.float64).max)
+        largest = float(magnitude.max())
+        rtol, atol = tolerance.limits(narrow_b.dtype, largest)
+        wrong = ~same & ~(finite & (delta <= atol + rtol * magnitude))
+        relative = _relative(delta, np.broadcast_to(magnitude, delta.shape))
+    ulps = _ulps(narrow_b[finite], narrow_a[finite])
+    found = Difference(max_abs=float(delta.max()), max_rel=relative, max_ulps=ulps)
+    return wrong.any(axis=-1), found
+
+
+def _components(array: Array) -> Array:
+    """The real numbers that make up an array, on a new last axis (1 for real, 2 for complex)."""
+    if array.dtype.kind != "c":
+        return array[..., np.newaxis]
+    part = np.dtype(np.float32 if array.dtype == np.complex64 else np.float64)
+    return np.stack([array.real, array.imag], axis=-1).astype(part, copy=False)
+
+
+def _relative(delta: NDArray[np.float64], magnitude: NDArray[np.float64]) -> float:
+    """The largest delta / magnitude; infinite where something became of nothing."""
+    with np.errstate(all="ignore"):
+        ratio = np.where(delta == 0.0, 0.0, delta / magnitude)
+    return float(np.max(np.where(np.isnan(ratio), np.inf, ratio), initial=0.0))
+
+
+def _ulps(before: Array, after: Array) -> int:
+    """The largest number of representable values between two finite arrays of one float type."""
+    if before.size == 0:
+        return 0
+    b, a = _ordered(before), _ordered(after)
+    ub, ua = b.astype(np.uint64), a.astype(np.uint64)
+    return int(np.where(b > a, ub - ua, ua - ub).max())
+
+
+def _ordered(array: Array) -> NDArray[np.int64]:
+    """Map the bits of floats to integers in the order of the floats, with -0 on 0."""
+    bits = array.view(f"u{array.dtype.itemsize}").astype(np.uint64)
+    if array.dtype == np.dtype(ml_dtypes.float8_e8m0fnu):  # has no sign bit
+        return bits.astype(np.int64)
+    sign = np.uint64(1 << (int(ml_dtypes.finfo(array.dtype).bits) - 1))
+    payload = (bits & (sign - np.uint64(1))).astype(np.int64)
+    return np.where(bits & sign, -payload, payload)
+
+
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def _type_name(dtype: np.dtype[Any]) -> str:
+    return "string" if dtype == object else dtype.name
+
+
+def _python(value: Any) -> Any:
+    """A plain Python number or string, for messages and JSON."""
+    if isinstance(value, (str, bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    if _is_float(value.dtype):
+        return complex(value) if value.dtype.kind == "c" else float(value)
+    return bool(value) if value.dtype == np.bool_ else int(value)

@@ -1,0 +1,275 @@
+"""Draw inputs for a model from the declared types and shapes, the same for the same seed.
+
+What a model needs of its inputs is not declared: an integer may be an index, a length or a shape,
+two unknown dimensions may have to be equal. So a sample is a list of candidates, from varied to
+tame, of which the first that the original model accepts is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from ..ir.errors import Error
+from .signature import Dim, Signature, dims_of, type_text
+
+Feeds = dict[str, Any]
+Array = NDArray[Any]
+
+_WORDS = ("straight", "line", "", "a", "Zürich", "two words")
+_MOST_DEFAULTS = 16  # how many integer defaults are overridden each on its own
+
+
+class DrawError(Error):
+    """No value can be drawn for the type of an input; the caller must give feeds."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One thing to try: candidates in order, the first that the original accepts counts.
+
+    Attributes:
+        label: what it is, for messages.
+        candidates: the feeds, made when asked for.
+        essential: whether the verification fails where no candidate works.
+    """
+
+    label: str
+    candidates: Iterator[Feeds]
+    essential: bool = True
+
+
+@dataclass(frozen=True)
+class _Strategy:
+    """How to fill what a type leaves open.
+
+    Attributes:
+        sizes: unknown dimensions and lengths are one of these.
+        common: all of them are the same one.
+        integers: the lowest and highest integer; None stands for the common size.
+        positive: floats are in (0, 1] instead of normally distributed.
+        digits: strings hold numbers instead of words.
+    """
+
+    sizes: tuple[int, ...]
+    common: bool
+    integers: tuple[int | None, int | None]
+    positive: bool = False
+    digits: bool = False
+
+
+_STRATEGIES = (
+    _Strategy((2, 3, 4, 1), False, (0, 3)),
+    _Strategy((2, 3, 4), False, (0, 1)),
+    _Strategy((2, 3, 4), True, (0, 1), digits=True),
+    _Strategy((3, 4), True, (1, 1), positive=True),
+    _Strategy((1,), True, (0, 0)),
+    _Strategy((1,), True, (1, 1), positive=True, digits=True),
+    _Strategy((2, 3), True, (None, None)),
+    _Strategy((8,), True, (1, 4), digits=True),
+    _Strategy((16,), True, (0, 1)),
+    _Strategy((64,), True, (0, 1), positive=True),
+)
+_ROUNDS = 2  # each strategy is tried with this many draws
+
+
+@dataclass
+class _Draw:
+    """One candidate in the making: the sizes that were chosen so far."""
+
+    rng: np.random.Generator
+    strategy: _Strategy
+    sample: int
+    sizes: dict[str, int]
+    switches: int = 0  # one-element booleans and optionals met so far
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = int(self.rng.choice(self.strategy.sizes))
+
+    def length(self) -> int:
+        """A size for a dimension or sequence that nothing is known about."""
+        # The second sample is of size 1 wherever it can: the case that broadcasting hides.
+        if self.sample == 1 and 1 in self.strategy.sizes:
+            return 1
+        return self.size if self.strategy.common else int(self.rng.choice(self.strategy.sizes))
+
+    def dim(self, dim: Dim) -> int:
+        """The size of a dimension; a symbol has one size throughout."""
+        if isinstance(dim, int):
+            return dim
+        if dim is None:
+            return self.length()
+        if dim not in self.sizes:
+            self.sizes[dim] = self.length()
+        return self.sizes[dim]
+
+    def switch(self) -> bool:
+        """One of two ways; the samples go through all combinations of the first switches."""
+        bit, self.switches = self.switches, self.switches + 1
+        return bool(self.rng.integers(2)) if bit > 1 else not self.sample >> bit & 1
+
+
+class Drawer:
+    """Draws inputs for the original that also fit the rewrite.
+
+    Args:
+        before: the signature of the original.
+        after: the signature of the rewrite, which may fix dimensions that the original leaves open.
+        bound: values of inputs that are not drawn.
+        seed: the same seed gives the same samples.
+
+    Raises:
+        DrawError: an input has a type that cannot be drawn.
+    """
+
+    def __init__(
+        self, before: Signature, after: Signature, bound: Mapping[str, Any], seed: int
+    ) -> None:
+        self._types = {name: t for name, t in before.inputs.items() if name not in bound}
+        self._bound = dict(bound)
+        self._defaults = {
+            name: default
+            for name, default in before.defaults.items()
+            if name in after.defaults and name not in bound
+        }
+        self._seed = seed
+        self._narrowed = {name: after.inputs[name] for name in self._types if name in after.inputs}
+        self._pinned = self._pins(before)
+        for name, proto in self._types.items():
+            _require_drawable(name, proto)
+
+    def samples(self, count: int) -> Iterator[Sample]:
+        """`count` plain samples, then the overridable initializers with other values."""
+        for number in range(count):
+            yield Sample(f"sample {number}", self._candidates(number))
+        floats, others = [], []
+        for name, default in self._defaults.items():
+            if isinstance(default, TensorProto):
+                (floats if _is_float(default.data_type) else others).append(name)
+        if floats:
+            label = f"other values for {_listed(floats)}"
+            yield Sample(label, self._override(count, floats), essential=False)
+        for name in others[:_MOST_DEFAULTS]:
+            label = f"another value for initializer '{name}'"
+            yield Sample(label, self._override(count, [name]), essential=False)
+
+    def _candidates(self, sample: int) -> Iterator[Feeds]:
+        for turn in range(_ROUNDS):
+            for number, strategy in enumerate(_STRATEGIES):
+                rng = np.random.default_rng([self._seed, sample, turn, number])
+                yield self._feeds(_Draw(rng, strategy, sample, dict(self._pinned)))
+
+    def _override(self, sample: int, names: list[str]) -> Iterator[Feeds]:
+        for number, feeds in enumerate(self._candidates(sample)):
+            rng = np.random.default_rng([self._seed, sample, number])
+            for name in names:
+                default = self._defaults[name]
+                assert isinstance(default, TensorProto)
+                feeds[name] = _other(numpy_helper.to_array(default), number, rng)
+            yield feeds
+
+    def _feeds(self, draw: _Draw) -> Feeds:
+        feeds = {n: self._value(t, self._narrowed.get(n, t), draw) for n, t in self._types.items()}
+        return {**feeds, **self._bound}
+
+    def _value(self, proto: onnx.TypeProto, narrowed: onnx.TypeProto, draw: _Draw) -> Any:
+        kind = proto.WhichOneof("value")
+        if kind == "optional_type":
+            inner = proto.optional_type.elem_type, narrowed.optional_type.elem_type
+            return self._value(*inner, draw) if draw.switch() else None
+        if kind == "sequence_type":
+            inner = proto.sequence_type.elem_type, narrowed.sequence_type.elem_type
+            return [self._value(*inner, draw) for _ in range(draw.length())]
+        dims = _merged(dims_of(proto.tensor_type), dims_of(narrowed.tensor_type))
+        if dims is None:
+            dims = [None] * int(draw.rng.integers(3))
+        shape = tuple(draw.dim(dim) for dim in dims)
+        return _tensor(proto.tensor_type.elem_type, shape, draw)
+
+    def _pins(self, before: Signature) -> dict[str, int]:
+        """Symbols of the original that the rewrite, or a bound value, fixes to a size."""
+        fixed = {name: dims_of(proto.tensor_type) for name, proto in self._narrowed.items()}
+        fixed.update((n, list(v.shape)) for n, v in self._bound.items() if hasattr(v, "shape"))
+        pins: dict[str, int] = {}
+        for name, sizes in fixed.items():
+            proto = before.inputs.get(name)
+            dims = None if proto is None else dims_of(proto.tensor_type)
+            if dims is not None and sizes is not None:
+                for dim, size in zip(dims, sizes, strict=True):
+                    if isinstance(dim, str) and isinstance(size, int):
+                        pins[dim] = size
+        return pins
+
+
+def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | None:
+    if before is None or after is None:
+        return before if after is None else after
+    return [a if isinstance(a, int) else b for b, a in zip(before, after, strict=True)]
+
+
+def _require_drawable(name: str, proto: onnx.TypeProto) -> None:
+    inner = proto
+    while (kind := inner.WhichOneof("value")) in ("optional_type", "sequence_type"):
+        inner = getattr(inner, kind).elem_type
+    if kind != "tensor_type" or inner.tensor_type.elem_type == TensorProto.UNDEFINED:
+        raise DrawError(f"input '{name}' of type '{type_text(proto)}' cannot be drawn; give feeds=")
+
+
+def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
+    """A tensor of any element type."""
+    rng, strategy = draw.rng, draw.strategy
+    if data_type == TensorProto.STRING:
+        words = [str(i) for i in range(10)] if strategy.digits else list(_WORDS)
+        return np.array(words, dtype=object)[rng.integers(len(words), size=shape)].reshape(shape)
+    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    if data_type == TensorProto.BOOL:
+        several = int(np.prod(shape)) > 1
+        return rng.integers(2, size=shape) > 0 if several else np.full(shape, draw.switch())
+    if not _is_float(data_type):
+        low, high = (draw.size if bound is None else bound for bound in strategy.integers)
+        high = min(high, int(ml_dtypes.iinfo(dtype).max))
+        return rng.integers(min(low, high), high, size=shape, endpoint=True).astype(dtype)
+    values = 1.0 - rng.random(shape) if strategy.positive else rng.normal(size=shape)
+    if dtype.kind == "c":
+        return (values + 1j * rng.normal(size=shape)).astype(dtype)
+    if data_type == TensorProto.FLOAT8E8M0:  # has no sign
+        values = np.abs(values)
+    return np.asarray(values).astype(dtype)
+
+
+def _other(default: Array, number: int, rng: np.random.Generator) -> Array:
+    """Values of the same type and shape as a default, none of them equal to it."""
+    if default.dtype == np.bool_:
+        return np.asarray(~default)
+    if default.dtype.kind in "OSU":
+        texts = [f"{text}*" for text in default.reshape(-1).tolist()]
+        return np.array(texts, dtype=object).reshape(default.shape)
+    if _is_float(helper.np_dtype_to_tensor_dtype(default.dtype)):
+        wide = default.astype(np.complex128 if default.dtype.kind == "c" else np.float64)
+        shifted = wide * rng.uniform(0.25, 0.75, size=wide.shape) + np.where(wide == 0, 0.5, 0)
+        return np.asarray(shifted).astype(default.dtype)
+    # Nearby integers, toward zero first: indices and lengths stay in range.
+    step = (1, -1, 2)[number % 3]
+    info = ml_dtypes.iinfo(default.dtype)
+    wide = default.astype(object)
+    moved = np.where(wide > 0, wide - step, wide + step)
+    inside = (moved >= int(info.min)) & (moved <= int(info.max))
+    return np.asarray(np.where(inside, moved, wide)).astype(default.dtype)
+
+
+def _is_float(data_type: int) -> bool:
+    name = TensorProto.DataType.Name(data_type)
+    return name.startswith(("FLOAT", "BFLOAT", "DOUBLE", "COMPLEX"))
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return f"initializers {shown}" if len(names) <= 3 else f"initializers {shown} and more"

@@ -1,0 +1,243 @@
+"""Running whole models by the exact semantics of the ONNX specification."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference.op_run import OpRun
+
+from . import kernels
+from .bodies import Array, label
+from .conditional import If
+from .errors import EvaluationError
+from .functions import domain_of, function_key
+from .kernels import Environment, build_kernel, dense
+from .loop import BreakingLoop, Loop
+from .older import OLDER_OPERATORS
+from .scan import Scan
+from .sequences import SEQUENCE_OPERATORS
+
+
+class GraphEvaluator:
+    """Evaluates a graph or a function body; the evaluator that bodies get (``evaluator_cls``).
+
+    Unlike onnx's own: a body's names win over outer names, an absent output never defines the
+    absent input, functions may come in any order and know the replaced operators.
+    """
+
+    has_linked_attribute = False
+
+    def __init__(self, proto: onnx.GraphProto | onnx.FunctionProto, environment: Environment):
+        self.proto_ = proto
+        if isinstance(proto, onnx.GraphProto):
+            self.input_names = [i.name for i in proto.input]
+            self.output_names = [o.name for o in proto.output]
+            self.constants = _initializers(proto)
+        else:
+            self.input_names, self.output_names = list(proto.input), list(proto.output)
+            self.constants = {}
+        self.steps = [
+            (build_kernel(node, environment), list(node.input), list(node.output), node)
+            for node in proto.node
+        ]
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        feeds: Mapping[str, Any],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """The named outputs, by default all; ``feeds`` hold inputs and captured values."""
+        scope: dict[str, Any] = {**self.constants, **feeds}
+        scope[""] = None
+        for kernel, inputs, outputs, node in self.steps:
+            try:
+                values = [scope[name] for name in inputs]
+            except KeyError as error:
+                raise EvaluationError(
+                    f"{label(node)}: input {error} is not defined before it is used"
+                ) from error
+            for name, value in zip(outputs, kernel(values, scope), strict=False):
+                if name:
+                    scope[name] = value
+        wanted = self.output_names if output_names is None else output_names
+        missing = [name for name in wanted if name not in scope]
+        if missing:
+            raise EvaluationError(f"output {missing[0]!r} is not computed by any node")
+        return [scope[name] for name in wanted]
+
+
+class Evaluator:
+    """A model, ready to be run on any number of feeds.
+
+    Parameters
+    ----------
+    model:
+        A path, bytes, ``onnx.ModelProto``, ``onnx_ir.Model`` or ``straightline.ir.Model``.
+    break_without_cond:
+        A Loop whose condition input is absent also stops when its body's condition output is
+        false, as in onnxruntime. By the specification (the default) that output is ignored.
+    operators:
+        ``onnx.reference.op_run.OpRun`` classes for operators of other domains, or to be used
+        instead of those here; as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
+
+    Raises
+    ------
+    EvaluationError
+        If an operator of the model has no reference implementation.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        break_without_cond: bool = False,
+        operators: Sequence[type[OpRun]] = (),
+    ) -> None:
+        proto = _to_proto(model)
+        environment = Environment(
+            opsets={domain_of(o.domain): o.version for o in proto.opset_import},
+            operators=_table([*operators, *control_flow_operators(break_without_cond)]),
+            run_graph=GraphEvaluator,
+            functions={function_key(f): f for f in proto.functions},
+        )
+        self._graph = GraphEvaluator(proto.graph, environment)
+        self._types = {i.name: i.type for i in proto.graph.input}
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the graph inputs, those with a default included."""
+        return list(self._types)
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the graph outputs."""
+        return list(self._graph.output_names)
+
+    def run(self, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs, in order: arrays, lists (sequences) or None (empty optionals).
+
+        An input that is also an initializer may be left out. Raises EvaluationError if another
+        input is missing, an input is unknown or of the wrong type, or an operator fails.
+        """
+        for name in feeds:
+            if name not in self._types:
+                raise EvaluationError(
+                    f"the model has no input {name!r}; its inputs are {self.input_names}"
+                )
+        for name in self._types:
+            if name not in feeds and name not in self._graph.constants:
+                raise EvaluationError(f"input {name!r} is missing from the feeds")
+        checked = {name: _fed(name, value, self._types[name]) for name, value in feeds.items()}
+        return self._graph.run(None, checked)
+
+
+def run(
+    model: Any,
+    feeds: Mapping[str, Any],
+    *,
+    break_without_cond: bool = False,
+    operators: Sequence[type[OpRun]] = (),
+) -> list[Any]:
+    """The outputs of ``model`` on ``feeds``: :class:`Evaluator`, used once."""
+    evaluator = Evaluator(model, break_without_cond=break_without_cond, operators=operators)
+    return evaluator.run(feeds)
+
+
+def operator_kernel(
+    node: onnx.NodeProto, opset_imports: Mapping[str, int]
+) -> Callable[[Sequence[Array | None]], list[Any]]:
+    """Make a function that evaluates ``node`` on constants; build once, call many times.
+
+    The function takes one array for each input (None for an absent one) and returns one array
+    for each output. ``opset_imports`` are those of the graph or function that holds the node.
+    Both raise EvaluationError: this one if the operator has no reference implementation or
+    needs more than its inputs, the function it makes if the operator fails on its inputs.
+    """
+    opsets = {domain_of(domain): version for domain, version in opset_imports.items()}
+    environment = Environment(opsets, _table(control_flow_operators()), GraphEvaluator)
+    return kernels.operator_kernel(node, environment)
+
+
+def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]]:
+    """The operators of this package, as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
+
+    onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
+    """
+    loop = BreakingLoop if break_without_cond else Loop
+    return [loop, If, Scan, *SEQUENCE_OPERATORS, *OLDER_OPERATORS]
+
+
+def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun]]:
+    """Operators by domain and name; of two for one operator the first is used."""
+    return {(domain_of(o.op_domain), o.__name__): o for o in reversed(operators)}
+
+
+def _to_proto(model: Any) -> onnx.ModelProto:
+    if isinstance(model, onnx.ModelProto):
+        return model
+    from .. import ir
+
+    proto: onnx.ModelProto = ir.to_proto(model)
+    return proto
+
+
+def _initializers(graph: onnx.GraphProto) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    for tensor in graph.initializer:
+        try:
+            constants[tensor.name] = numpy_helper.to_array(tensor, os.getcwd())
+        except Exception as error:
+            raise EvaluationError(
+                f"initializer {tensor.name!r} cannot be read: {error}; load external data first"
+            ) from error
+    for sparse in graph.sparse_initializer:
+        values, indices = (
+            numpy_helper.to_array(sparse.values),
+            numpy_helper.to_array(sparse.indices),
+        )
+        constants[sparse.values.name] = dense(values, indices, sparse.dims)
+    return constants
+
+
+def _fed(name: str, value: Any, declared: onnx.TypeProto) -> Any:
+    """``value`` as an array, a list of arrays, or None, checked against the declared type."""
+    kind = declared.WhichOneof("value")
+    if kind == "optional_type":
+        return None if value is None else _fed(name, value, declared.optional_type.elem_type)
+    if value is None:
+        raise EvaluationError(f"input {name!r} is None, its type is not optional")
+    if kind == "sequence_type":
+        if not isinstance(value, list | tuple):
+            raise EvaluationError(f"input {name!r} is a sequence; feed a list")
+        return [_fed(name, element, declared.sequence_type.elem_type) for element in value]
+    if kind != "tensor_type" or not declared.tensor_type.elem_type:
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        array = array.astype(object)
+    dtype = helper.tensor_dtype_to_np_dtype(declared.tensor_type.elem_type)
+    if array.dtype != dtype:
+        raise EvaluationError(f"input {name!r} is {array.dtype}, the model declares {dtype}")
+    _check_shape(name, array, declared.tensor_type)
+    return array
+
+
+def _check_shape(name: str, array: Array, declared: onnx.TypeProto.Tensor) -> None:
+    if not declared.HasField("shape"):
+        return
+    dims = declared.shape.dim
+    fits = len(dims) == array.ndim and all(
+        not d.HasField("dim_value") or d.dim_value == n
+        for d, n in zip(dims, array.shape, strict=False)
+    )
+    if not fits:
+        wanted = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+        raise EvaluationError(
+            f"input {name!r} has shape {list(array.shape)}, the model declares {wanted}"
+        )

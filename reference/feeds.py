@@ -1,0 +1,183 @@
+"""Inputs that a caller gives: in Python, as `.npz`, or as a folder in ONNX's test-data layout."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from ..ir.errors import Error
+from .signature import Signature, type_text
+
+Feeds = dict[str, Any]
+Given = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str | os.PathLike[str]
+
+
+class FeedError(Error):
+    """Given inputs do not fit the model, or their file cannot be read."""
+
+
+def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -> list[Feeds]:
+    """The samples that a caller gave, checked against the inputs of the original.
+
+    Args:
+        feeds: one sample by input name, several of them, the path of an `.npz` file, or of a
+            `test_data_set_*` folder (or one that holds such folders).
+        model: the original; an input that has an initializer may be left out.
+        bound: values of inputs that were fixed; a sample need not repeat them.
+
+    Raises:
+        FeedError: a name, type or shape does not fit, an input lacks, a file cannot be read.
+    """
+    if isinstance(feeds, (str, os.PathLike)):
+        samples = _from_path(Path(feeds), model)
+    elif isinstance(feeds, Mapping):
+        samples = [feeds]
+    else:
+        samples = list(feeds)
+    if not samples:
+        raise FeedError("feeds are empty; give at least one sample, or none to have them drawn")
+    return [check_feeds({**bound, **sample}, model) for sample in samples]
+
+
+def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool = False) -> Feeds:
+    """One sample with each value in the type of its input; `partial` lets inputs be left out.
+
+    Raises:
+        FeedError: a name, type or shape does not fit, or an input lacks.
+    """
+    types = {info.name: info.type for info in model.graph.input}
+    unknown = [name for name in values if name not in types]
+    if unknown:
+        raise FeedError(f"the model has no input '{unknown[0]}'; it has {_listed(types)}")
+    required = Signature.of(model).inputs
+    missing = [name for name in required if name not in values]
+    if missing and not partial:
+        raise FeedError(f"no value is given for input '{missing[0]}'")
+    return {name: _convert(name, value, types[name]) for name, value in values.items()}
+
+
+def _convert(name: str, value: Any, proto: onnx.TypeProto) -> Any:
+    """A value as the runtimes take it, in the declared type."""
+    kind = proto.WhichOneof("value")
+    if kind == "optional_type":
+        return None if value is None else _convert(name, value, proto.optional_type.elem_type)
+    if kind == "sequence_type":
+        if not isinstance(value, (list, tuple)):
+            raise FeedError(
+                f"input '{name}' is a sequence; give a list, not {type(value).__name__}"
+            )
+        return [_convert(name, element, proto.sequence_type.elem_type) for element in value]
+    if kind != "tensor_type":
+        return value
+    return _convert_tensor(name, value, proto)
+
+
+def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any]:
+    wanted = helper.tensor_dtype_to_np_dtype(proto.tensor_type.elem_type)
+    if value is None:
+        raise FeedError(f"input '{name}' is no optional; give a tensor, not None")
+    if isinstance(value, TensorProto):
+        value = numpy_helper.to_array(value)
+    try:
+        typed = isinstance(value, (np.ndarray, np.generic))
+        array = np.asarray(value) if typed or wanted == object else np.asarray(value, dtype=wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FeedError(f"input '{name}' cannot be read as {wanted}: {error}") from error
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype != wanted:
+        # .npz files forget the names of the types that numpy does not have.
+        if array.dtype.itemsize == wanted.itemsize and wanted.kind == "V":
+            array = array.view(wanted)
+    if wanted == object and array.dtype.kind in "OSU":
+        array = array.astype(object)
+    if array.dtype != wanted:
+        raise FeedError(f"input '{name}' is {_name(wanted)}, the value given is {array.dtype}")
+    if not _shape_fits(array.shape, proto):
+        raise FeedError(f"input '{name}' is {type_text(proto)}, given has {list(array.shape)}")
+    return array
+
+
+def _shape_fits(shape: tuple[int, ...], proto: onnx.TypeProto) -> bool:
+    if not proto.tensor_type.HasField("shape"):
+        return True
+    dims = proto.tensor_type.shape.dim
+    if len(dims) != len(shape):
+        return False
+    pairs = zip(dims, shape, strict=True)
+    return all(d.dim_value == n for d, n in pairs if d.HasField("dim_value") and d.dim_value >= 0)
+
+
+def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
+    if not path.exists():
+        raise FeedError(f"{path}: no such file or folder with inputs")
+    if not path.is_dir():
+        return [_from_npz(path)]
+    folders = [path] if _numbered(path, "input_*.pb") else _numbered(path, "test_data_set_*")
+    found = [folder for folder in folders if _numbered(folder, "input_*.pb")]
+    if not found:
+        raise FeedError(f"{path}: holds no input_0.pb and no test_data_set_0/input_0.pb")
+    return [_from_data_set(folder, model) for folder in found]
+
+
+def _from_npz(path: Path) -> Mapping[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise FeedError(f"{path}: cannot be read as .npz: {error}") from error
+
+
+def _from_data_set(folder: Path, model: onnx.ModelProto) -> Mapping[str, Any]:
+    """input_N.pb belongs to the N-th graph input; inputs with an initializer may be left out."""
+    files = _numbered(folder, "input_*.pb")
+    infos = list(model.graph.input)
+    required = Signature.of(model).inputs
+    if len(files) < len(infos):
+        infos = [info for info in infos if info.name in required]
+    if len(files) != len(infos):
+        raise FeedError(f"{folder}: {len(files)} inputs for a model with {len(infos)}")
+    pairs = zip(infos, files, strict=True)
+    return {info.name: _read_message(path, info.type) for info, path in pairs}
+
+
+def _read_message(path: Path, proto: onnx.TypeProto) -> Any:
+    readers: dict[str | None, tuple[Any, Callable[[Any], Any]]] = {
+        "sequence_type": (onnx.SequenceProto, numpy_helper.to_list),
+        "optional_type": (onnx.OptionalProto, numpy_helper.to_optional),
+        "map_type": (onnx.MapProto, numpy_helper.to_dict),
+    }
+    default = (TensorProto, numpy_helper.to_array)
+    message_type, to_value = readers.get(proto.WhichOneof("value"), default)
+    message = message_type()
+    try:
+        message.ParseFromString(path.read_bytes())
+        return to_value(message)
+    except (OSError, DecodeError, ValueError, TypeError) as error:
+        raise FeedError(f"{path}: cannot be read as {type_text(proto)}: {error}") from error
+
+
+def _numbered(folder: Path, pattern: str) -> list[Path]:
+    """The entries that match, by the number in their name."""
+
+    def number(path: Path) -> int:
+        digits = re.findall(r"\d+", path.name)
+        return int(digits[-1]) if digits else -1
+
+    return sorted(folder.glob(pattern), key=number)
+
+
+def _name(dtype: np.dtype[Any]) -> str:
+    return "string" if dtype == object else dtype.name
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

@@ -1,0 +1,59 @@
+"""Functions: one call's body, with the attributes of that call written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnx
+
+FunctionKey = tuple[str, str, str]
+
+
+def domain_of(domain: str) -> str:
+    """The domain, with the standard one always written as the empty string."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
+    """What a node and the function it calls have in common: domain, name, overload."""
+    name = proto.name if isinstance(proto, onnx.FunctionProto) else proto.op_type
+    return domain_of(proto.domain), name, proto.overload
+
+
+def specialize(
+    function: onnx.FunctionProto, attributes: Iterable[onnx.AttributeProto]
+) -> onnx.FunctionProto:
+    """``function`` for one call: references to its attributes replaced at every depth.
+
+    A referenced attribute that is neither given nor has a default is left out, so that the
+    default of the operator that refers to it applies (ONNX specification, IR, functions).
+    """
+    given = {attribute.name: attribute for attribute in function.attribute_proto}
+    given.update((attribute.name, attribute) for attribute in attributes)
+    if not given and not function.attribute:
+        return function
+    special = onnx.FunctionProto()
+    special.CopyFrom(function)
+    for node in special.node:
+        _substitute(node, given)
+    return special
+
+
+def _substitute(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> None:
+    kept = []
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            kept.append(attribute)
+        elif attribute.ref_attr_name in given:
+            value = onnx.AttributeProto()
+            value.CopyFrom(given[attribute.ref_attr_name])
+            value.name = attribute.name
+            kept.append(value)
+            continue
+        for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            for inner in graph.node:
+                _substitute(inner, given)
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in kept]
+        del node.attribute[:]
+        node.attribute.extend(copies)

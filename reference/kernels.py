@@ -1,0 +1,294 @@
+"""Kernels: one node made ready to be evaluated many times."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
+
+from .bodies import Array, captured_names, label, subgraphs
+from .errors import EvaluationError
+from .functions import FunctionKey, domain_of, function_key, specialize
+from .older import with_version_defaults
+
+Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+
+# Where onnx keeps the operators of each domain.
+_LIBRARIES = {
+    "": "onnx.reference.ops",
+    "ai.onnx.ml": "onnx.reference.ops.aionnxml",
+    "ai.onnx.preview": "onnx.reference.ops.aionnx_preview",
+    "ai.onnx.preview.training": "onnx.reference.ops.aionnx_preview_training",
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the nodes of one graph may refer to.
+
+    ``operators`` replace onnx.reference's own; ``calls`` are the functions being expanded.
+    ``run_graph`` makes the evaluator of a body or function in an environment.
+    """
+
+    opsets: Mapping[str, int]
+    operators: Mapping[tuple[str, str], type[OpRun]]
+    run_graph: Callable[[Any, Environment], Any]
+    functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
+    calls: tuple[FunctionKey, ...] = ()
+
+
+def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
+    """The kernel of ``node``: a model's function, a replaced operator, or onnx.reference's own.
+
+    A kernel takes the inputs (None for an absent one) and the visible outer values, and returns
+    the outputs. Raises EvaluationError if nothing implements the operator.
+    """
+    function = environment.functions.get(function_key(node))
+    if function is not None:
+        return _function_kernel(node, function, environment)
+    domain = domain_of(node.domain)
+    replaced = environment.operators.get((domain, node.op_type))
+    if replaced is not None and not issubclass(replaced, OpRunExpand):
+        return OperatorKernel(node, _schema(node, environment, False), replaced, environment)
+    schema = _schema(node, environment, True)
+    if replaced is not None:
+        return _schema_function(node, schema, environment)
+    loaded = _load(node, domain, schema, environment.opsets[domain])
+    if loaded is None:
+        return _schema_function(node, schema, environment)
+    return OperatorKernel(node, schema, loaded, environment)
+
+
+class OperatorKernel:
+    """A kernel over one OpRun, whose results are made arrays of the type the schema tells."""
+
+    def __init__(
+        self, node: onnx.NodeProto, schema: Any, operator: type[OpRun], environment: Environment
+    ) -> None:
+        self.node = node
+        self.schema = schema
+        self.label = label(node)
+        self.opsets = environment.opsets
+        complete = node if schema is None else with_version_defaults(node, schema)
+        try:
+            self.operator = operator(complete, _run_params(environment))
+        except EvaluationError as error:
+            raise EvaluationError(f"{self.label}: {error}") from error
+        except Exception as error:
+            raise EvaluationError(f"{self.label}: cannot be evaluated: {error}") from error
+        self.needs_scope = self.operator.need_context()
+        # The types of the outputs, by those of the inputs: inferred once for each combination.
+        self._types: dict[tuple[Any, ...], list[Any]] = {}
+
+    def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> list[Any]:
+        """Evaluate; raises EvaluationError, which names the node, if the operator fails."""
+        if self.needs_scope:
+            return list(self.operator.run(*inputs, context=scope))  # type: ignore[no-untyped-call]
+        try:
+            results = self.operator.run(*inputs)  # type: ignore[no-untyped-call]
+        except Exception as error:
+            raise EvaluationError(f"{self.label}: {error}") from error
+        signature = tuple(getattr(value, "dtype", None) for value in inputs)
+        types = self._types.get(signature)
+        if types is None:
+            types = self._types[signature] = self._infer(inputs)
+        if len(results) < len(types):
+            raise EvaluationError(
+                f"{self.label}: {len(types)} outputs are wanted, the reference has {len(results)}"
+            )
+        return [_normalize(value, dtype) for value, dtype in zip(results, types, strict=False)]
+
+    def _infer(self, inputs: Sequence[Any]) -> list[Any]:
+        """The numpy type of each output, None where only running the operator tells it."""
+        unknown = [None] * len(self.node.output)
+        named = dict(zip(self.node.input, inputs, strict=False))
+        known = {name: value for name, value in named.items() if name}
+        if self.schema is None or not all(isinstance(v, np.ndarray) for v in known.values()):
+            return unknown
+        imports = [helper.make_opsetid(d, v) for d, v in self.opsets.items()]
+        types = {
+            name: helper.make_tensor_type_proto(_elem_type(v), None) for name, v in known.items()
+        }
+        try:
+            inferred = onnx.shape_inference.infer_node_outputs(
+                self.schema, self.node, types, opset_imports=imports
+            )
+        except (onnx.shape_inference.InferenceError, RuntimeError):
+            # Some operators infer nothing without shapes; what they return is then taken as is.
+            return unknown
+        return [_dtype_of(inferred.get(name)) for name in self.node.output]
+
+
+def operator_kernel(
+    node: onnx.NodeProto, environment: Environment
+) -> Callable[[Sequence[Array | None]], list[Any]]:
+    """A kernel for ``node`` alone, which may not use outer values or function attributes."""
+    captured = [name for graph in subgraphs(node) for name in captured_names(graph)]
+    if captured:
+        raise EvaluationError(f"{label(node)}: its body uses the outer value {captured[0]!r}")
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            raise EvaluationError(
+                f"{label(node)}: {attribute.name!r} refers to an attribute of the function "
+                "around it; evaluate the function's call instead"
+            )
+    kernel = build_kernel(node, environment)
+    return lambda inputs: list(kernel(inputs, {}))
+
+
+def _function_kernel(
+    node: onnx.NodeProto,
+    function: onnx.FunctionProto,
+    environment: Environment,
+    defaults: Sequence[onnx.AttributeProto] = (),
+) -> Kernel:
+    key = function_key(function)
+    if key in environment.calls:
+        raise EvaluationError(f"{label(node)}: function {':'.join(key[:2])} calls itself")
+    if len(node.input) > len(function.input) or len(node.output) > len(function.output):
+        raise EvaluationError(
+            f"{label(node)}: the function has {len(function.input)} inputs and "
+            f"{len(function.output)} outputs, the call more"
+        )
+    inner = replace(environment, opsets=_imports(function), calls=(*environment.calls, key))
+    evaluator = environment.run_graph(specialize(function, [*defaults, *node.attribute]), inner)
+    names, place = list(function.input), label(node)
+
+    def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
+        feeds = dict.fromkeys(names) | dict(zip(names, inputs, strict=False))
+        try:
+            results: list[Any] = evaluator.run(None, feeds)
+        except EvaluationError as error:
+            raise EvaluationError(f"{place}: {error}") from error
+        return results[: len(node.output)]
+
+    return call
+
+
+def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:
+    """The kernel of an operator that the specification defines by a function."""
+    without = replace(
+        environment,
+        operators={k: v for k, v in environment.operators.items() if k[1] != node.op_type},
+    )
+    own = [a.default_value for a in schema.attributes.values() if a.default_value.type]
+    if schema.has_function:
+        return _function_kernel(node, schema.function_body, without, own)
+    if not schema.has_context_dependent_function:
+        raise EvaluationError(
+            f"{label(node)}: onnx.reference does not implement version {schema.since_version}"
+        )
+    kernels: dict[tuple[Any, ...], Kernel] = {}
+
+    def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
+        types = tuple(_type_of(value).SerializeToString() for value in inputs)
+        if types not in kernels:
+            body = schema.get_context_dependent_function(node.SerializeToString(), list(types))
+            function = onnx.FunctionProto.FromString(body)
+            kernels[types] = _function_kernel(node, function, without, own)
+        return kernels[types](inputs, scope)
+
+    return call
+
+
+def _schema(node: onnx.NodeProto, environment: Environment, required: bool) -> Any:
+    domain = domain_of(node.domain)
+    version = environment.opsets.get(domain)
+    if version is None:
+        raise EvaluationError(
+            f"{label(node)}: domain {domain!r} is not imported; add it to the opset imports"
+        )
+    try:
+        schema = onnx.defs.get_schema(node.op_type, version, domain)
+    except onnx.defs.SchemaError as error:
+        if not required:
+            return None
+        raise EvaluationError(
+            f"{label(node)}: no operator or function {domain or 'ai.onnx'}:{node.op_type} "
+            f"at opset {version}"
+        ) from error
+    if schema.deprecated:
+        raise EvaluationError(f"{label(node)}: the operator is deprecated at opset {version}")
+    return schema
+
+
+def _load(node: onnx.NodeProto, domain: str, schema: Any, version: int) -> type[OpRun] | None:
+    """onnx.reference's class for the operator, None if it has a function body instead."""
+    library = _LIBRARIES.get(domain)
+    if library is None:
+        raise EvaluationError(f"{label(node)}: onnx.reference has no operators of {domain!r}")
+    expanded: list[onnx.FunctionProto] = []
+    options = {"evaluator_cls": expanded.append} if domain == "" else {}
+    try:
+        loaded: type[OpRun] = importlib.import_module(library).load_op(
+            domain, node.op_type, version, **options
+        )
+    except RuntimeContextError:
+        return None
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise EvaluationError(f"{label(node)}: {reason}") from error
+    return None if expanded else loaded
+
+
+def _run_params(environment: Environment) -> dict[str, Any]:
+    """What OpRun wants to know; bodies are made by ``evaluator_cls``."""
+    return {
+        "log": lambda *_: None,
+        "opsets": dict(environment.opsets),
+        "verbose": 0,
+        "new_ops": {},
+        "existing_functions": {},
+        "evaluator_cls": lambda graph, **_: environment.run_graph(graph, environment),
+    }
+
+
+def _imports(proto: onnx.FunctionProto | onnx.ModelProto) -> dict[str, int]:
+    return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
+
+
+def _normalize(value: Any, dtype: Any) -> Any:
+    if isinstance(value, SparseTensor):
+        value = dense(value.values, value.indices, value.shape)
+    if value is None or isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return [_normalize(element, None) for element in value]
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        return array.astype(object)
+    return array if dtype is None or array.dtype == dtype else array.astype(dtype)
+
+
+def dense(values: Array, indices: Array, shape: Sequence[int]) -> Array:
+    """The tensor a sparse tensor stands for; indices are linear ``[n]`` or ``[n, rank]``."""
+    result = np.zeros(tuple(shape), dtype=values.dtype)
+    where = (np.unravel_index(indices, tuple(shape)),) if indices.ndim == 1 else (indices.T,)
+    result[tuple(where[0])] = values
+    return result
+
+
+def _elem_type(value: Array) -> int:
+    if value.dtype.kind in "OSU":
+        return onnx.TensorProto.STRING
+    return int(helper.np_dtype_to_tensor_dtype(value.dtype))
+
+
+def _type_of(value: Any) -> onnx.TypeProto:
+    if value is None:
+        return onnx.TypeProto()
+    if isinstance(value, list):
+        element = _type_of(value[0]) if value else helper.make_tensor_type_proto(1, None)
+        return helper.make_sequence_type_proto(element)
+    return helper.make_tensor_type_proto(_elem_type(value), value.shape)
+
+
+def _dtype_of(inferred: onnx.TypeProto | None) -> Any:
+    elem_type = 0 if inferred is None else inferred.tensor_type.elem_type
+    return helper.tensor_dtype_to_np_dtype(elem_type) if elem_type else None

@@ -1,0 +1,119 @@
+"""Operators whose older versions mean something else than onnx.reference's only class for them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops import load_op
+
+from .errors import EvaluationError
+
+
+def with_version_defaults(node: onnx.NodeProto, schema: Any) -> onnx.NodeProto:
+    """``node`` with the attribute defaults of its own version written out.
+
+    onnx.reference fills absent attributes from the newest version of the operator; where that
+    has another default (Softmax's axis: 1, then -1), the node must say what its version means.
+    """
+    newest = onnx.defs.get_schema(schema.name, schema.domain).attributes
+    given = {attribute.name for attribute in node.attribute}
+    missing = [
+        own.default_value
+        for name, own in schema.attributes.items()
+        if name not in given
+        and name in newest
+        and own.default_value.type
+        and own.default_value != newest[name].default_value
+    ]
+    if schema.name == "RoiAlign" and schema.since_version < 16:
+        # The attribute came with version 16, and not with the behaviour of version 10.
+        mode = "coordinate_transformation_mode"
+        missing.append(helper.make_attribute(mode, "output_half_pixel"))
+    if not missing:
+        return node
+    complete = onnx.NodeProto()
+    complete.CopyFrom(node)
+    complete.attribute.extend(missing)
+    return complete
+
+
+class _Coerced:
+    """Before version 13, Softmax and its kin normalise over all axes from ``axis`` on."""
+
+    axis: int
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
+        super().__init__(onnx_node, run_params)  # type: ignore[call-arg]
+        self.first_axis: int | None = None
+        if run_params["opsets"].get("", 13) < 13:
+            self.first_axis, self.axis = self.axis, 1
+
+    def _run(self, X: Any, **options: Any) -> Any:
+        if self.first_axis is None:
+            return super()._run(X, **options)  # type: ignore[misc]
+        axis = self.first_axis % max(X.ndim, 1)
+        rows = math.prod(X.shape[:axis])
+        flat = X.reshape(rows, math.prod(X.shape[axis:]))
+        (result,) = super()._run(flat)  # type: ignore[misc]
+        return (result.reshape(X.shape),)
+
+
+class _LogSoftmax(load_op("", "LogSoftmax")):  # type: ignore[misc]
+    """onnx.reference takes the logarithm of Softmax, which is -inf where Softmax underflows."""
+
+    def _run(self, X: Any) -> tuple[Any, ...]:
+        if X.size == 0:
+            return (X,)
+        shifted = X - X.max(axis=self.axis, keepdims=True)
+        total = np.log(np.exp(shifted).sum(axis=self.axis, keepdims=True))
+        return ((shifted - total).astype(X.dtype),)
+
+
+class _Resampling(OpRun):
+    """Upsample (7, 9) and Resize 10: Resize 11 with asymmetric coordinates, rounded down."""
+
+    op_domain = ""
+    mode: str
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
+        super().__init__(onnx_node, run_params)
+        inner = helper.make_node(
+            "Resize",
+            ["x", "", "scales"],
+            ["y"],
+            mode=self.mode,
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
+        self.resize = load_op("", "Resize")(inner, run_params)
+
+    def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any, ...]:
+        given = options.get("scales") if scales is None else scales
+        if given is None:
+            raise EvaluationError("the scales are absent")
+        result: tuple[Any, ...] = self.resize.run(x, None, given)
+        return result
+
+
+def _older_than(version: int, op_type: str, older: type[OpRun]) -> type[OpRun]:
+    """A class that is ``older`` below opset ``version`` and onnx.reference's own from it on."""
+
+    def make(cls: Any, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> OpRun:
+        old = run_params["opsets"].get("", version) < version
+        return (older if old else load_op("", op_type))(onnx_node, run_params)
+
+    return type(op_type, (OpRun,), {"op_domain": "", "__new__": make})
+
+
+OLDER_OPERATORS: tuple[type[OpRun], ...] = (
+    type("Softmax", (_Coerced, load_op("", "Softmax")), {}),
+    type("LogSoftmax", (_Coerced, _LogSoftmax), {}),
+    type("Hardmax", (_Coerced, load_op("", "Hardmax")), {}),
+    _older_than(11, "Resize", _Resampling),
+    _older_than(10, "Upsample", _Resampling),
+)

@@ -1,0 +1,143 @@
+"""The inputs and outputs of a model, and whether those of a rewrite agree with the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+# Operators that draw from a generator; Dropout draws only in training mode.
+_RANDOM = {
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+}
+Dim = int | str | None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a caller of a model sees.
+
+    Attributes:
+        inputs: the types of the inputs that must be fed, by name and in order.
+        defaults: the initializers that a caller may override (also inputs, IR version 4 on).
+        outputs: the names of the outputs, in order.
+    """
+
+    inputs: dict[str, onnx.TypeProto]
+    defaults: dict[str, onnx.TensorProto | onnx.SparseTensorProto]
+    outputs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto) -> Signature:
+        """Read the signature of a model (ONNX IR specification, Graphs)."""
+        graph = model.graph
+        values: dict[str, Any] = {tensor.name: tensor for tensor in graph.initializer}
+        values.update((sparse.values.name, sparse) for sparse in graph.sparse_initializer)
+        names = [info.name for info in graph.input]
+        return cls(
+            {info.name: info.type for info in graph.input if info.name not in values},
+            {n: values[n] for n in names if n in values} if model.ir_version >= 4 else {},
+            tuple(info.name for info in graph.output),
+        )
+
+
+def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> list[str]:
+    """Where the signature of a rewrite does not fit the original's, a sentence each.
+
+    `bound` names inputs that the rewrite may lack because their value was fixed.
+    """
+    found = []
+    for name in [*before.inputs, *before.defaults]:
+        if name not in after.inputs and name not in after.defaults and name not in bound:
+            found.append(f"input '{name}' is missing; if it was fixed, give its value in bound=")
+    for name in after.inputs:
+        if name not in before.inputs and name not in before.defaults:
+            found.append(f"input '{name}' is new")
+    common = [name for name in before.inputs if name in after.inputs]
+    if common != [name for name in after.inputs if name in before.inputs]:
+        found.append(f"the inputs are in another order: {_listed(after.inputs)}")
+    for name in common:
+        reason = _type_mismatch(before.inputs[name], after.inputs[name])
+        if reason:
+            found.append(f"input '{name}' {reason}")
+    if before.outputs != after.outputs:
+        found.append(f"the outputs were {_listed(before.outputs)}, now {_listed(after.outputs)}")
+    return found
+
+
+def has_random_operators(model: onnx.ModelProto) -> bool:
+    """Whether any graph or function of a model holds an operator that draws random numbers."""
+    nodes = [*model.graph.node]
+    for function in model.functions:
+        nodes.extend(function.node)
+    return any(_is_random(node) for node in _all_nodes(nodes))
+
+
+def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
+    """The dimensions: a size, a symbol, or None where unknown; None for an unknown rank."""
+    if not tensor.HasField("shape"):
+        return None
+    return [_dim(dim) for dim in tensor.shape.dim]
+
+
+def type_text(proto: onnx.TypeProto) -> str:
+    """The type as a person writes it, such as `seq(float[N,3])`."""
+    return onnx.helper.printable_type(proto)
+
+
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    return dim.dim_param or None
+
+
+def _type_mismatch(before: onnx.TypeProto, after: onnx.TypeProto) -> str:
+    kinds = before.WhichOneof("value"), after.WhichOneof("value")
+    if kinds[0] != kinds[1] or kinds[0] is None:
+        return "" if None in kinds else f"was {type_text(before)}, now {type_text(after)}"
+    if kinds[0] in ("sequence_type", "optional_type"):
+        inner = [getattr(proto, kinds[0]).elem_type for proto in (before, after)]
+        return _type_mismatch(*inner)
+    if kinds[0] != "tensor_type":
+        return ""
+    b, a = before.tensor_type, after.tensor_type
+    dims_b, dims_a = dims_of(b), dims_of(a)
+    fits = dims_b is None or dims_a is None or _fit(dims_b, dims_a)
+    if b.elem_type == a.elem_type and fits:
+        return ""
+    return f"was {type_text(before)}, now {type_text(after)}"
+
+
+def _fit(before: Sequence[Dim], after: Sequence[Dim]) -> bool:
+    if len(before) != len(after):
+        return False
+    pairs = zip(before, after, strict=True)
+    return all(b == a for b, a in pairs if isinstance(b, int) and isinstance(a, int))
+
+
+def _all_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        for attribute in node.attribute:
+            stack.extend(attribute.g.node)
+            for graph in attribute.graphs:
+                stack.extend(graph.node)
+
+
+def _is_random(node: onnx.NodeProto) -> bool:
+    if node.op_type == "Dropout":  # the third input is the training mode
+        return len(node.input) > 2 and node.input[2] != ""
+    return node.op_type in _RANDOM
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

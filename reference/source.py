@@ -1,0 +1,63 @@
+"""A model as the verification sees it: its message, and how a child process gets at it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import EncodeError
+
+from .. import ir
+from ._child import ModelData
+
+_keys = itertools.count()
+
+
+class Source:
+    """A model given in any form.
+
+    Args:
+        model: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        base_dir: the folder of the external data of a model in memory.
+
+    Attributes:
+        proto: its message, external data not loaded.
+        key: a number of its own, for caches.
+    """
+
+    def __init__(
+        self, model: ir.ModelSource, base_dir: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.key = next(_keys)
+        self.proto: onnx.ModelProto = ir.to_proto(model)
+        self._path = Path(model).absolute() if isinstance(model, (str, os.PathLike)) else None
+        folder = ir.base_dir_of(model) if base_dir is None else base_dir
+        self._base_dir = None if folder is None else os.path.abspath(folder)
+
+    @cached_property
+    def data(self) -> ModelData:
+        """The path of the model, or its bytes and the folder that its external data is in."""
+        if self._path is not None:
+            return ModelData(str(self._path), None, None)
+        try:
+            return ModelData(None, self.proto.SerializeToString(), self._base_dir)
+        except (EncodeError, ValueError):  # over 2 GB: only a file with external data holds it
+            self._folder = tempfile.TemporaryDirectory(prefix="straightline-")
+            path = Path(self._folder.name, "model.onnx")
+            ir.save(self.proto, path)
+            return ModelData(str(path), None, None)
+
+    @cached_property
+    def fault(self) -> str:
+        """What the ONNX checker has against the model, on one line; empty where it is valid."""
+        if self.data.base_dir is not None:
+            return ""  # the checker looks for external data beside a path only
+        try:
+            onnx.checker.check_model(self.data.path or self.proto, full_check=True)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+            return " ".join(str(error).split())
+        return ""

@@ -1,0 +1,232 @@
+"""Both models in one runtime: run the samples, collect the differences, reach a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .compare import EXACT, Difference, Tolerance, combine, compare
+from .draw import Feeds, Sample
+from .runtimes import RuntimeFailure, Worker
+from .signature import Signature, has_random_operators
+from .source import Source
+from .verdict import OutputDifference, Status, Verdict
+
+_REPEATS = 16  # how often a random model is run again to see an output change
+_RUNTIMES_FACTOR = 16.0  # two runtimes round differently in every operator, not only in folded ones
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The original and the rewrite."""
+
+    before: Source
+    after: Source
+
+    @cached_property
+    def before_signature(self) -> Signature:
+        """The inputs and outputs of the original."""
+        return Signature.of(self.before.proto)
+
+    @cached_property
+    def after_signature(self) -> Signature:
+        """The inputs and outputs of the rewrite."""
+        return Signature.of(self.after.proto)
+
+    @cached_property
+    def random(self) -> bool:
+        """Whether the original draws random numbers."""
+        return has_random_operators(self.before.proto)
+
+    def feeds_after(self, feeds: Feeds) -> Feeds:
+        """The part of the original's feeds that the rewrite takes."""
+        taken = {*self.after_signature.inputs, *self.after_signature.defaults}
+        return {name: value for name, value in feeds.items() if name in taken}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A sample that the original accepted, and its outputs."""
+
+    label: str
+    feeds: Feeds
+    outputs: list[Any]
+
+
+class Trial:
+    """Both models in one runtime.
+
+    Attributes:
+        runs: the samples that the original accepted.
+        status: the verdict so far.
+        reason: why.
+        output_names: the outputs, in order.
+        beyond_runtime: whether the runtime, rather than a model or the inputs, is at fault for a
+            missing verdict, so that another runtime may do better.
+    """
+
+    def __init__(self, worker: Worker, pair: Pair, tolerance: Tolerance) -> None:
+        self.runtime = worker.runtime
+        self.runs: list[Run] = []
+        self.status: Status = "equal"
+        self.reason = ""
+        self.beyond_runtime = False
+        self._worker = worker
+        self._pair = pair
+        self._tolerance = tolerance
+        self._compared: list[str] = []
+        self._notes: list[str] = []
+        self._refused = 0
+        self.output_names = pair.before_signature.outputs
+        self._found = [Difference() for _ in self.output_names]
+        self._samples = ["" for _ in self.output_names]
+        self._unstable: list[set[str]] = [set() for _ in self.output_names]
+
+    def run(self, samples: Iterator[Sample]) -> None:
+        """Go through the samples until a verdict stands."""
+        for sample in samples:
+            run = self._original(sample)
+            if run is not None:
+                self.runs.append(run)
+                self._rewrite(run)
+            if self.reason:
+                return
+        if not self.runs:
+            self._stop("not verified", "there was no input to run on")
+
+    def verdict(self) -> Verdict:
+        """The verdict on the samples that were run."""
+        status, reason = self.status, self.reason
+        outputs = tuple(self._output(number) for number in range(len(self.output_names)))
+        if not reason:
+            status, reason = self._conclusion(outputs)
+        notes = list(self._notes)
+        if self._refused:
+            notes.append(f"the original failed on {self._refused} drawn inputs; others were drawn")
+        return Verdict(
+            status,
+            reason,
+            (self.runtime,),
+            tuple(self._compared),
+            outputs if self._compared else (),
+            notes=tuple(notes),
+        )
+
+    @property
+    def unstable(self) -> set[str]:
+        """The outputs in which the original does not repeat itself."""
+        return {n for n, kinds in zip(self.output_names, self._unstable, strict=True) if kinds}
+
+    def _conclusion(self, outputs: Sequence[OutputDifference]) -> tuple[Status, str]:
+        count = f"on {len(self._compared)} samples in {self.runtime}"
+        by_status = {
+            status: ", ".join(f"'{o.name}'" for o in outputs if o.status == status)
+            for status in ("equal", "different", "not deterministic")
+        }
+        if by_status["different"]:
+            return "different", f"{by_status['different']} differ {count}"
+        if not by_status["not deterministic"]:
+            return "equal", f"all outputs agree {count}"
+        reason = f"{by_status['not deterministic']} not deterministic: only type and shape agree"
+        if not by_status["equal"]:
+            return "not verified", reason
+        return "equal", f"{by_status['equal']} agree {count}; {reason}"
+
+    def _output(self, number: int) -> OutputDifference:
+        found = self._found[number]
+        unstable = "not deterministic" if self._unstable[number] else "equal"
+        status = "different" if found.kind else unstable
+        return OutputDifference(self.output_names[number], status, found, self._samples[number])  # type: ignore[arg-type]
+
+    def _stop(self, status: Status, reason: str, beyond_runtime: bool = False) -> None:
+        self.status, self.reason, self.beyond_runtime = status, reason, beyond_runtime
+
+    def _original(self, sample: Sample) -> Run | None:
+        """The first candidate that the original accepts."""
+        failure: RuntimeFailure | None = None
+        refused = 0
+        for feeds in sample.candidates:
+            try:
+                outputs = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
+            except RuntimeFailure as error:
+                failure, refused = error, refused + 1
+                if error.reason != "failed":
+                    break
+                continue
+            self._refused += refused
+            return Run(sample.label, feeds, outputs)
+        reason = f"the original does not run on {sample.label}: {failure}"
+        if sample.essential:
+            self._stop("not verified", reason, beyond_runtime=True)
+        else:
+            self._notes.append(f"{sample.label} not tried: {failure}")
+        return None
+
+    def _rewrite(self, run: Run) -> None:
+        """Run the rewrite on what the original accepted, and compare."""
+        feeds = self._pair.feeds_after(run.feeds)
+        try:
+            outputs = self._worker.run(self._pair.after, feeds, fresh=self._pair.random)
+        except RuntimeFailure as error:
+            self._blame(run, error)
+            return
+        self._compared.append(run.label)
+        parts = [compare(b, a, self._tolerance) for b, a in zip(run.outputs, outputs, strict=True)]
+        if any(part.kind for part in parts):
+            self._repeat(run, parts)
+        for number, part in enumerate(parts):
+            if part.kind in self._unstable[number]:
+                continue
+            if part.kind and not self._found[number].kind:
+                self._samples[number] = run.label
+            self._found[number] = combine([self._found[number], part])
+
+    def _blame(self, run: Run, failure: RuntimeFailure) -> None:
+        """The rewrite gave no outputs: a fault of it, unless the runtime refuses a valid model."""
+        if failure.reason != "unsupported":
+            reason = f"the rewrite does not run on {run.label}, where the original does: {failure}"
+            self._stop("different", reason)
+        elif self._pair.after.fault:
+            reason = f"the rewrite is not a valid model: {self._pair.after.fault}"
+            self._stop("different", reason)
+        else:
+            self._stop("not verified", f"of the rewrite, {failure}", beyond_runtime=True)
+
+    def _repeat(self, run: Run, parts: Sequence[Difference]) -> None:
+        """Excuse the outputs in which the original differs from itself in the same way."""
+        open_questions = {n for n, part in enumerate(parts) if part.kind not in self._unstable[n]}
+        open_questions = {n for n in open_questions if parts[n].kind}
+        for _ in range(_REPEATS if self._pair.random else 1):
+            if not open_questions:
+                return
+            try:
+                again = self._worker.run(self._pair.before, run.feeds, fresh=True)
+            except RuntimeFailure as error:
+                self._notes.append(f"the original did not run a second time: {error}")
+                return
+            for number in list(open_questions):
+                own = compare(run.outputs[number], again[number], EXACT)
+                if own.kind == parts[number].kind:
+                    self._unstable[number].add(own.kind)
+                    open_questions.discard(number)
+
+
+def disagreements(
+    first: Trial, second: Trial, tolerance: Tolerance
+) -> tuple[OutputDifference, ...]:
+    """The outputs of the original in which two runtimes disagree on the same inputs."""
+    loose = Tolerance(tolerance.rtol, tolerance.atol, _RUNTIMES_FACTOR)
+    others = {run.label: run for run in second.runs}
+    unstable = first.unstable | second.unstable
+    found: dict[str, OutputDifference] = {}
+    for run in first.runs:
+        if run.label not in others:
+            continue
+        pairs = zip(run.outputs, others[run.label].outputs, strict=True)
+        for output, (one, two) in zip(first.output_names, pairs, strict=True):
+            part = compare(one, two, loose)
+            if part.kind and output not in found and output not in unstable:
+                found[output] = OutputDifference(output, "different", part, run.label)
+    return tuple(found.values())

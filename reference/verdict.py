@@ -1,0 +1,102 @@
+"""What a verification found, for people and for scripts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .compare import Difference
+
+Status = Literal["equal", "different", "not verified"]
+OutputStatus = Literal["equal", "different", "not deterministic"]
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """One output over all samples.
+
+    Attributes:
+        name: the output.
+        status: "not deterministic" where the original does not repeat its own values, so that
+            only type and shape were compared.
+        difference: the largest differences over all samples, and the first place outside the
+            tolerance.
+        sample: the label of the sample that `difference.first` belongs to.
+    """
+
+    name: str
+    status: OutputStatus
+    difference: Difference
+    sample: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.name}: {self.status}"
+        found = self.difference
+        if self.status == "different":
+            text += f" in {found.kind}"
+            if found.first is not None:
+                text += f" {found.first}"
+            if self.sample:
+                text += f" ({self.sample})"
+        if found.max_abs and self.status != "not deterministic":
+            text += f"; at most {found.max_abs:.3g} absolute, {found.max_rel:.3g} relative"
+            text += f", {found.max_ulps} ULPs"
+        return text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a rewrite gives the same outputs as its original. True only where it does.
+
+    Attributes:
+        status: "equal", "different", or "not verified" where nothing could be compared.
+        reason: one sentence that says why.
+        runtimes: what ran the models.
+        samples: the samples on which both were run, by label.
+        outputs: one entry per output, in order; empty where the models could not be run.
+        disagreements: under runtime "both", the outputs on which the runtimes disagree about the
+            original; that is a fault of a runtime, not of the rewrite.
+        notes: what was done differently than asked, and what could not be covered.
+        seconds: time spent.
+    """
+
+    status: Status
+    reason: str
+    runtimes: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+    outputs: tuple[OutputDifference, ...] = ()
+    disagreements: tuple[OutputDifference, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def equal(self) -> bool:
+        """Whether the status is "equal"."""
+        return self.status == "equal"
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict in types that JSON has; floats that JSON lacks become strings."""
+        found: dict[str, Any] = _plain(asdict(self))
+        return {"equal": self.equal, **found}
+
+    def __str__(self) -> str:
+        lines = [f"{self.status}: {self.reason}"]
+        lines += [f"  {output}" for output in self.outputs]
+        lines += [f"  the runtimes disagree on the original: {d}" for d in self.disagreements]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value
