@@ -179,6 +179,11 @@ class Graph:
         """Whether anything reads the value."""
         return bool(self.users(value))
 
+    def is_needed(self, node: Node) -> bool:
+        """Whether anything uses an output of the node, or names one from outside the data flow."""
+        pinned = any(value is not None and value.pinned for value in node.outputs)
+        return pinned or bool(self._topology.users[node])
+
     def view(self) -> nx.DiGraph[Any]:
         """A read-only networkx view of the topology, for algorithms of one's own."""
         return nx.subgraph_view(self._topology)
@@ -294,9 +299,11 @@ class Graph:
         for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
             fixed = value.producer is None or value.pinned or value in seen
             if fixed and value.name != info.name:
-                copy = self.add_node(IDENTITY, [value], [info.name]).output()
-                self._set_read(self, slot, copy)
+                self._set_read(self, slot, self._identity(value, info.name))
             seen.add(value)
+
+    def _identity(self, value: Value, name: str) -> Value:
+        return self.add_node(IDENTITY, [value], [name]).output()
 
     def set_input(self, node: Node, index: int, value: Value | None) -> None:
         """Make a node read another value.
@@ -341,7 +348,11 @@ class Graph:
     def _replace(self, old: Value, new: Value) -> None:
         for user in self.users(old):
             if user is self:
-                self.set_outputs([new if v is old else v for v in self._outputs])
+                given = new
+                if not self.is_interface and new.graph is not self:
+                    # Runtimes want what a body gives out to come from within the body.
+                    given = self._identity(new, new.name)
+                self.set_outputs([given if v is old else v for v in self._outputs])
                 continue
             assert isinstance(user, Node)
             for graph in user.graphs():
@@ -364,7 +375,7 @@ class Graph:
         if self._topology.users[node]:
             user = next(iter(self._topology.users[node]))
             raise GraphError(f"{node} is still used by {user}; replace its uses first")
-        if any(value is not None and value.pinned for value in node.outputs):
+        if self.is_needed(node):
             raise GraphError(f"{node}: an output is named from outside the data flow, so it stays")
         sources = list(self._topology.sources[node])
         self._topology.discard(node)

@@ -41,6 +41,10 @@ class Template:
         fold: called for each node whose inputs are all constants.
         stateful: nodes for which this is true are copied on each trip and never folded.
         keep_infos: whether declared types hold for the copies (not when shapes vary by trip).
+
+    Attributes:
+        added: how many nodes the copies have added, without those in their bodies.
+        holders: those of them that hold graphs.
     """
 
     def __init__(
@@ -59,33 +63,41 @@ class Template:
         self._positions: dict[Value | None, int] = {None: 0}
         self._environment: list[Value | None] = [None]
         self._inputs = [self._position(value) for value in body.inputs]
-        for value, tensor in body.initializers.items():
-            if value.constant is not None:
-                # Bound before the copy is named, so that all copies share one initializer.
-                self._bind(value, into.add_initializer(value.name, tensor))
+        self._invariant: list[_Step] = []
+        self._steps: list[_Step] = []
         self._plan(stateful)
         self._outputs = [self._position(value) for value in body.outputs]
+        self._prepared = False
+        self.added = 0
+        self.holders: list[Node] = []
 
-    @property
-    def nodes_per_copy(self) -> int:
-        """How many nodes a copy makes at most, those inside their bodies included."""
-        return sum(count_nodes(step.node) for step in self._steps)
+    def cost(self, copies: int) -> int:
+        """How many nodes some copies make at most, those inside their bodies included."""
+        once = sum(count_nodes(step.node) for step in self._invariant)
+        each = sum(count_nodes(step.node) for step in self._steps)
+        return once + copies * each if copies else 0
 
     def _plan(self, stateful: Callable[[Node], bool]) -> None:
         varying = set(self.body.inputs)
-        steps, invariant = [], []
         for node in self.body.nodes():
-            step = self._step(node)
             reads = {v for v in (*node.inputs, *captured_by(node)) if v is not None}
             if stateful(node) or not varying.isdisjoint(reads):
                 varying.update(v for v in node.outputs if v is not None)
-                steps.append(step)
+                self._steps.append(self._step(node))
             else:
-                invariant.append(step)
-        self._run(invariant, self._environment, "")
-        self._steps = steps
+                self._invariant.append(self._step(node))
 
-    def instantiate(self, arguments: Sequence[Value], suffix: str = "") -> list[Value]:
+    def _prepare(self) -> None:
+        """Copy what all copies share."""
+        self._prepared = True
+        for value, tensor in self.body.initializers.items():
+            if value.constant is not None:
+                copy = self.into.add_initializer(value.name, tensor)
+                copy.pinned = value.pinned
+                self._environment[self._position(value)] = copy
+        self._run(self._invariant, self._environment, "")
+
+    def instantiate(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
         """Copy the body once.
 
         Args:
@@ -102,6 +114,8 @@ class Template:
             raise GraphError(
                 f"{self.body} takes {len(self._inputs)} inputs; {len(arguments)} are given"
             )
+        if not self._prepared:
+            self._prepare()
         environment = self._environment.copy()
         for position, value in zip(self._inputs, arguments, strict=True):
             environment[position] = value
@@ -118,9 +132,6 @@ class Template:
             # Until something else is bound, a value stands for itself: it is captured.
             self._environment.append(value)
         return position
-
-    def _bind(self, value: Value, new: Value) -> None:
-        self._environment[self._position(value)] = new
 
     def _step(self, node: Node) -> _Step:
         labels = tuple(["" if v is None else v.name for v in node.outputs])
@@ -148,8 +159,10 @@ class Template:
                         continue
             labels = [label + suffix if label else "" for label in step.labels]
             name = step.node.name
+            self.added += 1
             node = add_node(step.op, inputs, labels, name + suffix if name else "")
             if step.node.bodies:
+                self.holders.append(node)
                 self._copy_bodies(step.node, node, environment)
             for position, value in zip(step.outputs, node.outputs, strict=True):
                 if position:

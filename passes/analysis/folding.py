@@ -1,0 +1,107 @@
+"""Computing a node whose inputs are all known, with onnx's own reference for the operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import Array, Function, Model, Node, Operator, Tensor
+from ...reference import EvaluationError, operator_kernel
+from .randomness import draws_random_numbers
+
+Kernel = Callable[[list[Array | None]], list[Array]]
+
+MAX_BYTES = 1 << 20
+"""Folding makes no tensor larger than this, so that a model does not grow by being folded."""
+
+_KEPT = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
+"""Folding these would undo a quantization that the target may want to see."""
+
+_GROWING: dict[str, Callable[[list[Any]], float]] = {
+    "ConstantOfShape": lambda a: _product(a[0]),
+    "Expand": lambda a: a[0].size * _product(a[1]),
+    "Tile": lambda a: a[0].size * _product(a[1]),
+    "OneHot": lambda a: a[0].size * _product(a[1]),
+    "EyeLike": lambda a: a[0].size,
+    "Range": lambda a: (a[1] - a[0]) / a[2] if a[2] else 0,
+    "Pad": lambda a: math.prod(d + abs(int(np.sum(a[1]))) for d in a[0].shape) if len(a) > 1 else 0,
+    "Resize": lambda a: a[0].size * max([_product(x) for x in a[2:] if x is not None], default=1),
+    "Upsample": lambda a: a[0].size * (_product(a[1]) if len(a) > 1 else 1),
+}
+"""Upper bounds on the elements of operators that can make much of little."""
+
+
+def _product(array: Any) -> float:
+    return float(np.prod(np.abs(np.asarray(array, np.float64))))
+
+
+class Folder:
+    """Folds nodes of one model; kernels are made once for each operator.
+
+    Args:
+        model: whose nodes are folded.
+        max_bytes: the largest tensor that is read or made.
+    """
+
+    def __init__(self, model: Model, max_bytes: int = MAX_BYTES) -> None:
+        self.model = model
+        self.max_bytes = max_bytes
+        self._kernels: dict[tuple[Operator, Model | Function], Kernel | None] = {}
+
+    def may_fold(self, node: Node) -> bool:
+        """Whether the node's operator is one to fold, whatever its inputs are."""
+        op = node.op
+        if op.domain not in ("", "ai.onnx") or op.qualname in _KEPT or op.qualname == "Constant":
+            return False
+        return not (node.bodies or op.references or draws_random_numbers(node))
+
+    def fold(self, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
+        """The outputs of a node with these inputs; None where it is not to be folded.
+
+        A node that fails on its inputs is left to fail at run time as before.
+        """
+        kernel = self._kernel(node)
+        if kernel is None or any(t is not None and self._is_large(t) for t in tensors):
+            return None
+        arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
+        bound = _GROWING.get(node.op_type, _bound_by_inputs)(arrays)
+        if not bound <= self.max_bytes:
+            return None
+        try:
+            results = kernel(arrays)
+        except EvaluationError:
+            return None
+        if any(array.nbytes > self.max_bytes for array in results):
+            return None
+        return [Tensor(array=array) for array in results]
+
+    def _is_large(self, tensor: Tensor) -> bool:
+        return tensor.size * 4 > self.max_bytes
+
+    def _kernel(self, node: Node) -> Kernel | None:
+        assert node.graph is not None
+        root = node.graph.root
+        key = (node.op, root)
+        if key not in self._kernels:
+            self._kernels[key] = self._make_kernel(node, root)
+        return self._kernels[key]
+
+    def _make_kernel(self, node: Node, root: Model | Function) -> Kernel | None:
+        if not self.may_fold(node):
+            return None
+        proto = node.op.node_proto()
+        proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
+        proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))
+        try:
+            return operator_kernel(proto, root.opset_imports)
+        except EvaluationError:
+            return None
+
+
+def _bound_by_inputs(arrays: list[Any]) -> float:
+    """Broadcasting and products make at most the product of the inputs' sizes."""
+    large = [array.size for array in arrays if array is not None and array.size > 1024]
+    return math.prod(large) if len(large) > 1 else 0

@@ -1,0 +1,114 @@
+"""What a pass is, and what running one leaves behind."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal
+
+from ..ir import Error, Model, Node
+
+Action = Literal["rewritten", "kept"]
+
+
+class RewriteError(Error):
+    """A pass was not able to do what it was asked for."""
+
+
+class PassOptionError(Error):
+    """There is no such pass, or a pass has no such option, or the option's value does not fit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    """What a pass did to one construct, or why it left it alone.
+
+    Attributes:
+        pass_name: the pass that speaks.
+        op_type: the operator of the construct.
+        path: where it is: the labels of the nodes around it and its own.
+        action: "rewritten" or "kept".
+        reason: what was done, or why nothing was, and what the user can do.
+    """
+
+    pass_name: str
+    op_type: str
+    path: str
+    action: Action
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.op_type} '{self.path}': {self.action}, {self.reason}"
+
+    def to_dict(self) -> dict[str, str]:
+        """The remark as JSON takes it."""
+        return dataclasses.asdict(self)
+
+
+Progress = Callable[[str, int, int], None]
+"""Told what is worked on, how much of it is done, and how much there is."""
+
+
+class Run:
+    """The state of one rewrite, shared by its passes.
+
+    Attributes:
+        remarks: what was rewritten so far, and what the latest passes kept.
+        added_nodes: nodes that copying has added so far; budgets count it.
+        progress: called now and then during long work.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.remarks: list[Remark] = []
+        self.added_nodes = 0
+        self.progress = progress
+
+    def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
+        """Note that a construct was rewritten; `path` is where it was."""
+        self.remarks.append(Remark(pass_.name, node.op_type, path, "rewritten", what))
+
+    def kept(self, pass_: Pass, node: Node, why: str) -> None:
+        """Note why a construct was left alone."""
+        self.remarks.append(Remark(pass_.name, node.op_type, node.path, "kept", why))
+
+    def forget_kept(self, pass_: Pass) -> None:
+        """Drop what an earlier run of a pass kept: it is about to look again."""
+        self.remarks = [
+            r for r in self.remarks if r.action == "rewritten" or r.pass_name != pass_.name
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pass(abc.ABC):
+    """One rewrite. Its fields are its options; a run's state lives in `Run`, never here.
+
+    Attributes:
+        name: how users call it, in kebab-case.
+        cleans_up: it only removes what is superfluous, which gives no other pass new work.
+    """
+
+    name: ClassVar[str]
+    cleans_up: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def run(self, model: Model, run: Run) -> bool:
+        """Rewrite the model in place; say whether anything changed."""
+
+    @property
+    def summary(self) -> str:
+        """What the pass does, in a sentence: the first line of its docstring."""
+        return (self.__doc__ or "").strip().partition("\n")[0]
+
+    def options(self) -> Iterator[tuple[str, Any]]:
+        """The options with their values."""
+        for field in dataclasses.fields(self):
+            yield field.name, getattr(self, field.name)
+
+    def __str__(self) -> str:
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{self.name}{{{','.join(changed)}}}" if changed else self.name

@@ -1,0 +1,56 @@
+"""Compute what depends on constants alone.
+
+agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
+<float two = {2}> {                          <float four = {4}> {
+   four = Mul(two, two)               ->        y = Mul(x, four)
+   y = Mul(x, four)                          }
+}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ..ir import Graph, Model, Node, Tensor
+from .analysis.folding import MAX_BYTES, Folder
+from .base import Pass, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class FoldConstants(Pass):
+    """Compute nodes whose inputs are all constant; random and quantizing operators stay.
+
+    Options:
+        max_bytes: the largest tensor that is read or made.
+    """
+
+    name: ClassVar[str] = "fold-constants"
+    max_bytes: int = MAX_BYTES
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Fold in every graph, inputs before what depends on them."""
+        folder = Folder(model, self.max_bytes)
+        changed = False
+        for graph in model.graphs():
+            for node in graph.nodes():
+                changed |= _fold(graph, node, folder)
+        return changed
+
+
+def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
+    tensors: list[Tensor | None] = []
+    for value in node.inputs:
+        if value is not None and value.constant is None:
+            return False
+        tensors.append(None if value is None else value.constant)
+    if not folder.may_fold(node) or any(v is not None and v.pinned for v in node.outputs):
+        return False
+    results = folder.fold(node, tensors)
+    if results is None:
+        return False
+    for value, tensor in zip(node.outputs, results, strict=False):
+        if value is not None:
+            graph.replace_uses(value, graph.add_initializer(value.name, tensor))
+    graph.remove(node)
+    return True

@@ -1,0 +1,149 @@
+"""Every pass there is, the default pipeline, and pipelines written as text."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from .base import Pass, PassOptionError
+from .eliminate_dead_nodes import EliminateDeadNodes
+from .eliminate_identities import EliminateIdentities
+from .fold_constants import FoldConstants
+from .freeze_initializers import FreezeInitializers
+from .inline_ifs import InlineIfs
+from .pipeline import Pipeline
+from .unroll_loops import UnrollLoops
+
+PASSES: tuple[type[Pass], ...] = (
+    FreezeInitializers,
+    FoldConstants,
+    UnrollLoops,
+    InlineIfs,
+    EliminateIdentities,
+    EliminateDeadNodes,
+)
+
+_ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
+
+
+Item = tuple[type[Pass], dict[str, Any]]
+
+_STRAIGHTEN: tuple[Item, ...] = (
+    (FoldConstants, {}),
+    (UnrollLoops, {}),
+    (InlineIfs, {}),
+    (EliminateIdentities, {}),
+    (EliminateDeadNodes, {}),
+)
+
+
+def straighten(**options: Any) -> Pipeline:
+    """The default pipeline: remove all control flow that constants decide, then clean up.
+
+    Args:
+        options: options of single passes, such as max_trips and max_nodes; each goes to every pass
+            that has it.
+
+    Raises:
+        PassOptionError: no pass has such an option.
+    """
+    return Pipeline(_build(_STRAIGHTEN, options), repeat=True)
+
+
+def parse_pipeline(text: str, **options: Any) -> Pipeline:
+    """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
+
+    `straighten` stands for the default pipeline.
+
+    Args:
+        options: as for `straighten`; what the text itself says comes first.
+
+    Raises:
+        PassOptionError: the text does not parse, or names no pass or option.
+    """
+    if text.strip() == "straighten":
+        return straighten(**options)
+    items, position = [], 0
+    while position < len(text):
+        item = _ITEM.match(text, position)
+        if item is None:
+            raise PassOptionError(
+                f"pipeline '{text}' cannot be read at '{text[position:]}'; write for example"
+                " unroll-loops{max_trips=64},inline-ifs"
+            )
+        position = item.end()
+        items.append((_find(item[1]), _parse_options(item[1], item[2] or "")))
+    if not items:
+        raise PassOptionError("the pipeline is empty; name a pass (see 'straightline passes')")
+    return Pipeline(_build(items, options))
+
+
+def _find(name: str) -> type[Pass]:
+    for kind in PASSES:
+        if kind.name == name:
+            return kind
+    known = ", ".join(kind.name for kind in PASSES)
+    raise PassOptionError(f"there is no pass '{name}'; there are {known}")
+
+
+def _parse_options(name: str, text: str) -> dict[str, Any]:
+    options = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise PassOptionError(f"option '{part}' of {name} lacks '=' and a value")
+        options[key.strip()] = value.strip()
+    return options
+
+
+def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
+    passes, unknown = [], set(shared)
+    for kind, own in items:
+        names = {field.name for field in dataclasses.fields(kind)}
+        unknown -= names
+        given = {name: value for name, value in shared.items() if name in names}
+        passes.append(make_pass(kind, {**given, **own}))
+    if unknown:
+        raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
+    return passes
+
+
+def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
+    """A pass with options; strings are read as the option's type.
+
+    Raises:
+        PassOptionError: the pass has no such option, or a value does not fit.
+    """
+    types = typing.get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)]
+    values = {}
+    for name, value in options.items():
+        if name not in known:
+            offered = ", ".join(known) or "none"
+            raise PassOptionError(f"{kind.name} has no option '{name}'; its options: {offered}")
+        values[name] = _read(kind, name, types[name], value)
+    return kind(**values)
+
+
+def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
+    choices = typing.get_args(wanted)
+    if typing.get_origin(wanted) is typing.Literal:
+        if value in choices:
+            return value
+        raise PassOptionError(f"{kind.name}: {name} is one of {', '.join(choices)}, not '{value}'")
+    if value is None or (value == "none" and type(None) in choices):
+        return None
+    if wanted is bool or bool in choices:
+        if str(value).lower() in ("true", "false"):
+            return str(value).lower() == "true"
+        raise PassOptionError(f"{kind.name}: {name} is true or false, not '{value}'")
+    try:
+        number = int(value)
+    except (TypeError, ValueError) as error:
+        raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
+    if number < 0:
+        raise PassOptionError(f"{kind.name}: {name} cannot be negative, but is {number}")
+    return number

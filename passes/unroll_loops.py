@@ -1,0 +1,236 @@
+"""Replace Loops by as many copies of their body as they make trips.
+
+    two = Constant <value_int = 2> ()
+    y = Loop (two, , x) <body = b (i, c, a) => (c, b) { b = Relu(a) }>
+->
+    b_0 = Relu(x)
+    y = Relu(b_0)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import onnx
+
+from ..ir import Graph, Model, Node, Template, Tensor, Value
+from .analysis.folding import Folder
+from .analysis.randomness import find_random
+from .analysis.trip_count import (
+    AbsentCond,
+    given_condition,
+    iteration_number,
+    trip_count,
+)
+from .base import Pass, Run
+from .emit import Emitter
+from .guards import named_from_outside, unnameable_output
+from .replace import replace_value
+
+DEFAULT_MAX_NODES = 50_000
+"""onnxruntime loads a flat graph in time quadratic in its size: 21,000 nodes take about 6 s, so
+this many take about half a minute, and that is where a model stops being usable."""
+
+_MOST_EVALUATED = 1_000_000
+"""A while loop's condition is computed for so many trips at most, when no budget is smaller."""
+
+
+@dataclasses.dataclass(frozen=True)
+class UnrollLoops(Pass):
+    """Unroll every Loop whose trip count constants decide.
+
+    Options:
+        max_trips: leave Loops with more trips; no limit by default.
+        max_nodes: how many nodes the whole rewrite may add.
+        absent_cond: what a Loop without an initial condition means whose body computes one:
+            "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
+    """
+
+    name: ClassVar[str] = "unroll-loops"
+    max_trips: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+    absent_cond: AbsentCond = "keep"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Unroll inner Loops before the ones around them."""
+        unroller = _Unroller(self, model, run)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op("Loop")]:
+                changed |= unroller.visit(graph, node)
+        return changed
+
+
+class _Unroller:
+    def __init__(self, options: UnrollLoops, model: Model, session: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = session
+        self.folder = Folder(model)
+
+    def visit(self, graph: Graph, loop: Node) -> bool:
+        """Unroll one Loop, or say why not."""
+        obstacle = self.obstacle(loop)
+        if obstacle is None:
+            limit = self.options.max_trips
+            trips = trip_count(
+                loop,
+                self.folder,
+                min(limit if limit is not None else _MOST_EVALUATED, self.options.max_nodes) + 1,
+                self.options.absent_cond,
+            )
+            obstacle = trips.reason
+            if trips.count is not None:
+                template = Template(
+                    loop.body("body"), graph, fold=self.folder.fold, keep_infos=False
+                )
+                obstacle = self.over_budget(loop, template, trips.count)
+                if obstacle is None:
+                    obstacle = _unknown_empty_output(loop) if trips.count == 0 else None
+                if obstacle is None:
+                    self.unroll(graph, loop, template, trips.count)
+                    return True
+        self.session.kept(self.options, loop, obstacle)
+        return False
+
+    def obstacle(self, loop: Node) -> str | None:
+        """Why the Loop must stay whatever its trip count is; None if it need not."""
+        random = find_random(loop.body("body"), self.model.functions)
+        if random is not None:
+            return (
+                f"it draws random numbers ({random}), and copies of one random node would all draw"
+                " the same"
+            )
+        return named_from_outside(loop) or unnameable_output(loop)
+
+    def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
+        """Why unrolling would be too much; None if it is not."""
+        options, used = self.options, self.session.added_nodes
+        if options.max_trips is not None and trips > options.max_trips:
+            return f"its {trips} trips are more than max_trips={options.max_trips} allows"
+        scanned = len(loop.body("body").outputs) - (len(loop.inputs) - 1)
+        cost = template.cost(trips) + scanned * (trips + 1)
+        if max(cost, trips) + used > options.max_nodes:
+            return (
+                f"its {trips} trips would add {cost} nodes to the {used} added so far, over"
+                f" max_nodes={options.max_nodes}; raise it with --max-nodes"
+            )
+        return None
+
+    def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
+        """Put `trips` copies of the body in the place of the Loop."""
+        path, body = loop.path, loop.body("body")
+        given = _Given(graph, body)
+        states = len(loop.inputs) - 2
+        carried: Sequence[Value | None] = loop.inputs[2:]
+        scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
+        condition = given.condition
+        for trip in range(trips):
+            arguments = [given.iteration(trip), condition, *carried]
+            results = template.instantiate(arguments, f"_{trip}")
+            if self.options.absent_cond == "ignore" and loop.input(1) is None:
+                condition = results[0]
+            carried = results[1 : 1 + states]
+            for column, value in zip(scanned, results[1 + states :], strict=True):
+                column.append(value)
+            self.report(path, trip, trips)
+        outputs = [*carried, *self.stack(graph, loop, scanned)]
+        for old, new in zip(loop.outputs, outputs, strict=False):
+            if old is not None and new is not None:
+                replace_value(graph, old, new)
+        graph.remove(loop)
+        given.drop_unused()
+        self.session.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
+        self.session.added_nodes += template.added + sum(len(column) for column in scanned)
+
+    def report(self, path: str, trip: int, trips: int) -> None:
+        if self.session.progress is not None and trip % 100 == 0:
+            self.session.progress(f"unrolling {path}", trip, trips)
+
+    def stack(
+        self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
+    ) -> list[Value | None]:
+        """What each scan output is: the values of its trips along a new first axis."""
+        emitter = Emitter(graph, self.folder.fold)
+        stacked: list[Value | None] = []
+        first = len(loop.inputs) - 2
+        for index, column in enumerate(scanned, first):
+            old = loop.outputs[index] if index < len(loop.outputs) else None
+            if old is None:
+                stacked.append(None)
+            elif not column:
+                empty = empty_scan_output(loop.body("body").outputs[index + 1], loop, index)
+                stacked.append(graph.add_initializer(old.name, empty))
+            else:
+                rows = [emitter.unsqueeze(v, 0, f"{v.name}_row") for v in column]
+                one = len(rows) == 1
+                stacked.append(rows[0] if one else emitter.add("Concat", rows, old.name, axis=0))
+        return stacked
+
+
+class _Given:
+    """The iteration numbers and the condition that the copies of a body see."""
+
+    def __init__(self, graph: Graph, body: Graph) -> None:
+        self.graph = graph
+        self.body = body
+        self.numbered = body.is_used(body.inputs[0])
+        self.made: list[Value] = []
+        self.condition = self._constant(given_condition(body, True), body.inputs[1].name)
+        self._unnumbered = self.condition
+
+    def iteration(self, trip: int) -> Value:
+        """The iteration number of a trip; any value where no node reads it."""
+        if not self.numbered:
+            return self._unnumbered
+        return self._constant(
+            iteration_number(self.body, trip), f"{self.body.inputs[0].name}_{trip}"
+        )
+
+    def _constant(self, tensor: Tensor, label: str) -> Value:
+        self.made.append(self.graph.add_initializer(label, tensor))
+        return self.made[-1]
+
+    def drop_unused(self) -> None:
+        """Remove the constants into which everything that read them was folded."""
+        for value in self.made:
+            if not self.graph.is_used(value):
+                self.graph.remove_initializer(value)
+
+
+def _unknown_empty_output(loop: Node) -> str | None:
+    """Why the scan outputs of a Loop that makes no trips cannot be written down."""
+    first = len(loop.inputs) - 2
+    for index in range(first, len(loop.outputs)):
+        value = loop.body("body").outputs[index + 1]
+        if loop.outputs[index] is not None and _element_type(value, loop, index) is None:
+            return (
+                f"it makes no trips, and the element type and rank of its scan output"
+                f" '{value.name}' are not declared; run shape inference first"
+            )
+    return None
+
+
+def _element_type(value: Value, loop: Node, index: int) -> onnx.TypeProto.Tensor | None:
+    """What the body declares for the elements of a scan output."""
+    for info in (loop.body("body").output_infos[index + 1], value.info):
+        if info is not None and info.type.tensor_type.HasField("shape"):
+            return info.type.tensor_type
+    known = value.type
+    return known.tensor_type if known is not None and known.tensor_type.elem_type else None
+
+
+def empty_scan_output(value: Value, loop: Node, index: int) -> Tensor:
+    """A scan output of no trips: a leading 0, then the body's dimensions, 0 where not known."""
+    declared = _element_type(value, loop, index)
+    assert declared is not None
+    dims = [dim.dim_value for dim in declared.shape.dim]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type)
+    return Tensor(array=np.empty((0, *dims), dtype))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
