@@ -352,7 +352,11 @@ class Graph:
                 if not self.is_interface and new.graph is not self:
                     # Runtimes want what a body gives out to come from within the body.
                     given = self._identity(new, new.name)
-                self.set_outputs([given if v is old else v for v in self._outputs])
+                slots = list(zip(self._outputs, self.output_infos, strict=True))
+                self.set_outputs(
+                    [given if v is old else v for v, _ in slots],
+                    [_declared(info, given) if v is old else info for v, info in slots],
+                )
                 continue
             assert isinstance(user, Node)
             for graph in user.graphs():
@@ -468,3 +472,14 @@ class Graph:
     def __repr__(self) -> str:
         holder = self.holder
         return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")
+
+
+def _declared(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:
+    """The declaration of an output slot, with a type where a constant now stands in it: without
+    a node, type inference would find none."""
+    if info.HasField("type") or value.constant is None or value.type is None:
+        return info
+    typed = onnx.ValueInfoProto()
+    typed.CopyFrom(info)
+    typed.type.CopyFrom(value.type)
+    return typed

@@ -143,7 +143,7 @@ class Template:
             tuple([self._position(v) for v in node.inputs]),
             tuple([self._position(v) for v in node.outputs]),
             labels,
-            any(v is not None and (v.pinned or v.info is not None) for v in node.outputs),
+            any(v is not None and (v.pinned or _is_declared(v)) for v in node.outputs),
         )
 
     def _run(self, steps: list[_Step], environment: list[Value | None], suffix: str) -> None:
@@ -192,7 +192,7 @@ class Template:
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             if old is not None and new is not None:
                 new.pinned = old.pinned
-                if self.keep_infos and old.info is not None:
+                if self.keep_infos and _is_declared(old):
                     new.info = old.info
                     self.into.value_infos.append(new)
 
@@ -207,6 +207,10 @@ class Template:
                 into = copy.graph
                 assert into is not None
                 copy_graph(graph, into.add_body(copy, attribute, graph.header), mapping)
+
+
+def _is_declared(value: Value) -> bool:
+    return value.info is not None and value.info.HasField("type")
 
 
 def copy_graph(source: Graph, target: Graph, mapping: dict[Value, Value]) -> None:

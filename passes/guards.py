@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..ir import Graph, Node
+from collections.abc import Sequence
+
+from ..ir import Graph, Node, Value
 from ..ir.references import named_tensors
 
 _IDENTITY_OF_SEQUENCES = 14
@@ -28,18 +30,25 @@ def _naming_node(graph: Graph) -> Node | None:
     return None
 
 
-def unnameable_output(node: Node) -> str | None:
-    """Why an output of the whole graph might end without a node to carry its name: it is no
-    tensor, and Identity takes only tensors in this opset."""
+def unnameable_output(node: Node, given: Sequence[Value]) -> str | None:
+    """Why an output of the whole graph would end without a node to carry its name.
+
+    Args:
+        node: the construct to dissolve.
+        given: what would stand in the place of its outputs. One that no node produces needs an
+            Identity where it is an output of the graph, and below opset 14 that takes only tensors.
+    """
     graph = node.graph
     assert graph is not None
-    if graph.root.opset() >= _IDENTITY_OF_SEQUENCES:
+    if graph.root.opset() >= _IDENTITY_OF_SEQUENCES or not graph.is_interface:
         return None
-    for value in node.outputs:
-        type_ = value.type if value is not None else None
-        if type_ is not None and not type_.HasField("tensor_type") and value in graph.outputs:
+    for old, new in zip(node.outputs, given, strict=False):
+        type_ = old.type if old is not None else None
+        if type_ is None or type_.HasField("tensor_type") or new.producer is not None:
+            continue
+        if old in graph.outputs:
             return (
-                f"its output '{value}' is a sequence and an output of the graph, which opset"
-                f" {graph.root.opset()} cannot name by an Identity; convert to opset 14 first"
+                f"its output '{new.name}' is a sequence and an output of the graph, which no"
+                f" Identity can name in opset {graph.root.opset()}; convert to opset 14 first"
             )
     return None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from ..ir import Graph, Model, Node, Template
+from ..ir import Graph, Model, Node, Template, Tensor
 from .analysis.folding import Folder
 from .analysis.origins import origins
 from .base import Pass, Run
@@ -59,17 +59,16 @@ class InlineIfs(Pass):
             return f"its condition depends on {origins(condition)}"
         if condition.constant.size != 1:
             return f"its condition has {condition.constant.size} elements; If takes one"
-        return named_from_outside(node) or unnameable_output(node)
+        taken = _taken_branch(node, condition.constant)
+        return named_from_outside(node) or unnameable_output(node, taken.outputs)
 
     def _inline(self, graph: Graph, node: Node, folder: Folder, run: Run) -> list[Node]:
         """Inline one If; the nodes of the branch that hold graphs themselves."""
         path = node.path
         condition = node.inputs[0]
         assert condition is not None and condition.constant is not None
-        taken = bool(condition.constant.numpy().reshape(()))
-        template = Template(
-            node.body("then_branch" if taken else "else_branch"), graph, fold=folder.fold
-        )
+        branch = _taken_branch(node, condition.constant)
+        template = Template(branch, graph, fold=folder.fold)
         results = template.instantiate([])
         for old, new in zip(node.outputs, results, strict=False):
             if old is not None:
@@ -77,5 +76,11 @@ class InlineIfs(Pass):
                 old.info = None
                 replace_value(graph, old, new)
         graph.remove(node)
-        run.rewritten(self, node, path, f"inlined, its condition is always {str(taken).lower()}")
+        always = "true" if branch is node.body("then_branch") else "false"
+        run.rewritten(self, node, path, f"inlined, its condition is always {always}")
         return template.holders
+
+
+def _taken_branch(node: Node, condition: Tensor) -> Graph:
+    holds = bool(condition.numpy().reshape(()))
+    return node.body("then_branch" if holds else "else_branch")

@@ -89,7 +89,7 @@ class _Unroller:
                 )
                 obstacle = self.over_budget(loop, template, trips.count)
                 if obstacle is None:
-                    obstacle = _unknown_empty_output(loop) if trips.count == 0 else None
+                    obstacle = _unwritable_output(loop, trips.count)
                 if obstacle is None:
                     self.unroll(graph, loop, template, trips.count)
                     return True
@@ -104,7 +104,7 @@ class _Unroller:
                 f"it draws random numbers ({random}), and copies of one random node would all draw"
                 " the same"
             )
-        return named_from_outside(loop) or unnameable_output(loop)
+        return named_from_outside(loop)
 
     def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
         """Why unrolling would be too much; None if it is not."""
@@ -201,9 +201,17 @@ class _Given:
                 self.graph.remove_initializer(value)
 
 
-def _unknown_empty_output(loop: Node) -> str | None:
+def _unwritable_output(loop: Node, trips: int) -> str | None:
+    """Why an output of the Loop cannot be written down without it; None if all can."""
+    body, first = loop.body("body"), len(loop.inputs) - 2
+    if trips:
+        return unnameable_output(loop, body.outputs[1 : 1 + first])
+    given = [value for value in loop.inputs[2:] if value is not None]
+    return unnameable_output(loop, given) or _unknown_empty_output(loop, first)
+
+
+def _unknown_empty_output(loop: Node, first: int) -> str | None:
     """Why the scan outputs of a Loop that makes no trips cannot be written down."""
-    first = len(loop.inputs) - 2
     for index in range(first, len(loop.outputs)):
         value = loop.body("body").outputs[index + 1]
         if loop.outputs[index] is not None and _element_type(value, loop, index) is None:

@@ -74,7 +74,7 @@ class Folder:
             results = kernel(arrays)
         except EvaluationError:
             return None
-        if any(array.nbytes > self.max_bytes for array in results):
+        if any(not isinstance(a, np.ndarray) or a.nbytes > self.max_bytes for a in results):
             return None
         return [Tensor(array=array) for array in results]
 

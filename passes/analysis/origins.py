@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ...ir import Node, Value
 from .randomness import draws_random_numbers
@@ -11,22 +12,37 @@ _SHAPE_OPERATORS = ("Shape", "Size")
 _MOST_NAMED = 3
 
 
+class Origin(NamedTuple):
+    """One source of what is not known: its description, and the option that makes it known."""
+
+    what: str
+    option: str = ""
+
+
 def origins(value: Value) -> str:
     """Name the graph inputs and operators that keep a value from being known, with a way out.
 
-    For example: "input 'n'; bind it with --set n=...".
+    For example: "input 'n'; decide it with --set n=...".
     """
     found = list(dict.fromkeys(_Walk().roots(value)))
-    named = ", ".join(found[:_MOST_NAMED])
-    more = len(found) - _MOST_NAMED
-    return f"{named} and {more} more" if more > 0 else named or f"value '{value.name}'"
+    text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
+    options = [origin.option for origin in found if origin.option]
+    if not options or len(options) < len(found):
+        return text
+    return f"{text}; decide it with {' '.join(options[:_MOST_NAMED])}"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 class _Walk:
     def __init__(self) -> None:
         self.seen: set[tuple[Value, bool]] = set()
 
-    def roots(self, value: Value) -> Iterator[str]:
+    def roots(self, value: Value) -> Iterator[Origin]:
         """Walk against the data flow; what only gives its shape is marked as such."""
         stack = [(value, False)]
         while stack:
@@ -42,12 +58,12 @@ class _Walk:
                 else:
                     yield _source(value, shape_only)
             elif draws_random_numbers(node) and not shape_only:
-                yield f"the random operator {node}"
+                yield Origin(f"the random operator {node}")
             else:
                 inner = shape_only or node.is_op(*_SHAPE_OPERATORS)
                 reads = [v for v in (*node.inputs, *_given(node, value)) if v is not None]
                 if not reads:
-                    yield f"the operator {node}"
+                    yield Origin(f"the operator {node}")
                 stack += [(v, inner) for v in reversed(reads)]
 
 
@@ -75,14 +91,16 @@ def _fed_from(value: Value) -> Iterator[Value]:
         yield body.outputs[index - 1]
 
 
-def _source(value: Value, shape_only: bool) -> str:
+def _source(value: Value, shape_only: bool) -> Origin:
     graph = value.owner
     if graph is None or graph.holder is not None:
-        return f"value '{value.name}' inside a body"
+        return Origin(f"value '{value.name}' inside a body")
     if value in graph.initializers:
-        return f"'{value.name}', an initializer that callers may override (see freeze-initializers)"
+        return Origin(
+            f"'{value.name}', an initializer that callers may override (see freeze-initializers)"
+        )
     if getattr(graph.root, "name", ""):
-        return f"parameter '{value.name}' of {graph.root}"
+        return Origin(f"parameter '{value.name}' of {graph.root}")
     if shape_only:
-        return f"the shape of input '{value.name}'; fix it with --shape {value.name}=..."
-    return f"input '{value.name}'; bind it with --set {value.name}=..."
+        return Origin(f"the shape of input '{value.name}'", f"--shape {value.name}=...")
+    return Origin(f"input '{value.name}'", f"--set {value.name}=...")

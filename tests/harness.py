@@ -1,0 +1,126 @@
+"""What tests of passes share: rewrite, compare the text, the invariants and the numbers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.parser
+import onnx.printer
+from straightline import ir, reference
+from straightline.passes import Pass, Pipeline, Result
+
+
+def as_model(source: str | onnx.ModelProto) -> onnx.ModelProto:
+    """A model from ONNX text; a message is given back as it is."""
+    return onnx.parser.parse_model(source) if isinstance(source, str) else source
+
+
+def run_passes(source: str | onnx.ModelProto, *passes: Pass) -> Result[ir.ModelSource]:
+    """Run passes on a model and check what must hold after any pass.
+
+    The result is valid under full checking, its IR fits its invariants, the original is unchanged,
+    and a second run changes nothing.
+    """
+    model = as_model(source)
+    original = model.SerializeToString(deterministic=True)
+    loaded = ir.load(model)
+    result = Pipeline(passes).apply(loaded)
+    ir.verify(loaded)
+    again = Pipeline(passes).apply(loaded)
+    assert not again.changed, "a second run changed something"
+    proto = ir.to_proto(loaded)
+    assert model.SerializeToString(deterministic=True) == original
+    onnx.checker.check_model(proto, full_check=True)
+    assert signature(proto) == signature(model)
+    return Result(proto, result.changed, result.remarks, result.timings)
+
+
+def signature(model: onnx.ModelProto) -> list[tuple[str, str]]:
+    """Names and order of the inputs and outputs."""
+    graph = model.graph
+    return [("input", v.name) for v in graph.input] + [("output", v.name) for v in graph.output]
+
+
+def assert_rewrites(
+    pass_: Pass | Sequence[Pass],
+    before: str,
+    after: str,
+    feeds: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Check that passes turn one text into another, and that outputs are equal on each feed."""
+    passes = [pass_] if isinstance(pass_, Pass) else list(pass_)
+    result = run_passes(before, *passes)
+    assert_same_text(result.model, after)
+    for feed in feeds:
+        assert_equal_outputs(before, result.model, feed)
+
+
+def assert_keeps(pass_: Pass, text: str, reason: str) -> None:
+    """Check that a pass leaves a model alone and says why."""
+    result = run_passes(text, pass_)
+    assert not result.changed
+    assert_same_text(result.model, text)
+    reasons = [remark.reason for remark in result.kept]
+    assert any(reason in given for given in reasons), reasons
+
+
+def assert_same_text(one: str | onnx.ModelProto, other: str | onnx.ModelProto) -> None:
+    """Check that two models have the same text; show where they differ."""
+    got, wanted = canonical(one).splitlines(), canonical(other).splitlines()
+    assert got == wanted, "\n".join(difflib.unified_diff(wanted, got, "wanted", "got", lineterm=""))
+
+
+def canonical(source: str | onnx.ModelProto) -> str:
+    """The text of a model, with its initializers in it."""
+    return str(onnx.printer.to_text(as_model(source)))
+
+
+def assert_equal_outputs(
+    before: str | onnx.ModelProto, after: str | onnx.ModelProto, feeds: Mapping[str, Any]
+) -> None:
+    """Check that two models give bit-equal outputs under the reference, and that onnxruntime
+    agrees within rounding on the second."""
+    expected = reference.run(as_model(before), dict(feeds))
+    for got in (
+        reference.run(as_model(after), dict(feeds)),
+        run_in_onnxruntime(as_model(after), feeds),
+    ):
+        assert len(got) == len(expected)
+        for one, other in zip(got, expected, strict=True):
+            assert_equal(one, other)
+
+
+def assert_equal(one: Any, other: Any) -> None:
+    """Check two results for the same type, shape and (but for rounding) values."""
+    if isinstance(other, list):
+        assert isinstance(one, list) and len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_equal(a, b)
+    elif other is None:
+        assert one is None
+    else:
+        one, other = np.asarray(one), np.asarray(other)
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        if other.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+def run_in_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
+    """The outputs under onnxruntime, without its own optimizations."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return list(session.run(None, dict(feeds)))
