@@ -11,9 +11,10 @@ from .arity import check_bodies
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Annotation, Graph
-from .model import MAX_OPSET, Function, Model
+from .model import MAX_OPSET, Function, Model, normal_domain
 from .node import Node
 from .operator import Operator
+from .ordering import graphs_of, in_order, put_in_order
 from .references import named_tensors, named_tensors_of_training
 from .tensor import Tensor
 from .value import Value
@@ -70,15 +71,15 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     scope = Scope()
     reader.read(model.graph, proto.graph, scope)
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
-    if reader.uses_onnx and not model.opset() and model.ir_version >= 3:
-        raise ModelError("the model uses ONNX's own operators but imports no opset for them")
+    if model.ir_version >= 3:
+        reader.check_opset(model)
     return model
 
 
 def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
     header = onnx.ModelProto()
     for field, value in proto.ListFields():
-        if field.name in ("graph", "functions", "training_info", "opset_import"):
+        if field.name in ("graph", "functions", "training_info"):
             continue
         if isinstance(value, int | str):
             setattr(header, field.name, value)
@@ -89,8 +90,10 @@ def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> dict[str, int]:
     imports: dict[str, int] = {}
+    versions: dict[str, int] = {}
     for entry in entries:
-        if imports.setdefault(entry.domain, entry.version) != entry.version:
+        imports[entry.domain] = entry.version
+        if versions.setdefault(normal_domain(entry.domain), entry.version) != entry.version:
             raise ModelError(f"{where} imports two versions of domain '{entry.domain}'")
         if entry.domain in ("", "ai.onnx") and not 1 <= entry.version <= MAX_OPSET:
             raise ModelError(
@@ -108,6 +111,7 @@ def _function(proto: onnx.FunctionProto, base_dir: Path | None) -> Function:
         doc_string=proto.doc_string,
         attribute=proto.attribute,
         attribute_proto=proto.attribute_proto,
+        opset_import=proto.opset_import,
         metadata_props=proto.metadata_props,
     )
     for field in ("name", "domain", "overload", "doc_string"):
@@ -120,8 +124,10 @@ def _function(proto: onnx.FunctionProto, base_dir: Path | None) -> Function:
         output=[onnx.ValueInfoProto(name=name) for name in proto.output],
         value_info=proto.value_info,
     )
+    reader = _Reader(False, base_dir)
     # The nodes are handed over apart, so that they are not copied.
-    _Reader(False, base_dir).read(function.graph, body, Scope(), proto.node)
+    reader.read(function.graph, body, Scope(), proto.node)
+    reader.check_opset(function)
     return function
 
 
@@ -156,6 +162,7 @@ class _Reader:
         graph.set_outputs(outputs, proto.output)
         self.read_annotations(graph, proto, scope)
         for node in made:
+            self.pin_names(scope, named_tensors(node.op))
             if node.bodies:
                 check_bodies(node)
 
@@ -180,9 +187,10 @@ class _Reader:
     def read_nodes(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
     ) -> list[Node]:
-        if _in_order(protos, scope):
-            return [self.read_node(graph, proto, scope) for proto in protos]
-        return self.read_unordered(graph, protos, scope)
+        """Read nodes in any order, since some tools write them before what they use."""
+        if not in_order(protos):
+            protos = put_in_order(protos, graph)
+        return [self.read_node(graph, proto, scope) for proto in protos]
 
     def read_node(self, graph: Graph, proto: onnx.NodeProto, scope: Scope) -> Node:
         find = scope.names.get
@@ -196,12 +204,15 @@ class _Reader:
             if value is not None:
                 scope.define(value, graph)
         for attribute in proto.attribute:
-            for body in _graphs(attribute):
+            for body in graphs_of(attribute):
                 inner = graph.add_body(node, attribute.name, onnx.GraphProto())
                 self.read(inner, body, Scope(scope))
         self.uses_onnx = self.uses_onnx or op.domain in ("", "ai.onnx")
-        self.pin_names(scope, named_tensors(op))
         return node
+
+    def check_opset(self, root: Model | Function) -> None:
+        if self.uses_onnx and not root.opset():
+            raise ModelError(f"{root} uses ONNX's own operators but imports no opset for them")
 
     def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
         for name in names:
@@ -217,15 +228,6 @@ class _Reader:
                 f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"
             )
         return value
-
-    def read_unordered(
-        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
-    ) -> list[Node]:
-        """Read nodes that stand before what they use, as some tools write them.
-
-        Nodes are put into an order first; a cycle is an error.
-        """
-        return [self.read_node(graph, proto, scope) for proto in _sorted(protos, graph)]
 
     def operator(self, proto: onnx.NodeProto) -> Operator:
         extra = _extra(proto)
@@ -263,7 +265,7 @@ class _Reader:
 
     def read_annotations(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
         def resolve(name: str) -> Value | str:
-            value = scope.names.get(name)
+            value = scope.find(name)
             if value is None:
                 return name
             value.pinned = True
@@ -289,18 +291,21 @@ def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
 def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
     """What a node message says beyond its operator: doc string, metadata, device configurations,
     and which fields it writes out although they are empty."""
-    empty = [
-        field
-        for field in ("domain", "name", "overload")
-        if proto.HasField(field) and not getattr(proto, field)
-    ]
+    has = proto.HasField
+    empty = []
+    if not proto.name and has("name"):
+        empty.append("name")
+    if not proto.domain and has("domain"):
+        empty.append("domain")
+    if not proto.overload and has("overload"):
+        empty.append("overload")
     placed = bool(proto.device_configurations)
-    if not (empty or placed or proto.metadata_props or proto.HasField("doc_string")):
+    if not (empty or placed or proto.metadata_props or has("doc_string")):
         return None
     extra = onnx.NodeProto(
         metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
     )
-    if proto.HasField("doc_string"):
+    if has("doc_string"):
         extra.doc_string = proto.doc_string
     for field in empty:
         setattr(extra, field, "")
@@ -313,63 +318,8 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
 
 def _shell(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
     shell = onnx.AttributeProto(name=attribute.name, type=attribute.type)
-    if attribute.ref_attr_name:
+    if attribute.HasField("ref_attr_name"):
         shell.ref_attr_name = attribute.ref_attr_name
     if attribute.HasField("doc_string"):
         shell.doc_string = attribute.doc_string
     return shell
-
-
-def _graphs(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
-    if attribute.type == _GRAPH and not attribute.ref_attr_name:
-        return (attribute.g,)
-    return attribute.graphs if attribute.type == _GRAPHS else ()
-
-
-def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
-    """The names of its own graph, or of one around it, that a node and its bodies read."""
-    yield from proto.input
-    for attribute in proto.attribute:
-        for graph in _graphs(attribute):
-            yield from _free_names(graph)
-
-
-def _free_names(graph: onnx.GraphProto) -> set[str]:
-    """The names that a body reads and does not define."""
-    read = {name for node in graph.node for name in _read_names(node)}
-    read.update(output.name for output in graph.output)
-    read.difference_update(*(node.output for node in graph.node))
-    read.difference_update(value.name for value in (*graph.input, *graph.initializer))
-    return read.difference(tensor.values.name for tensor in graph.sparse_initializer)
-
-
-def _in_order(protos: Sequence[onnx.NodeProto], scope: Scope) -> bool:
-    """Whether no node stands before one whose output it reads."""
-    later = {name for proto in protos for name in proto.output}
-    for proto in protos:
-        if not later.isdisjoint(proto.input):
-            return False
-        if proto.attribute and not later.isdisjoint(_read_names(proto)):
-            return False
-        later.difference_update(proto.output)
-    return True
-
-
-def _sorted(protos: Sequence[onnx.NodeProto], graph: Graph) -> list[onnx.NodeProto]:
-    from .topology import Topology
-
-    producer = {name: index for index, proto in enumerate(protos) for name in proto.output if name}
-    order = Topology()
-    for index in range(len(protos)):
-        order.insert(index)
-    for index, proto in enumerate(protos):
-        for name in _read_names(proto):
-            source = producer.get(name)
-            if source is not None and source != index:
-                order.connect(source, index)
-            elif source == index and name in proto.input:
-                raise ModelError(f"the nodes of {graph} form a cycle through '{name}'")
-    try:
-        return [protos[index] for index in order.ordered()]
-    except ModelError as error:
-        raise ModelError(f"the nodes of {graph} form a cycle; no order can run them") from error

@@ -345,6 +345,17 @@ class Graph:
         self._source(new)
         self._replace(old, new)
 
+    def replace_reads(self, old: Value, new: Value) -> None:
+        """As `replace_uses`, but what the graph itself gives out stays.
+
+        Raises:
+            GraphError: as there.
+        """
+        given = self._outputs
+        self.replace_uses(old, new)
+        if old in given:
+            self.set_outputs(given)
+
     def _replace(self, old: Value, new: Value) -> None:
         for user in self.users(old):
             if user is self:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from .operator import Operator
+from .ordering import free_names
 
 _GRADIENTS = ("ai.onnx.preview.training::Gradient", "ai.onnx.training::Gradient")
 
 
 def named_tensors(op: Operator) -> list[str]:
     """The tensors that an operator's attributes name: `xs`, `zs` and `y` of Gradient."""
-    if op.qualname not in _GRADIENTS:
+    if op.qualname not in _GRADIENTS or op.references:
         return []
     names = [*op.attribute("xs", []), *op.attribute("zs", []), op.attribute("y", b"")]
     return [name.decode() for name in names]
@@ -21,12 +22,12 @@ def named_tensors(op: Operator) -> list[str]:
 
 def named_tensors_of_training(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:
     """The tensors of the main graph that training information may name: both sides of its
-    bindings, and whatever the nodes of its graphs read (IR specification, "TrainingInfoProto")."""
+    bindings, and whatever its graphs read (IR specification, "TrainingInfoProto")."""
     for info in infos:
         for binding in (*info.initialization_binding, *info.update_binding):
             yield from (binding.key, binding.value)
         for graph in (info.initialization, info.algorithm):
+            yield from free_names(graph)
             for node in graph.node:
-                yield from node.input
                 attributes = {attribute.name: attribute for attribute in node.attribute}
                 yield from named_tensors(Operator(node.op_type, attributes, node.domain))

@@ -11,13 +11,19 @@ from ..ir import Array, Fold, Graph, Operator, Tensor, Value
 
 
 class Emitter:
-    """Adds operators of the default domain to one graph, in the forms that its opset has."""
+    """Adds operators of the default domain to one graph, in the forms that an opset has.
 
-    def __init__(self, graph: Graph, fold: Fold | None = None) -> None:
+    Args:
+        graph: where the nodes go.
+        fold: computes nodes whose inputs are all known.
+        opset: the version to write for; the graph's own unless it is about to change.
+    """
+
+    def __init__(self, graph: Graph, fold: Fold | None = None, opset: int | None = None) -> None:
         self.graph = graph
-        self.opset = graph.root.opset()
+        self.opset = graph.root.opset() if opset is None else opset
         self._fold = fold
-        self._axes: dict[int, Value] = {}
+        self._axes: dict[tuple[int, ...], Value] = {}
 
     def constant(self, array: Array, label: str) -> Value:
         """A constant."""
@@ -31,24 +37,70 @@ class Emitter:
 
     def apply(self, op: Operator, inputs: Sequence[Value | None], label: str) -> Value:
         """A node with one output and a ready operator, or its value where that can be folded."""
-        node = self.graph.add_node(op, inputs, [label])
+        return self._apply(op, inputs, [label])[0]
+
+    def _apply(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+    ) -> list[Value]:
+        node = self.graph.add_node(op, inputs, labels)
         if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
             tensors = self._fold(node, [None if v is None else v.constant for v in inputs])
             if tensors is not None:
                 self.graph.remove(node)
-                return self.graph.add_initializer(label, tensors[0])
-        return node.output()
+                folded = zip(labels, tensors, strict=True)
+                return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
+        return [node.output(index) for index in range(len(labels))]
 
-    def unsqueeze(self, value: Value, axis: int, label: str) -> Value:
-        """`value` with an axis of length 1 inserted (axes are an input from opset 13 on)."""
+    def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` with axes of length 1 inserted (axes are an input from opset 13 on)."""
+        return self._along("Unsqueeze", value, axes, label)
+
+    def squeeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` without axes of length 1 (axes are an input from opset 13 on)."""
+        return self._along("Squeeze", value, axes, label)
+
+    def _along(self, op_type: str, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        axes = (axes,) if isinstance(axes, int) else axes
         if self.opset < 13:
-            return self.add("Unsqueeze", [value], label, axes=[axis])
-        return self.apply(_UNSQUEEZE, [value, self._axis(axis)], label)
+            return self.add(op_type, [value], label, axes=list(axes))
+        return self.apply(_PLAIN[op_type], [value, self._vector(axes, "axes")], label)
 
-    def _axis(self, axis: int) -> Value:
-        if axis not in self._axes:
-            self._axes[axis] = self.constant(np.array([axis], np.int64), "axes")
-        return self._axes[axis]
+    def _vector(self, numbers: tuple[int, ...], label: str) -> Value:
+        if numbers not in self._axes:
+            self._axes[numbers] = self.constant(np.array(numbers, np.int64), label)
+        return self._axes[numbers]
+
+    def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
+        """`value` with its axes in another order; itself where the order stays."""
+        if list(perm) == list(range(len(perm))):
+            return value
+        return self.add("Transpose", [value], label, perm=list(perm))
+
+    def concat(self, values: Sequence[Value], axis: int, label: str) -> Value:
+        """Values joined along an axis; itself where there is but one."""
+        if len(values) == 1:
+            return values[0]
+        return self.add("Concat", values, label, axis=axis)
+
+    def split(self, value: Value, axis: int, labels: Sequence[str]) -> list[Value]:
+        """Equal parts of `value` along an axis, one for each label; itself where there is but one.
+
+        The parts stay without lengths, which every opset takes to mean equal ones; from 18 on their
+        number is an attribute.
+        """
+        if len(labels) == 1:
+            return [value]
+        attributes = {"axis": axis}
+        if self.opset >= 18:
+            attributes["num_outputs"] = len(labels)
+        return self._apply(Operator.make("Split", **attributes), [value], labels)
+
+    def slice(self, value: Value, start: int, end: int, label: str) -> Value:
+        """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""
+        if self.opset < 10:
+            return self.add("Slice", [value], label, starts=[start], ends=[end], axes=[0])
+        bounds = [self._vector((bound,), "bound") for bound in (start, end)]
+        return self.add("Slice", [value, *bounds], label)
 
 
-_UNSQUEEZE = Operator("Unsqueeze")
+_PLAIN = {name: Operator(name) for name in ("Unsqueeze", "Squeeze")}

@@ -12,7 +12,10 @@ from .base import Pass, PassOptionError
 from .eliminate_dead_nodes import EliminateDeadNodes
 from .eliminate_identities import EliminateIdentities
 from .fold_constants import FoldConstants
+from .fold_shapes import FoldShapes
+from .forward_invariants import ForwardInvariants
 from .freeze_initializers import FreezeInitializers
+from .infer_shapes import InferShapes
 from .inline_ifs import InlineIfs
 from .pipeline import Pipeline
 from .unroll_loops import UnrollLoops
@@ -20,10 +23,13 @@ from .unroll_loops import UnrollLoops
 PASSES: tuple[type[Pass], ...] = (
     FreezeInitializers,
     FoldConstants,
+    FoldShapes,
+    ForwardInvariants,
     UnrollLoops,
     InlineIfs,
     EliminateIdentities,
     EliminateDeadNodes,
+    InferShapes,
 )
 
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
@@ -33,6 +39,8 @@ Item = tuple[type[Pass], dict[str, Any]]
 
 _STRAIGHTEN: tuple[Item, ...] = (
     (FoldConstants, {}),
+    (FoldShapes, {}),
+    (ForwardInvariants, {}),
     (UnrollLoops, {}),
     (InlineIfs, {}),
     (EliminateIdentities, {}),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...ir import Node, Value
 from .randomness import draws_random_numbers
 
-_SHAPE_OPERATORS = ("Shape", "Size")
+_SHAPE_OPERATORS = ("Shape", "Size", "SequenceLength")
 _MOST_NAMED = 3
 
 
@@ -101,6 +101,8 @@ def _source(value: Value, shape_only: bool) -> Origin:
         )
     if getattr(graph.root, "name", ""):
         return Origin(f"parameter '{value.name}' of {graph.root}")
+    if value.type is not None and not value.type.HasField("tensor_type"):
+        return Origin(f"input '{value.name}', which is no tensor")
     if shape_only:
         return Origin(f"the shape of input '{value.name}'", f"--shape {value.name}=...")
     return Origin(f"input '{value.name}'", f"--set {value.name}=...")

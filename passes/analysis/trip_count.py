@@ -66,13 +66,14 @@ def trip_count(
 
 def always_holds(body: Graph) -> bool:
     """Whether the body's condition is certainly true: a true constant, or the one it was given."""
-    condition = _behind_identities(body.outputs[0])
+    condition = behind_identities(body.outputs[0])
     if condition is body.inputs[1]:
         return True
     return bool(_scalar(condition))
 
 
-def _behind_identities(value: Value) -> Value:
+def behind_identities(value: Value) -> Value:
+    """What a chain of Identity nodes copies."""
     while value.producer is not None and value.producer.is_op("Identity"):
         source = value.producer.inputs[0]
         if source is None:

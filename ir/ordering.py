@@ -1,0 +1,73 @@
+"""Node messages before they become nodes: which names they read, and an order in which they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import onnx
+
+from .errors import ModelError
+from .topology import Topology
+
+_GRAPH = onnx.AttributeProto.GRAPH
+_GRAPHS = onnx.AttributeProto.GRAPHS
+
+
+def graphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
+    """The graphs that an attribute holds itself."""
+    if attribute.type == _GRAPH and not attribute.ref_attr_name:
+        return (attribute.g,)
+    return attribute.graphs if attribute.type == _GRAPHS else ()
+
+
+def free_names(graph: onnx.GraphProto) -> set[str]:
+    """The names that a graph reads and does not define."""
+    read = {name for node in graph.node for name in _read_names(node)}
+    read.update(output.name for output in graph.output)
+    read.difference_update(*(node.output for node in graph.node))
+    read.difference_update(value.name for value in (*graph.input, *graph.initializer))
+    return read.difference(tensor.values.name for tensor in graph.sparse_initializer)
+
+
+def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
+    """The names of its own graph, or of one around it, that a node and its bodies read."""
+    yield from proto.input
+    for attribute in proto.attribute:
+        for graph in graphs_of(attribute):
+            yield from free_names(graph)
+
+
+def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
+    """Whether no node stands before one whose output it reads."""
+    later = {name for proto in protos for name in proto.output}
+    later.discard("")  # an omitted output, which no absent input reads
+    for proto in protos:
+        if not later.isdisjoint(proto.input):
+            return False
+        if proto.attribute and not later.isdisjoint(_read_names(proto)):
+            return False
+        later.difference_update(proto.output)
+    return True
+
+
+def put_in_order(protos: Sequence[onnx.NodeProto], where: object) -> list[onnx.NodeProto]:
+    """The nodes, each after those whose outputs it reads, otherwise as they stood.
+
+    Raises:
+        ModelError: the nodes form a cycle.
+    """
+    producer = {name: index for index, proto in enumerate(protos) for name in proto.output if name}
+    order = Topology()
+    for index in range(len(protos)):
+        order.insert(index)
+    for index, proto in enumerate(protos):
+        for name in _read_names(proto):
+            source = producer.get(name)
+            if source == index:
+                raise ModelError(f"the nodes of {where} form a cycle through '{name}'")
+            if source is not None:
+                order.connect(source, index)
+    try:
+        return [protos[index] for index in order.ordered()]
+    except ModelError as error:
+        raise ModelError(f"the nodes of {where} form a cycle; no order can run them") from error

@@ -1,0 +1,161 @@
+"""Dimensions as polynomials over symbols, so that sums and products stay exact.
+
+A symbol stands for the size of an axis: an integer of at least 0. What can be said for all sizes is
+said (N + 5 is never 0, 2 * N is never 3), and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+Monomial = tuple[str, ...]
+
+
+class Dimension:
+    """A polynomial with integer coefficients, for example 2*N*M + 3. Immutable.
+
+    >>> n = Dimension.symbol("N")
+    >>> str((n + 2) * n), (n + 5).equals(n), (n + 5).equals(4)
+    ('N*N + 2*N', False, False)
+    """
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
+        self._hash = hash(frozenset(self.terms.items()))
+
+    @classmethod
+    def constant(cls, value: int) -> Dimension:
+        """A number."""
+        return cls({(): int(value)})
+
+    @classmethod
+    def symbol(cls, name: str) -> Dimension:
+        """A symbol."""
+        return cls({(name,): 1})
+
+    @property
+    def value(self) -> int | None:
+        """The number that it is; None if it holds symbols."""
+        if not self.terms:
+            return 0
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    @property
+    def symbols(self) -> set[str]:
+        """The symbols in it."""
+        return {name for monomial in self.terms for name in monomial}
+
+    @property
+    def at_least(self) -> int | None:
+        """The largest number that it is certainly not below; None if there is none known."""
+        rest = self.terms.get((), 0)
+        return rest if all(f > 0 for m, f in self.terms.items() if m) else None
+
+    @property
+    def at_most(self) -> int | None:
+        """The smallest number that it is certainly not above; None if there is none known."""
+        rest = self.terms.get((), 0)
+        return rest if all(f < 0 for m, f in self.terms.items() if m) else None
+
+    def equals(self, other: Dimension | int) -> bool | None:
+        """Whether both are the same for all sizes (True) or for none (False); else None."""
+        difference = self - other
+        if not difference.terms:
+            return True
+        low, high = difference.at_least, difference.at_most
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return False
+        common = math.gcd(*(f for m, f in difference.terms.items() if m))
+        if common and difference.terms.get((), 0) % common:
+            return False
+        return None
+
+    def less(self, other: Dimension | int) -> bool | None:
+        """Whether it is below the other for all sizes (True) or for none (False); else None."""
+        difference = self - other
+        low, high = difference.at_least, difference.at_most
+        if high is not None and high < 0:
+            return True
+        if low is not None and low >= 0:
+            return False
+        return None
+
+    def divided_by(self, other: Dimension | int) -> Dimension | None:
+        """The quotient, where the other divides it for all sizes and is not 0; else None."""
+        divisor = _as_dimension(other)
+        if divisor.value is not None:
+            if divisor.value == 0 or any(f % divisor.value for f in self.terms.values()):
+                return None
+            return Dimension({m: f // divisor.value for m, f in self.terms.items()})
+        if len(divisor.terms) == 1 and self.terms:
+            return self._divided_by_monomial(divisor)
+        return Dimension.constant(1) if self == divisor and (divisor.at_least or 0) > 0 else None
+
+    def _divided_by_monomial(self, divisor: Dimension) -> Dimension | None:
+        """Exact division by one term; 0 / 0 is excluded by whoever divides by a size."""
+        ((by, factor),) = divisor.terms.items()
+        terms = {}
+        for monomial, own in self.terms.items():
+            rest = list(monomial)
+            for name in by:
+                if name not in rest:
+                    return None
+                rest.remove(name)
+            if own % factor:
+                return None
+            terms[tuple(rest)] = own // factor
+        return Dimension(terms)
+
+    def __add__(self, other: Dimension | int) -> Dimension:
+        terms = dict(self.terms)
+        for monomial, factor in _as_dimension(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+        return Dimension(terms)
+
+    def __neg__(self) -> Dimension:
+        return Dimension({monomial: -factor for monomial, factor in self.terms.items()})
+
+    def __sub__(self, other: Dimension | int) -> Dimension:
+        return self + -_as_dimension(other)
+
+    def __mul__(self, other: Dimension | int) -> Dimension:
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms.items():
+            for right, b in _as_dimension(other).terms.items():
+                product = tuple(sorted(left + right))
+                terms[product] = terms.get(product, 0) + a * b
+        return Dimension(terms)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: int) -> Dimension:
+        return -self + other
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.value == other
+        return isinstance(other, Dimension) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0]))
+        text = ""
+        for monomial, factor in ordered:
+            size = "*".join(
+                [*([str(abs(factor))] if abs(factor) != 1 or not monomial else []), *monomial]
+            )
+            sign = "-" if factor < 0 else "+"
+            text += f" {sign} {size}" if text else (f"-{size}" if factor < 0 else size)
+        return text or "0"
+
+    __repr__ = __str__
+
+
+def _as_dimension(value: Dimension | int) -> Dimension:
+    return value if isinstance(value, Dimension) else Dimension.constant(value)

@@ -1,0 +1,354 @@
+"""Replace sequences and optionals whose structure is decided by the tensors in them.
+
+    s = SequenceConstruct (a, b)
+    t = SequenceInsert (s, c)
+    y = ConcatFromSequence <axis = 0> (t)
+    last = SequenceAt (t, minus_one)
+->
+    y = Concat <axis = 0> (a, b, c)
+    (readers of `last` read `c`)
+
+Each graph is interpreted in topological order; what a sequence holds is known where it was built
+from known parts. A body sees the sequences of the graphs around it; those that it is handed (by
+Loop, by the caller of a function) are not known. A sequence that something needs as a whole stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from ..ir import Array, Graph, Model, Node, Operator, Template, Tensor, Value
+from .analysis.folding import Folder
+from .analysis.randomness import find_random
+from .base import Pass, Run
+from .emit import Emitter
+from .guards import named_from_outside
+from .replace import replace_value
+from .sequence_split import Parts, Shape, ShapeOf
+from .sequence_structure import Element, Elements, Held, Structures, Undecided, plain, position
+from .unroll_loops import DEFAULT_MAX_NODES
+
+
+@dataclasses.dataclass(frozen=True)
+class LowerSequences(Pass):
+    """Replace sequences and optionals whose structure is decided by plain tensors.
+
+    Options:
+        max_nodes: how many nodes the whole rewrite may add.
+    """
+
+    name: ClassVar[str] = "lower-sequences"
+    max_nodes: int = DEFAULT_MAX_NODES
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Lower in every graph; shapes are those that are declared."""
+        return self.lower(model, run)
+
+    def lower(self, model: Model, run: Run, shape_of: ShapeOf | None = None) -> bool:
+        """As `run`, with shapes from elsewhere, such as an analysis."""
+        changed = False
+        while True:
+            lowering = _Lowering(self, model, run, shape_of or _declared)
+            for root in model.roots():
+                lowering.visit(root.graph)
+            lowering.sweep()
+            changed |= lowering.changed
+            if not lowering.expanded:
+                break
+        lowering.report()
+        return changed
+
+
+def _declared(value: Value) -> Shape | None:
+    return value.shape
+
+
+class _Lowering:
+    """One walk over a model.
+
+    Attributes:
+        changed: whether the model was changed.
+        expanded: whether bodies were copied, in which there may be more to lower.
+    """
+
+    def __init__(self, options: LowerSequences, model: Model, run: Run, shape_of: ShapeOf) -> None:
+        self.options = options
+        self.model = model
+        self.session = run
+        self.shape_of = shape_of
+        self.folder = Folder(model)
+        self.structures = Structures()
+        self.changed = False
+        self.expanded = False
+        self._emitters: dict[Graph, Emitter] = {}
+
+    def visit(self, graph: Graph) -> None:
+        """Interpret a graph, and the bodies in it with what is known before them."""
+        for node in graph.nodes():
+            rule = _RULES.get(node.op.qualname)
+            if rule is not None:
+                try:
+                    rule(self, graph, node)
+                except Undecided as reason:
+                    self.structures.reasons[node] = str(reason)
+            for inner in node.graphs():
+                self.visit(inner)
+
+    def sweep(self) -> None:
+        """Remove sequence operators that nothing needs any more."""
+        for graph in reversed(list(self.model.graphs())):
+            for node in reversed(graph.nodes()):
+                if self._is_ours(node) and not graph.is_needed(node):
+                    path = node.path
+                    graph.remove(node)
+                    self.changed = True
+                    self.session.rewritten(self.options, node, path, "removed, nothing needs it")
+
+    def _is_ours(self, node: Node) -> bool:
+        if node.is_op("Identity"):
+            return node.outputs[0] in self.structures.known
+        return node.op.qualname in _RULES
+
+    def report(self) -> None:
+        """Say why each sequence operator that is left must stay."""
+        for graph in self.model.graphs():
+            for node in graph.nodes():
+                if node.op.qualname in _RULES and not node.is_op("Identity"):
+                    reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
+                    self.session.kept(self.options, node, reason)
+
+    # Sequences ----------------------------------------------------------------------------------
+
+    def sequence_empty(self, graph: Graph, node: Node) -> None:
+        self._know(node, ())
+
+    def sequence_construct(self, graph: Graph, node: Node) -> None:
+        self._know(node, plain([value for value in node.inputs if value is not None]))
+
+    def sequence_insert(self, graph: Graph, node: Node) -> None:
+        old = self.structures.sequence(node.input(0))
+        count, element = len(old), node.input(1)
+        assert element is not None
+        at = position(node.input(2), -count, count, count)
+        self._know(node, (*old[:at], *plain([element]), *old[at:]))
+
+    def sequence_erase(self, graph: Graph, node: Node) -> None:
+        old = self.structures.sequence(node.input(0))
+        at = position(node.input(1), -len(old), len(old) - 1, -1)
+        self._know(node, old[:at] + old[at + 1 :])
+
+    def sequence_at(self, graph: Graph, node: Node) -> None:
+        elements = self.structures.sequence(node.input(0))
+        at = position(node.input(1), -len(elements), len(elements) - 1, -1)
+        self._check_replaceable(node)
+        self._replace(graph, node, elements[at](), f"it is element {at}")
+
+    def sequence_length(self, graph: Graph, node: Node) -> None:
+        count = len(self.structures.sequence(node.input(0)))
+        self._replace_by_constant(graph, node, np.array(count, np.int64))
+
+    def split_to_sequence(self, graph: Graph, node: Node) -> None:
+        parts = Parts(node, self._emitter(graph), self.shape_of)
+        self._check_budget(parts.cost)
+        self._know(node, parts.elements())
+
+    def concat_from_sequence(self, graph: Graph, node: Node) -> None:
+        elements = self.structures.sequence(node.input(0))
+        if not elements:
+            raise Undecided("its sequence is empty, so it fails at run time")
+        self._check_replaceable(node)
+        emitter, axis = self._emitter(graph), node.attribute("axis")
+        values = [element() for element in elements]
+        if node.attribute("new_axis", 0):
+            rows = {v: emitter.unsqueeze(v, axis, f"{v.name}_row") for v in dict.fromkeys(values)}
+            values = [rows[value] for value in values]
+        elif len(values) == 1:
+            self._check_axis(values[0], axis)
+        label = node.output().name
+        joined = values[0] if len(values) == 1 else emitter.add("Concat", values, label, axis=axis)
+        self._replace(graph, node, joined, f"it joins {len(values)} tensors")
+
+    def _check_axis(self, value: Value, axis: int) -> None:
+        shape = self.shape_of(value)
+        if shape is not None and not -len(shape) <= axis < len(shape):
+            raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+
+    # SequenceMap --------------------------------------------------------------------------------
+
+    def sequence_map(self, graph: Graph, node: Node) -> None:
+        first = self.structures.sequence(node.input(0))
+        columns = [self._column(value, len(first)) for value in node.inputs]
+        body = node.body("body")
+        random = find_random(body, self.model.functions)
+        obstacle = named_from_outside(node)
+        if obstacle is not None or random is not None:
+            raise Undecided(
+                obstacle
+                or f"its body draws random numbers ({random}), and copies of one random"
+                " node would all draw the same"
+            )
+        if not first:
+            self._map_nothing(graph, node)
+            return
+        template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
+        self._check_budget(template.cost(len(first)))
+        rows = [
+            template.instantiate([column[index]() for column in columns], f"_{index}")
+            for index in range(len(first))
+        ]
+        self.session.added_nodes += template.added
+        for index, old in enumerate(node.outputs):
+            if old is not None:
+                self._give_sequence(graph, old, [row[index] for row in rows])
+        self._dissolve(graph, node, f"its body is copied for {len(first)} elements")
+        self.expanded = True
+
+    def _column(self, value: Value | None, count: int) -> tuple[Element, ...]:
+        """What an input gives to each copy of the body."""
+        if value is None:
+            raise Undecided("an input of it is absent")
+        kinds = self.structures.kinds(value)
+        if kinds == {"tensor"}:
+            return plain([value]) * count
+        if kinds != {"seq"}:
+            raise Undecided(f"whether its input '{value.name}' is a sequence is not declared")
+        elements = self.structures.sequence(value)
+        if len(elements) != count:
+            raise Undecided(
+                f"its inputs have {count} and {len(elements)} elements, so it fails at run time"
+            )
+        return elements
+
+    def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
+        made = graph.add_node(Operator("SequenceConstruct"), values, [old.name]).output()
+        self.structures.known[made] = Elements(plain(values))
+        replace_value(graph, old, made)
+
+    def _map_nothing(self, graph: Graph, node: Node) -> None:
+        """A SequenceMap over an empty sequence gives empty sequences."""
+        types = [
+            None if old is None else _element_type(old, body_output)
+            for old, body_output in zip(node.outputs, node.body("body").outputs, strict=False)
+        ]
+        if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
+            # No SequenceEmpty can be written, but readers may resolve all the same.
+            for value in filter(None, node.outputs):
+                self.structures.known[value] = Elements(())
+            return
+        for old, elem_type in zip(node.outputs, types, strict=True):
+            if old is not None:
+                op = Operator.make("SequenceEmpty", dtype=elem_type)
+                made = graph.add_node(op, [], [old.name]).output()
+                self.structures.known[made] = Elements(())
+                replace_value(graph, old, made)
+        self._dissolve(graph, node, "its sequence is empty")
+
+    # Optionals ----------------------------------------------------------------------------------
+
+    def optional(self, graph: Graph, node: Node) -> None:
+        self.structures.known[node.output()] = Held(node.input(0))
+
+    def optional_has_element(self, graph: Graph, node: Node) -> None:
+        value = node.input(0)
+        if value is None:
+            holds = False
+        else:
+            # From opset 18 on it takes tensors and sequences, which are always there.
+            is_optional = "optional" in self.structures.kinds(value)
+            holds = not is_optional or self.structures.optional(value).value is not None
+        self._replace_by_constant(graph, node, np.array(holds))
+
+    def optional_get_element(self, graph: Graph, node: Node) -> None:
+        value = node.input(0)
+        if value is not None and "optional" in self.structures.kinds(value):
+            value = self.structures.optional(value).value
+        if value is None:
+            raise Undecided("its optional holds nothing, so it fails at run time")
+        self._check_replaceable(node)
+        self._replace(graph, node, value, f"it is '{value.name}'")
+
+    def identity(self, graph: Graph, node: Node) -> None:
+        structure = self.structures.known.get(node.inputs[0]) if node.inputs[0] else None
+        if structure is not None:
+            self.structures.known[node.output()] = structure
+
+    # What the rules share -----------------------------------------------------------------------
+
+    def _know(self, node: Node, elements: tuple[Element, ...]) -> None:
+        self.structures.known[node.output()] = Elements(elements)
+
+    def _emitter(self, graph: Graph) -> Emitter:
+        if graph not in self._emitters:
+            self._emitters[graph] = Emitter(graph, self.folder.fold)
+        return self._emitters[graph]
+
+    def _check_budget(self, cost: int) -> None:
+        used, most = self.session.added_nodes, self.options.max_nodes
+        if cost + used > most:
+            raise Undecided(
+                f"it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
+                " raise it with --max-nodes"
+            )
+
+    def _check_replaceable(self, node: Node) -> None:
+        obstacle = named_from_outside(node)
+        if obstacle is not None:
+            raise Undecided(obstacle)
+
+    def _replace_by_constant(self, graph: Graph, node: Node, array: Array) -> None:
+        self._check_replaceable(node)
+        constant = graph.add_initializer(node.output().name, Tensor(array=array))
+        self._replace(graph, node, constant, f"it is always {array}")
+
+    def _replace(self, graph: Graph, node: Node, value: Value, what: str) -> None:
+        replace_value(graph, node.output(), value)
+        self._dissolve(graph, node, what)
+
+    def _dissolve(self, graph: Graph, node: Node, what: str) -> None:
+        path = node.path
+        graph.remove(node)
+        self.changed = True
+        self.session.rewritten(self.options, node, path, f"lowered, {what}")
+
+
+def _element_type(sequence: Value, element: Value) -> int | None:
+    """The element type of the tensors in a sequence, as it or the body's output declares it."""
+    type_ = sequence.type
+    declared = 0
+    if type_ is not None:
+        declared = type_.sequence_type.elem_type.tensor_type.elem_type
+    return declared or element.elem_type
+
+
+def _needed_whole(graph: Graph, node: Node) -> str:
+    """Who reads a sequence or optional of known structure as a whole."""
+    if any(value is not None and value.pinned for value in node.outputs):
+        return "its output is named from outside the data flow"
+    for value in node.outputs:
+        for user in graph.users(value) if value is not None else ():
+            what = "sequence" if not node.is_op("Optional") else "optional"
+            if user is graph:
+                return f"the graph gives out its {what}"
+            return f"{user} needs its {what} as a whole"
+    return "nothing in it can be decided"
+
+
+_RULES: dict[str, Callable[[_Lowering, Graph, Node], None]] = {
+    "SequenceEmpty": _Lowering.sequence_empty,
+    "SequenceConstruct": _Lowering.sequence_construct,
+    "SequenceInsert": _Lowering.sequence_insert,
+    "SequenceErase": _Lowering.sequence_erase,
+    "SequenceAt": _Lowering.sequence_at,
+    "SequenceLength": _Lowering.sequence_length,
+    "SplitToSequence": _Lowering.split_to_sequence,
+    "ConcatFromSequence": _Lowering.concat_from_sequence,
+    "SequenceMap": _Lowering.sequence_map,
+    "Optional": _Lowering.optional,
+    "OptionalHasElement": _Lowering.optional_has_element,
+    "OptionalGetElement": _Lowering.optional_get_element,
+    "Identity": _Lowering.identity,
+}

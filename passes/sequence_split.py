@@ -1,0 +1,111 @@
+"""SplitToSequence as one Split, made when the first of its parts is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir import Dim, Node, Value
+from .analysis.origins import origins
+from .emit import Emitter
+from .sequence_structure import Element, Undecided
+
+Shape = tuple[Dim, ...]
+ShapeOf = Callable[[Value], Shape | None]
+"""The dimensions of a value as far as they are known; None for an unknown rank."""
+
+
+class Parts:
+    """The elements of a SplitToSequence whose number is known (operator specification, 11).
+
+    Args:
+        node: the node.
+        emitter: adds nodes to its graph.
+        shape_of: tells shapes.
+
+    Attributes:
+        sizes: the length of each part along the axis.
+
+    Raises:
+        Undecided: the parts are not known, or the split fails at run time.
+    """
+
+    def __init__(self, node: Node, emitter: Emitter, shape_of: ShapeOf) -> None:
+        source = node.inputs[0]
+        assert source is not None
+        self.node = node
+        self.source = source
+        self.emitter = emitter
+        self.axis: int = node.attribute("axis", 0)
+        split = node.input(1)
+        # Where sizes are given, keepdims has no meaning.
+        self.squeezed = split is None and not node.attribute("keepdims", 1)
+        length = _length(shape_of(source), self.axis)
+        self.sizes = _sizes(split, length, source, self.axis)
+        self._is_whole = len(self.sizes) == 1 and length is not None
+        self._made: list[Value] | None = None
+
+    @property
+    def cost(self) -> int:
+        """How many nodes and outputs the parts take at most."""
+        return len(self.sizes) * (2 if self.squeezed else 1)
+
+    def elements(self) -> tuple[Element, ...]:
+        """The parts, not made before they are used."""
+        return tuple([self._element(index) for index in range(len(self.sizes))])
+
+    def _element(self, index: int) -> Element:
+        return lambda: self._make()[index]
+
+    def _make(self) -> list[Value]:
+        if self._made is None:
+            label = self.node.output().name
+            labels = [f"{label}_{index}" for index in range(len(self.sizes))]
+            if self._is_whole:
+                parts = [self.source]
+            else:
+                parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
+            if self.squeezed:
+                parts = [
+                    self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
+                    for part, label in zip(parts, labels, strict=True)
+                ]
+            self._made = parts
+        return self._made
+
+
+def _length(shape: Shape | None, axis: int) -> int | None:
+    """The number of elements along the axis, where it is known."""
+    if shape is None:
+        return None
+    if not -len(shape) <= axis < len(shape):
+        raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+    dim = shape[axis]
+    return dim if isinstance(dim, int) else None
+
+
+def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
+    if split is not None and split.constant is None:
+        raise Undecided(f"its split depends on {origins(split)}")
+    given = None if split is None or split.constant is None else split.constant.numpy()
+    if given is not None and given.ndim:
+        return _checked([int(size) for size in given.reshape(-1)], length)
+    size = 1 if given is None else int(given)
+    if size < 1:
+        raise Undecided(f"it splits into parts of {size}, so it fails at run time")
+    if length is None:
+        raise Undecided(
+            f"the length of axis {axis} of '{source.name}' is not known; fix the shapes of the"
+            " inputs with --shape"
+        )
+    whole, rest = divmod(length, size)
+    return [size] * whole + ([rest] if rest else [])
+
+
+def _checked(sizes: list[int], length: int | None) -> list[int]:
+    if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
+        raise Undecided(
+            f"parts of {sizes} do not make up an axis of {length}, so it fails at run time"
+        )
+    if not sizes and length is None:
+        raise Undecided("it makes no parts of an axis whose length is not known")
+    return sizes

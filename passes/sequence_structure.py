@@ -1,0 +1,156 @@
+"""What is decided about sequences and optionals before run time: which values they hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+import onnx
+
+from ..ir import Node, Value
+from .analysis.origins import origins
+
+Element = Callable[[], Value]
+"""Gives one element of a sequence; it may make nodes when it is first asked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Elements:
+    """A sequence whose elements are known, in order."""
+
+    elements: tuple[Element, ...]
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """An optional that holds a value, or, with None, nothing."""
+
+    value: Value | None
+
+
+Structure = Elements | Held
+
+
+class Undecided(Exception):
+    """Why the structure of a sequence or optional is not known; never leaves its pass."""
+
+
+class Structures:
+    """The sequences and optionals of a model whose structure is known.
+
+    Attributes:
+        known: the structure of values.
+        reasons: why a node's result is not known.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Value, Structure] = {}
+        self.reasons: dict[Node, str] = {}
+
+    def sequence(self, value: Value | None) -> tuple[Element, ...]:
+        """The elements of a sequence.
+
+        Raises:
+            Undecided: they are not known.
+        """
+        structure = None if value is None else self.known.get(value)
+        if isinstance(structure, Elements):
+            return structure.elements
+        raise Undecided(self._unknown(value, "sequence"))
+
+    def optional(self, value: Value) -> Held:
+        """What an optional holds.
+
+        Raises:
+            Undecided: that is not known.
+        """
+        structure = self.known.get(value)
+        if isinstance(structure, Held):
+            return structure
+        raise Undecided(self._unknown(value, "optional"))
+
+    def kinds(self, value: Value) -> frozenset[str]:
+        """What a value may be: of "tensor", "seq" and "optional" those that are possible."""
+        structure = self.known.get(value)
+        if structure is not None:
+            return frozenset({"seq" if isinstance(structure, Elements) else "optional"})
+        type_ = value.type
+        declared = type_.WhichOneof("value") if type_ is not None else None
+        if declared is not None:
+            return frozenset({_KINDS.get(declared, declared)})
+        return _kinds_by_operator(value)
+
+    def _unknown(self, value: Value | None, kind: str) -> str:
+        """Why nothing is known about a value."""
+        if value is None:
+            return f"its {kind} is absent"
+        node = value.producer
+        if node in self.reasons:
+            return f"its {kind} comes from {node}: {self.reasons[node]}"
+        if node is not None:
+            return f"its {kind} comes from {node}, which stays"
+        holder = value.owner.holder if value.owner is not None else None
+        if holder is not None:
+            return f"its {kind} '{value.name}' is handed to the body of {holder}"
+        root = value.owner.root if value.owner is not None else None
+        of = f" of {root}" if getattr(root, "name", "") else ""
+        return f"its {kind} is input '{value.name}'{of}, known only at run time"
+
+
+_KINDS = {"tensor_type": "tensor", "sequence_type": "seq", "optional_type": "optional"}
+_ALL_KINDS = frozenset(_KINDS.values())
+
+
+def _kinds_by_operator(value: Value) -> frozenset[str]:
+    """What the specification of its operator lets an undeclared value be."""
+    node = value.producer
+    if node is None or node.graph is None:
+        return _ALL_KINDS
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = node.graph.root.opset(domain)
+    if not version or not onnx.defs.has(node.op_type, domain):
+        return _ALL_KINDS
+    try:
+        schema = onnx.defs.get_schema(node.op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return _ALL_KINDS
+    index = min(node.outputs.index(value), len(schema.outputs) - 1)
+    return frozenset(text.partition("(")[0] for text in schema.outputs[index].types)
+
+
+def plain(values: Iterable[Value]) -> tuple[Element, ...]:
+    """Elements that are there already."""
+    return tuple([_given(value) for value in values])
+
+
+def _given(value: Value) -> Element:
+    return lambda: value
+
+
+def position(value: Value | None, low: int, high: int, default: int) -> int:
+    """A decided position in a sequence, counted from the front.
+
+    Args:
+        value: the input that gives it; negative positions count from the back.
+        low, high: the range that the operator allows, both ends included; -low is the length.
+        default: the position where the input is absent.
+
+    Raises:
+        Undecided: it is not constant, or outside the range.
+    """
+    if value is None:
+        index = default
+    elif value.constant is None:
+        raise Undecided(f"its position depends on {origins(value)}")
+    elif value.constant.size != 1:
+        raise Undecided(f"its position has {value.constant.size} elements; it must be one")
+    else:
+        index = int(value.constant.numpy().reshape(()))
+    if not low <= index <= high:
+        raise Undecided(
+            f"position {index} is outside a sequence of {-low}, so it fails at run time"
+        )
+    return index - low if index < 0 else index
