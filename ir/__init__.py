@@ -7,7 +7,7 @@ ONNX graph is the only record of who feeds whom.
 from .constant import constant_operator, constant_tensor
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .graph import Annotation, Graph, Use
-from .instantiate import Fold, Template, captured_by, count_nodes, instantiate
+from .instantiate import Fold, Template, captured_by, copy_graph, count_nodes, instantiate
 from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
 from .node import Node
 from .operator import Operator
@@ -43,6 +43,7 @@ __all__ = [
     "captured_by",
     "constant_operator",
     "constant_tensor",
+    "copy_graph",
     "count_nodes",
     "in_kind",
     "instantiate",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from .errors import ModelError
 from .operator import Operator
 from .tensor import Tensor
 
@@ -45,3 +46,28 @@ def constant_operator(tensor: Tensor) -> Operator:
     assert isinstance(content, onnx.TensorProto)
     message.t.CopyFrom(content)
     return Operator("Constant", {"value": message})
+
+
+FLOATS_OF_FIRST_CONSTANT = (
+    onnx.TensorProto.FLOAT,
+    onnx.TensorProto.DOUBLE,
+    onnx.TensorProto.FLOAT16,
+)
+"""The element types that Constant gives before opset 9."""
+
+
+def widened(tensor: Tensor, name: str) -> Tensor:
+    """The same numbers as doubles, which Cast takes back to the element type.
+
+    Raises:
+        ModelError: they are strings, or too large to be doubles exactly.
+    """
+    array = tensor.numpy()
+    numeric = array.dtype.kind in "biu"
+    wide = array.astype(np.float64) if numeric else None
+    if wide is None or not np.array_equal(wide.astype(array.dtype), array):
+        raise ModelError(
+            f"the constant '{name}' cannot be written before opset 9 below IR version 4, where"
+            " constants are floats; convert the model to a newer opset first"
+        )
+    return Tensor(array=wide)

@@ -188,6 +188,7 @@ class _Reader:
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
     ) -> list[Node]:
         """Read nodes in any order, since some tools write them before what they use."""
+        protos = list(protos)  # so that protobuf makes its Python objects once
         if not in_order(protos):
             protos = put_in_order(protos, graph)
         return [self.read_node(graph, proto, scope) for proto in protos]
@@ -256,6 +257,8 @@ class _Reader:
         seen: set[Value] = set()
         for info in proto.value_info:
             value = scope.names.get(info.name)
+            if value is None:
+                graph.reserved.add(info.name)
             if value is None or info.name in fixed or value in seen:
                 graph.value_infos.append(info)
             else:
@@ -267,6 +270,7 @@ class _Reader:
         def resolve(name: str) -> Value | str:
             value = scope.find(name)
             if value is None:
+                graph.reserved.add(name)
                 return name
             value.pinned = True
             return value

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import onnx
 import onnx.external_data_helper
+import onnx.numpy_helper
 
 from .errors import LoadError
-from .files import TWO_GB
-from .tensor import external_path
+from .files import TWO_GB, encode, reason
+from .tensor import Tensor, external_extent, external_path
 
 _ALIGNMENT = 4096
+_BLOCK = 1 << 22
 _INLINE_BYTES = 1024
 """Tensors up to this size stay in the model file when the others move out."""
 
 
 def tensors_of(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Every dense tensor of a model: initializers and attributes, at any depth."""
+    """Every tensor of a model: initializers and attributes, at any depth."""
     yield from _tensors_of_graph(proto.graph)
     for function in proto.functions:
         yield from _tensors_of_nodes(function.node)
@@ -31,6 +34,8 @@ def tensors_of(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 def _tensors_of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
     yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
     yield from _tensors_of_nodes(graph.node)
 
 
@@ -40,6 +45,9 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                if sparse.HasField("values"):
+                    yield from (sparse.values, sparse.indices)
             if attribute.HasField("g"):
                 yield from _tensors_of_graph(attribute.g)
             for graph in attribute.graphs:
@@ -51,66 +59,56 @@ def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
 
 
-def total_bytes(proto: onnx.ModelProto, base_dir: Path | None) -> int:
-    """How many bytes the external data of a model has."""
-    return sum(_extent(tensor, base_dir)[2] for tensor in external_tensors(proto))
-
-
 def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
     """Read all external data into the message.
 
     Raises:
         LoadError: the file is missing or too short, or together they are over 2 GB.
     """
-    if total_bytes(proto, base_dir) + proto.ByteSize() > TWO_GB:
+    tensors = external_tensors(proto)
+    if not tensors:
+        return
+    extents = [external_extent(tensor, base_dir) for tensor in tensors]
+    content = encode(proto)
+    if content is None or len(content) + sum(length for _, _, length in extents) > TWO_GB:
         raise LoadError(
             "the model is over 2 GB with its external data, which no single message can hold;"
             " work on straightline.ir.load(path) and straightline.ir.save(model, path), or use"
             " the command line"
         )
-    for tensor in external_tensors(proto):
-        path, offset, length = _extent(tensor, base_dir)
-        with path.open("rb") as source:
-            source.seek(offset)
+    for tensor, (path, offset, length) in zip(tensors, extents, strict=True):
+        with _opened(path, offset, tensor.name) as source:
             tensor.raw_data = source.read(length)
         tensor.ClearField("external_data")
         tensor.data_location = onnx.TensorProto.DEFAULT
 
 
-def _extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Path, int, int]:
-    """File, offset and length in bytes of a tensor's elements."""
-    info = onnx.external_data_helper.ExternalDataInfo(tensor)
-    path = external_path(tensor.name, info.location, base_dir)
-    if not path.is_file():
-        raise LoadError(f"external data of tensor '{tensor.name}' is missing: there is no {path}")
-    size = path.stat().st_size
-    offset = int(info.offset or 0)
-    length = int(info.length) if info.length is not None else size - offset
-    if offset + length > size or offset < 0 or length < 0:
-        raise LoadError(
-            f"external data of tensor '{tensor.name}' ends at byte {offset + length} of {path},"
-            f" which has {size}"
-        )
-    return path, offset, length
+def refers_elsewhere(proto: onnx.ModelProto, base_dir: Path | None, folder: Path) -> bool:
+    """Whether the model, saved into `folder`, would refer to data that lies relative to another.
 
-
-def needs_data_file(proto: onnx.ModelProto, base_dir: Path | None, folder: Path) -> bool:
-    """Whether saving into `folder` takes a data file: the model is over 2 GB without one, or
-    refers to data that lies in another folder."""
-    if proto.ByteSize() > TWO_GB:
-        return True
+    Raises:
+        LoadError: a reference leaves the model's folder.
+    """
+    tensors = external_tensors(proto)
+    locations = {_location(tensor): tensor.name for tensor in tensors}
+    for location, name in locations.items():
+        external_path(name, location, base_dir)
     moved = base_dir is None or base_dir.resolve() != folder.resolve()
-    return moved and bool(external_tensors(proto))
+    return moved and bool(tensors)
 
 
-def data_file_name(proto: onnx.ModelProto, path: Path) -> str:
-    """A name for the data file that none of the model's present data has."""
+def _location(tensor: onnx.TensorProto) -> str:
+    return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+
+
+def data_file_name(proto: onnx.ModelProto, base_dir: Path | None, path: Path) -> str:
+    """A name for the data file of a model saved to `path`; none of its present files has it."""
     used = {
-        onnx.external_data_helper.ExternalDataInfo(tensor).location
+        external_path(tensor.name, _location(tensor), base_dir)
         for tensor in external_tensors(proto)
     }
     name, number = f"{path.name}.data", 0
-    while name in used:
+    while (path.parent / name).resolve() in used:
         number += 1
         name = f"{path.name}.{number}.data"
     return name
@@ -126,15 +124,14 @@ def write_data_file(
     """
     for tensor in tensors_of(proto):
         external = onnx.external_data_helper.uses_external_data(tensor)
-        if not external and len(tensor.raw_data) <= _INLINE_BYTES:
+        if not external and not _moves_out(tensor):
             continue
         target.write(b"\0" * (-target.tell() % _ALIGNMENT))
         offset = target.tell()
         if external:
-            path, start, length = _extent(tensor, base_dir)
-            with path.open("rb") as source:
-                source.seek(start)
-                _copy(source, target, length)
+            path, start, length = external_extent(tensor, base_dir)
+            with _opened(path, start, tensor.name) as source:
+                _copy(source, target, length, tensor.name)
         else:
             length = target.write(tensor.raw_data)
             tensor.ClearField("raw_data")
@@ -144,23 +141,35 @@ def write_data_file(
         tensor.data_location = onnx.TensorProto.EXTERNAL
 
 
-def _copy(source: BinaryIO, target: BinaryIO, length: int) -> None:
-    block = 1 << 22
-    while length > block:
-        shutil.copyfileobj(_Limited(source, block), target)
-        length -= block
-    shutil.copyfileobj(_Limited(source, length), target)
+def _moves_out(tensor: onnx.TensorProto) -> bool:
+    """Whether a tensor is large enough for the data file; its elements are made raw ones then."""
+    if tensor.HasField("raw_data"):
+        return len(tensor.raw_data) > _INLINE_BYTES
+    if tensor.data_type == onnx.TensorProto.STRING or math.prod(tensor.dims) <= _INLINE_BYTES:
+        return False
+    raw = onnx.numpy_helper.from_array(Tensor(tensor).numpy())
+    tensor.ClearField(onnx.helper.tensor_dtype_to_field(tensor.data_type))
+    tensor.raw_data = raw.raw_data
+    return True
 
 
-class _Limited:
-    """The next bytes of a file, as a file."""
+@contextlib.contextmanager
+def _opened(path: Path, offset: int, name: str) -> Iterator[BinaryIO]:
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise LoadError(
+            f"external data of tensor '{name}' cannot be read from {path}: {reason(error)}"
+        ) from error
+    with source:
+        source.seek(offset)
+        yield source
 
-    def __init__(self, source: BinaryIO, length: int) -> None:
-        self.source = source
-        self.length = length
 
-    def read(self, size: int = -1) -> bytes:
-        wanted = self.length if size < 0 else min(size, self.length)
-        content = self.source.read(wanted)
-        self.length -= len(content)
-        return content
+def _copy(source: BinaryIO, target: BinaryIO, length: int, name: str) -> None:
+    while length:
+        block = source.read(min(length, _BLOCK))
+        if not block:
+            raise LoadError(f"external data of tensor '{name}' became shorter while it was read")
+        target.write(block)
+        length -= len(block)

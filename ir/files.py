@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 
 from .errors import LoadError, SaveError
 
@@ -27,8 +27,8 @@ def read_proto(path: Path) -> onnx.ModelProto:
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise LoadError(f"there is no file '{path}'") from error
-    except OSError as error:
-        raise LoadError(f"'{path}' cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
     return parse_bytes(content, f"'{path}'")
 
 
@@ -48,31 +48,69 @@ def parse_bytes(content: bytes, what: str) -> onnx.ModelProto:
     return proto
 
 
+def reason(error: Exception) -> str:
+    """What went wrong, without the file name that an OSError repeats."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def encode(proto: onnx.ModelProto) -> bytes | None:
+    """The bytes of a message; None if they are more than a message can have, 2 GB."""
+    try:
+        content = proto.SerializeToString()
+    except EncodeError:
+        return None
+    return content if len(content) <= TWO_GB else None
+
+
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if all goes well, else vanishes.
+def replacing(*paths: Path) -> Iterator[list[Path]]:
+    """Temporary files beside `paths` that take their places together if all goes well; else they
+    vanish and what was there before stays.
 
     Raises:
-        SaveError: the folder does not exist or cannot be written.
+        SaveError: a folder does not exist or cannot be written, or a path is no regular file.
     """
+    temporaries: list[Path] = []
+    try:
+        for path in paths:
+            temporaries.append(_temporary(path))
+        yield temporaries
+        for path, temporary in zip(paths, temporaries, strict=True):
+            _copy_mode(path, temporary)
+        _put_in_place(list(zip(temporaries, paths, strict=True)))
+    except OSError as error:
+        raise SaveError(f"cannot write '{paths[0]}': {reason(error)}") from error
+    finally:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
     if not path.parent.is_dir():
         raise SaveError(f"cannot write '{path}': the folder '{path.parent}' does not exist")
-    if path.is_dir():
-        raise SaveError(f"cannot write '{path}': it is a folder")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise SaveError(f"cannot write '{path}': {error.strerror or error}") from error
+    if path.exists() and not path.is_file():
+        raise SaveError(f"cannot write '{path}': it is not a regular file")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _copy_mode(path, temporary)
+    return Path(name)
+
+
+def _put_in_place(moves: list[tuple[Path, Path]]) -> None:
+    """Rename each file to its new name; if one cannot be, undo those before it."""
+    (temporary, path), *others = moves
+    with contextlib.ExitStack() as undo:
+        for other, target in others:
+            backup = other.with_name(f"{other.name}.old")
+            if target.exists():
+                os.replace(target, backup)
+                undo.callback(os.replace, backup, target)
+            else:
+                undo.callback(target.unlink, missing_ok=True)
+            os.replace(other, target)
         os.replace(temporary, path)
-    except OSError as error:
-        raise SaveError(f"cannot write '{path}': {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        undo.pop_all()
+    for other, _ in others:
+        other.with_name(f"{other.name}.old").unlink(missing_ok=True)
 
 
 def _copy_mode(path: Path, temporary: Path) -> None:

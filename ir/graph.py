@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
@@ -54,6 +54,8 @@ class Graph:
         value_infos: the values whose `info` is written to value_info, in order, with declarations
             for which there is no value kept as they came.
         annotations: the quantization annotations.
+        reserved: names that declarations or annotations without a value speak of, so that no other
+            value may take them.
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class Graph:
         "initializers",
         "output_infos",
         "owner",
+        "reserved",
         "value_infos",
     )
 
@@ -75,6 +78,7 @@ class Graph:
         self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
         self.value_infos: list[Value | onnx.ValueInfoProto] = []
         self.annotations: list[Annotation] = []
+        self.reserved: set[str] = set()
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
         self._topology = Topology()
@@ -157,8 +161,8 @@ class Graph:
     def users(self, value: Value) -> list[Node | Graph]:
         """The nodes of this graph that use the value, themselves or in their bodies, and the graph
         itself where it gives the value out."""
-        source = self._source(value)
-        found = self._topology.users[source]
+        source = self._vertex(value)
+        found = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
             return list(found)
         return [user for user in found if self._reads(user, (value,))]
@@ -219,16 +223,20 @@ class Graph:
         node = Node(op, inputs, outputs, name)
         present = self._topology.users
         sources: list[Node | Value] = []
-        for value in inputs:
-            if value is not None:
-                producer = value.producer
-                if producer is not None and producer.graph is self:
-                    sources.append(producer)
-                else:
-                    sources.append(value if value in present else self._capture(value))
+        try:
+            for value in inputs:
+                if value is not None:
+                    producer = value.producer
+                    if producer is not None and producer.graph is self:
+                        sources.append(producer)
+                    else:
+                        sources.append(value if value in present else self._capture(value))
+        except GraphError:
+            self._drop_captures(sources)
+            raise
         self._topology.insert(node, sources)
         node.graph = self
-        if op.qualname == "Constant" and node.outputs[0] is not None:
+        if op.qualname == "Constant" and node.outputs and node.outputs[0] is not None:
             node.outputs[0].constant = constant_tensor(op, self.root.base_dir)
         return node
 
@@ -236,9 +244,16 @@ class Graph:
         """Give a node of this graph one more graph, still empty, under the attribute's name.
 
         Raises:
-            GraphError: the node is not of this graph.
+            GraphError: the node is not of this graph, or its attribute takes no (further) graph.
         """
         self._check_own(node)
+        message = node.op.attributes.get(attribute)
+        if message is None:
+            message = onnx.AttributeProto(name=attribute, type=onnx.AttributeProto.GRAPH)
+            node.op = node.op.with_attributes([*node.op.attributes.values(), message])
+        single = message.type == onnx.AttributeProto.GRAPH and attribute not in node.bodies
+        if not single and message.type != onnx.AttributeProto.GRAPHS:
+            raise GraphError(f"{node}: its attribute '{attribute}' takes no graph, or has one")
         graph = Graph(node, header)
         bodies = dict(node.bodies)
         bodies[attribute] = (*bodies.get(attribute, ()), graph)
@@ -258,12 +273,26 @@ class Graph:
         outer._topology.connect(source, self.holder)
         return value
 
-    def _source(self, value: Value) -> Node | Value:
-        """The vertex of this graph that provides a value."""
+    def _vertex(self, value: Value) -> Node | Value:
+        """The vertex that stands for a value if this graph knows it."""
         producer = value.producer
-        if producer is not None and producer.graph is self:
-            return producer
-        return value if value in self._topology.sources else self._capture(value)
+        return producer if producer is not None and producer.graph is self else value
+
+    def _source(self, value: Value) -> Node | Value:
+        """The vertex of this graph that provides a value, captured from around if need be."""
+        vertex = self._vertex(value)
+        return vertex if vertex in self._topology.sources else self._capture(value)
+
+    def _sources(self, values: Sequence[Value]) -> list[Node | Value]:
+        """The vertices that provide some values; nothing has changed if one is not visible."""
+        sources: list[Node | Value] = []
+        try:
+            for value in values:
+                sources.append(self._source(value))
+        except GraphError:
+            self._drop_captures(sources)
+            raise
+        return sources
 
     # Changing -----------------------------------------------------------------------------------
 
@@ -284,7 +313,7 @@ class Graph:
                 f"graph '{self.name}': {len(values)} outputs but {len(infos)} declarations;"
                 " give one declaration for each output"
             )
-        sources = [self._source(value) for value in values]
+        sources = self._sources(values)
         old, self._outputs, self.output_infos = self._outputs, tuple(values), infos
         for source in sources:
             self._topology.connect(source, self)
@@ -295,12 +324,11 @@ class Graph:
 
     def _name_outputs(self) -> None:
         """Put an Identity before each output whose value cannot carry the name of its slot."""
-        seen: set[Value] = set()
+        names: dict[Value, str] = {}
         for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
-            fixed = value.producer is None or value.pinned or value in seen
-            if fixed and value.name != info.name:
+            fixed = value.producer is None or value.pinned
+            if names.setdefault(value, value.name if fixed else info.name) != info.name:
                 self._set_read(self, slot, self._identity(value, info.name))
-            seen.add(value)
 
     def _identity(self, value: Value, name: str) -> Value:
         return self.add_node(IDENTITY, [value], [name]).output()
@@ -312,7 +340,7 @@ class Graph:
             GraphError: the node is not of this graph, the value not visible, the index too large.
         """
         self._check_own(node)
-        if index >= len(node.inputs):
+        if not 0 <= index < len(node.inputs):
             raise GraphError(f"{node} has no input {index}; it has {len(node.inputs)}")
         self._set_read(node, index, value)
 
@@ -342,8 +370,9 @@ class Graph:
             raise GraphError(f"{old} is not defined in graph '{self.name}'")
         if old.pinned:
             raise GraphError(f"{old} is named from outside the data flow and must stay")
-        self._source(new)
+        source = self._source(new)
         self._replace(old, new)
+        self._drop_captures([source])
 
     def replace_reads(self, old: Value, new: Value) -> None:
         """As `replace_uses`, but what the graph itself gives out stays.
@@ -395,8 +424,7 @@ class Graph:
         sources = list(self._topology.sources[node])
         self._topology.discard(node)
         node.graph = None
-        for source in sources:
-            self._drop_capture(source)
+        self._drop_captures(sources)
 
     def remove_input(self, value: Value) -> None:
         """Remove an input that nothing uses; a default that it has goes with it.
@@ -415,7 +443,7 @@ class Graph:
         Raises:
             GraphError: it is not such an initializer of this graph, or it is used.
         """
-        if value not in self.initializers or value.constant is None:
+        if value not in self.initializers or value in self._inputs:
             raise GraphError(f"{value} is not a constant initializer of graph '{self.name}'")
         self._discard_source(value)
 
@@ -452,21 +480,22 @@ class Graph:
 
     def _release(self, value: Value, user: Node | Graph) -> None:
         """Drop the edge to `user` from what provides `value` unless it still uses something."""
-        source = self._source(value)
+        source = self._vertex(value)
         provided = source.outputs if isinstance(source, Node) else (source,)
         if not self._reads(user, provided):
-            if user in self._topology.users[source]:
+            if user in self._topology.users.get(source, ()):
                 self._topology.disconnect(source, user)
-            self._drop_capture(source)
+            self._drop_captures([source])
 
-    def _drop_capture(self, source: Node | Value) -> None:
-        """Forget a captured value that nothing in this graph uses any more."""
-        captured = isinstance(source, Value) and source.owner is not self
-        if captured and self._topology.users.get(source) == {}:
-            self._topology.discard(source)
-            holder = self.holder
-            if holder is not None and holder.graph is not None:
-                holder.graph._release(source, holder)  # type: ignore[arg-type]
+    def _drop_captures(self, sources: Iterable[Node | Value]) -> None:
+        """Forget those among some vertices that are captured and no longer used in this graph."""
+        holder = self.holder
+        for source in sources:
+            captured = isinstance(source, Value) and source.owner is not self
+            if captured and self._topology.users.get(source) == {}:
+                self._topology.discard(source)
+                if holder is not None and holder.graph is not None:
+                    holder.graph._release(source, holder)  # type: ignore[arg-type]
 
     def _reads(self, user: Node | Graph, values: Sequence[Value | None]) -> bool:
         if user is self:

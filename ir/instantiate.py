@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx
@@ -32,14 +32,14 @@ class _Step(NamedTuple):
 class Template:
     """A body prepared to be copied many times.
 
-    What does not depend on the body's inputs is copied once, before the first trip, unless
-    `once` is off: constants, captured values, and nodes that compute from these alone.
+    What does not depend on the body's inputs is copied once, before the first copy: constants, and
+    nodes that compute from these and from captured values alone. An If whose condition turns out
+    to be constant in a copy is replaced by the branch that it takes, at once.
 
     Args:
         body: the graph to copy; it is not changed.
         into: where the copies go. The values that the body captures must be visible there.
         fold: called for each node whose inputs are all constants.
-        stateful: nodes for which this is true are copied on each trip and never folded.
         keep_infos: whether declared types hold for the copies (not when shapes vary by trip).
 
     Attributes:
@@ -53,7 +53,6 @@ class Template:
         into: Graph,
         *,
         fold: Fold | None = None,
-        stateful: Callable[[Node], bool] = lambda node: False,
         keep_infos: bool = True,
     ) -> None:
         self.body = body
@@ -65,9 +64,13 @@ class Template:
         self._inputs = [self._position(value) for value in body.inputs]
         self._invariant: list[_Step] = []
         self._steps: list[_Step] = []
-        self._plan(stateful)
+        self._invariant_annotations: list[Annotation] = []
+        self._annotations: list[Annotation] = []
+        self._plan()
         self._outputs = [self._position(value) for value in body.outputs]
         self._prepared = False
+        self._branches: dict[Graph, list[_Step]] = {}
+        self._loosened = _Loosened()
         self.added = 0
         self.holders: list[Node] = []
 
@@ -77,25 +80,33 @@ class Template:
         each = sum(count_nodes(step.node) for step in self._steps)
         return once + copies * each if copies else 0
 
-    def _plan(self, stateful: Callable[[Node], bool]) -> None:
+    def _plan(self) -> None:
         varying = set(self.body.inputs)
         for node in self.body.nodes():
             reads = {v for v in (*node.inputs, *captured_by(node)) if v is not None}
-            if stateful(node) or not varying.isdisjoint(reads):
+            if not varying.isdisjoint(reads):
                 varying.update(v for v in node.outputs if v is not None)
                 self._steps.append(self._step(node))
             else:
                 self._invariant.append(self._step(node))
+        for annotation in self.body.annotations:
+            varies = annotation.value in varying
+            (self._annotations if varies else self._invariant_annotations).append(annotation)
 
     def _prepare(self) -> None:
         """Copy what all copies share."""
         self._prepared = True
-        for value, tensor in self.body.initializers.items():
+        self._share_initializers(self.body)
+        self._run(self._invariant, self._environment, "")
+        self._annotate(self._invariant_annotations, self._environment)
+
+    def _share_initializers(self, graph: Graph) -> None:
+        """Give `into` the initializers of a graph, once for all copies."""
+        for value, tensor in graph.initializers.items():
             if value.constant is not None:
                 copy = self.into.add_initializer(value.name, tensor)
                 copy.pinned = value.pinned
                 self._environment[self._position(value)] = copy
-        self._run(self._invariant, self._environment, "")
 
     def instantiate(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
         """Copy the body once.
@@ -120,10 +131,13 @@ class Template:
         for position, value in zip(self._inputs, arguments, strict=True):
             environment[position] = value
         self._run(self._steps, environment, suffix)
-        if self.body.annotations:
-            copies = {v: environment[p] for v, p in self._positions.items() if v is not None}
-            copy_annotations(self.body, self.into, copies)
+        self._annotate(self._annotations, environment)
         return [environment[position] for position in self._outputs]  # type: ignore[misc]
+
+    def _annotate(self, annotations: list[Annotation], environment: Sequence[Value | None]) -> None:
+        if annotations:
+            copies = {v: environment[p] for v, p in self._positions.items() if v is not None}
+            copy_annotations(annotations, self.into, copies)
 
     def _position(self, value: Value | None) -> int:
         position = self._positions.get(value)
@@ -157,6 +171,8 @@ class Template:
                 else:
                     if self._fold(step, inputs, environment, suffix):
                         continue
+            if step.node.bodies and self._take_branch(step, inputs, environment, suffix):
+                continue
             labels = [label + suffix if label else "" for label in step.labels]
             name = step.node.name
             self.added += 1
@@ -188,6 +204,33 @@ class Template:
                 environment[position] = self.into.add_initializer(label + suffix, tensor)
         return True
 
+    def _take_branch(
+        self,
+        step: _Step,
+        inputs: Sequence[Value | None],
+        environment: list[Value | None],
+        suffix: str,
+    ) -> bool:
+        """Copy the branch that an If takes in its place, if its condition is constant."""
+        condition = inputs[0].constant if step.op.qualname == "If" and inputs[0] else None
+        if condition is None or condition.size != 1:
+            return False
+        branch = step.node.body("then_branch" if condition.numpy().all() else "else_branch")
+        if branch.annotations or any(v is not None and v.pinned for v in step.node.outputs):
+            return False
+        if branch not in self._branches:
+            known = len(self._environment)
+            self._branches[branch] = [self._step(node) for node in branch.nodes()]
+            results = [self._position(value) for value in branch.outputs]
+            self._share_initializers(branch)
+            assert len(results) >= len(step.outputs)
+            environment.extend(self._environment[known:])
+        self._run(self._branches[branch], environment, suffix)
+        for position, value in zip(step.outputs, branch.outputs, strict=False):
+            if position:
+                environment[position] = environment[self._positions[value]]
+        return True
+
     def _keep_values(self, node: Node, copy: Node) -> None:
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             if old is not None and new is not None:
@@ -206,56 +249,97 @@ class Template:
             for graph in graphs:
                 into = copy.graph
                 assert into is not None
-                copy_graph(graph, into.add_body(copy, attribute, graph.header), mapping)
+                inner = into.add_body(copy, attribute, graph.header)
+                copy_graph(graph, inner, mapping, None if self.keep_infos else self._loosened)
 
 
 def _is_declared(value: Value) -> bool:
     return value.info is not None and value.info.HasField("type")
 
 
-def copy_graph(source: Graph, target: Graph, mapping: dict[Value, Value]) -> None:
-    """Copy a graph into an empty one; `mapping` says what captured values become."""
-    mapping = dict(mapping)
+class _Loosened(dict[int, tuple[onnx.ValueInfoProto, onnx.ValueInfoProto]]):
+    """Declarations without their sizes; ranks and element types stay. Made once for each."""
+
+    def of(self, info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+        """The loosened form of a declaration."""
+        if id(info) not in self:
+            loose = onnx.ValueInfoProto()
+            loose.CopyFrom(info)
+            for dim in loose.type.tensor_type.shape.dim:
+                dim.Clear()
+            # The original is kept so that its id stays its own.
+            self[id(info)] = (info, loose)
+        return self[id(info)][1]
+
+
+def copy_graph(
+    source: Graph,
+    target: Graph,
+    mapping: Mapping[Value, Value],
+    loosened: _Loosened | None = None,
+) -> None:
+    """Copy a graph into an empty one.
+
+    Args:
+        source: the graph to copy.
+        target: an empty graph.
+        mapping: what captured values become.
+        loosened: given where declared sizes need not hold for the copy.
+    """
+    values = dict(mapping)
     for value in source.inputs:
-        mapping[value] = target.add_input(value.name, value.info)
+        info = loosened.of(value.info) if loosened is not None and value.info else value.info
+        values[value] = target.add_input(value.name, info)
     for value, tensor in source.initializers.items():
-        if value in mapping:
-            target.initializers[mapping[value]] = tensor
+        if value in values:
+            target.initializers[values[value]] = tensor
         else:
-            mapping[value] = target.add_initializer(value.name, tensor)
-            _keep(value, mapping[value])
+            values[value] = target.add_initializer(value.name, tensor)
+            _keep(value, values[value], loosened)
     for node in source.nodes():
-        inputs = [None if v is None else mapping.get(v, v) for v in node.inputs]
+        inputs = [None if v is None else values.get(v, v) for v in node.inputs]
         labels = ["" if v is None else v.name for v in node.outputs]
         copy = target.add_node(node.op, inputs, labels, node.name)
         for attribute, graphs in node.bodies.items():
             for graph in graphs:
-                copy_graph(graph, target.add_body(copy, attribute, graph.header), mapping)
+                inner = target.add_body(copy, attribute, graph.header)
+                copy_graph(graph, inner, values, loosened)
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             if old is not None and new is not None:
-                mapping[old] = new
-                _keep(old, new)
-    target.set_outputs([mapping.get(v, v) for v in source.outputs], source.output_infos)
+                values[old] = new
+                _keep(old, new, loosened)
+    infos = source.output_infos
+    if loosened is not None:
+        infos = tuple([loosened.of(info) for info in infos])
+    target.set_outputs([values.get(v, v) for v in source.outputs], infos)
     target.value_infos = [
-        mapping[entry] if isinstance(entry, Value) and entry in mapping else entry
+        values[entry] if isinstance(entry, Value) else entry
         for entry in source.value_infos
-        if not isinstance(entry, Value) or entry in mapping
+        if loosened is None and (not isinstance(entry, Value) or entry in values)
     ]
-    copy_annotations(source, target, mapping)
+    target.reserved |= source.reserved
+    copy_annotations(source.annotations, target, values)
 
 
-def _keep(old: Value, new: Value) -> None:
-    new.info = old.info
+def _keep(old: Value, new: Value, loosened: _Loosened | None) -> None:
+    if loosened is None:
+        new.info = old.info
     new.pinned = old.pinned
 
 
-def copy_annotations(source: Graph, target: Graph, mapping: Mapping[Value, Value | None]) -> None:
+def copy_annotations(
+    annotations: Iterable[Annotation], target: Graph, mapping: Mapping[Value, Value | None]
+) -> None:
     """Carry quantization annotations over to the copies of what they speak of."""
 
     def mapped(value: Value | str) -> Value | str:
-        return value if isinstance(value, str) else (mapping.get(value) or value)
+        if isinstance(value, str):
+            return value
+        copy = mapping.get(value) or value
+        copy.pinned = True
+        return copy
 
-    for value, parameters in source.annotations:
+    for value, parameters in annotations:
         target.annotations.append(
             Annotation(mapped(value), tuple((key, mapped(v)) for key, v in parameters))
         )

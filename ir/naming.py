@@ -13,9 +13,9 @@ def assign_names(model: Model) -> Names:
     """Choose the names under which the values of a model are written.
 
     Inputs of a model or function keep their names and outputs take those of their slots. Every
-    other value keeps its label where that is free, first come first served in the order in which
-    values were added; else it gets a number. No inner name hides an outer one, because ONNX forbids
-    that; graphs that do not see each other may share names.
+    other value keeps its label where that is free, pinned ones first, then first come first served
+    in the order in which values were added; else it gets a number. No inner name hides an outer
+    one, because ONNX forbids that; graphs that do not see each other may share names.
     """
     names: Names = {}
     for root in model.roots():
@@ -37,15 +37,21 @@ class _Namer:
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             if value not in self.names and value.graph is graph:
                 self.give(value, info.name if graph.is_interface else value.name, mine)
-        for value in graph.initializers:
-            self.give(value, value.name, mine)
+        reserved = graph.reserved - self.taken
+        self.taken |= reserved
+        mine += reserved
+        own: list[Value | None] = list(graph.initializers)
         holders = []
         for node in graph.unordered_nodes():
-            for output in node.outputs:
-                if output is not None:
-                    self.give(output, output.name, mine)
+            own += node.outputs
             if node.bodies:
                 holders.append(node)
+        for value in own:
+            if value is not None and value.pinned:
+                self.give(value, value.name, mine)
+        for value in own:
+            if value is not None:
+                self.give(value, value.name, mine)
         for node in holders:
             for inner in node.graphs():
                 self.name_graph(inner)

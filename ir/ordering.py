@@ -1,4 +1,4 @@
-"""Node messages before they become nodes: which names they read, and an order in which they can run."""
+"""Node messages before they become nodes: the names that they read, an order to run them in."""
 
 from __future__ import annotations
 
@@ -39,14 +39,11 @@ def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
 
 def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
     """Whether no node stands before one whose output it reads."""
-    later = {name for proto in protos for name in proto.output}
-    later.discard("")  # an omitted output, which no absent input reads
+    read: set[str] = set()
     for proto in protos:
-        if not later.isdisjoint(proto.input):
+        read.update(_read_names(proto) if proto.attribute else proto.input)
+        if not read.isdisjoint(proto.output) and any(name in read for name in proto.output if name):
             return False
-        if proto.attribute and not later.isdisjoint(_read_names(proto)):
-            return False
-        later.difference_update(proto.output)
     return True
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import MutableSequence
 
 import onnx
 
 from .collector import paused_collector
-from .constant import constant_operator
+from .constant import FLOATS_OF_FIRST_CONSTANT, constant_operator, widened
 from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
@@ -20,8 +20,8 @@ from .value import Value
 def serialize(model: Model) -> onnx.ModelProto:
     """The message of a model; a model that was loaded and not changed gives an equal one.
 
-    Constants become initializers, or Constant nodes where initializers cannot stand: in functions,
-    and below IR version 4, where each would have to be an input too.
+    Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
+    function, and below IR version 4, where each would have to be an input too.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -29,27 +29,37 @@ def serialize(model: Model) -> onnx.ModelProto:
     names = assign_names(model)
     proto = onnx.ModelProto()
     proto.CopyFrom(model.header)
-    _fill_opset_imports(proto.opset_import, model.opset_imports)
+    _update_opset_imports(proto.opset_import, model.opset_imports)
     writer = _Writer(names, model.allows_overrides)
     writer.write(model.graph, proto.graph)
     for function in model.functions.values():
-        _write_function(function, proto.functions.add(), names)
+        _write_function(function, proto.functions.add(), names, model.allows_overrides)
     proto.training_info.extend(model.training_info)
     return proto
 
 
-def _fill_opset_imports(
-    entries: Iterable[onnx.OperatorSetIdProto], imports: dict[str, int]
+def _update_opset_imports(
+    entries: MutableSequence[onnx.OperatorSetIdProto], imports: dict[str, int]
 ) -> None:
+    """Make the entries that came with the file say what is imported now."""
+    for entry in list(entries):
+        if entry.domain not in imports:
+            entries.remove(entry)
+        elif entry.version != imports[entry.domain]:
+            entry.version = imports[entry.domain]
+    present = {entry.domain for entry in entries}
     for domain, version in imports.items():
-        entries.add(domain=domain, version=version)  # type: ignore[attr-defined]
+        if domain not in present:
+            entries.append(onnx.OperatorSetIdProto(domain=domain, version=version))
 
 
-def _write_function(function: Function, proto: onnx.FunctionProto, names: Names) -> None:
+def _write_function(
+    function: Function, proto: onnx.FunctionProto, names: Names, allows_overrides: bool
+) -> None:
     proto.CopyFrom(function.header)
-    _fill_opset_imports(proto.opset_import, function.opset_imports)
+    _update_opset_imports(proto.opset_import, function.opset_imports)
     body = onnx.GraphProto()
-    _Writer(names, False).write(function.graph, body)
+    _Writer(names, allows_overrides).write(function.graph, body)
     proto.input.extend(info.name for info in body.input)
     proto.output.extend(info.name for info in body.output)
     proto.node.extend(body.node)
@@ -59,9 +69,9 @@ def _write_function(function: Function, proto: onnx.FunctionProto, names: Names)
 class _Writer:
     """Fills messages from graphs."""
 
-    def __init__(self, names: Names, initializers: bool) -> None:
+    def __init__(self, names: Names, allows_overrides: bool) -> None:
         self.names = names
-        self.initializers = initializers
+        self.allows_overrides = allows_overrides
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
@@ -78,27 +88,42 @@ class _Writer:
 
     def write_initializers(self, graph: Graph, proto: onnx.GraphProto) -> None:
         inputs = set(graph.inputs)
+        stand = self.allows_overrides and not isinstance(graph.owner, Function)
         for value, tensor in graph.initializers.items():
             name = self.names[value]
-            if value not in inputs and not self.initializers:
-                self.write_constant(tensor, name, proto.node.add())
+            if not stand and value not in inputs:
+                self.write_constant(tensor, name, graph.root.opset(), proto.node)
                 continue
             message = tensor.message()
             if isinstance(message, onnx.SparseTensorProto):
                 sparse = proto.sparse_initializer.add()
                 sparse.CopyFrom(message)
-                sparse.values.name = name
+                if sparse.values.name != name:
+                    sparse.values.name = name
             else:
                 dense = proto.initializer.add()
                 dense.CopyFrom(message)
                 if dense.name != name:
                     dense.name = name
 
-    def write_constant(self, tensor: Tensor, name: str, proto: onnx.NodeProto) -> None:
-        op = constant_operator(tensor)
-        op.fill(proto)
-        proto.output.append(name)
-        proto.attribute.extend(op.attributes.values())
+    def write_constant(
+        self, tensor: Tensor, name: str, opset: int, nodes: MutableSequence[onnx.NodeProto]
+    ) -> None:
+        """Write nodes that give a constant; before opset 9, Constant itself gives floats only."""
+        if opset >= 9 or tensor.elem_type in FLOATS_OF_FIRST_CONSTANT:
+            nodes.append(_constant_node(tensor, name))
+            return
+        wide = self.fresh(f"{name}_wide")
+        nodes.append(_constant_node(widened(tensor, name), wide))
+        cast = onnx.helper.make_node("Cast", [wide], [name], to=tensor.elem_type)
+        nodes.append(cast)
+
+    def fresh(self, label: str) -> str:
+        """A name that no value has."""
+        taken = set(self.names.values())
+        while label in taken:
+            label += "_"
+        return label
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
@@ -149,6 +174,12 @@ class _Writer:
 
     def reference(self, value: Value | str) -> str:
         return value if isinstance(value, str) else self.names[value]
+
+
+def _constant_node(tensor: Tensor, name: str) -> onnx.NodeProto:
+    proto = constant_operator(tensor).node_proto()
+    proto.output.append(name)
+    return proto
 
 
 def _write_info(info: onnx.ValueInfoProto | None, name: str, proto: onnx.ValueInfoProto) -> None:

@@ -13,10 +13,10 @@ from .errors import LoadError, SaveError
 from .external_data import (
     data_file_name,
     load_external_data,
-    needs_data_file,
+    refers_elsewhere,
     write_data_file,
 )
-from .files import parse_bytes, read_proto, replacing
+from .files import encode, parse_bytes, read_proto, replacing
 from .model import Model
 from .serialize import serialize
 
@@ -51,8 +51,23 @@ def base_dir_of(source: ModelSource) -> Path | None:
     if isinstance(source, Model):
         return source.base_dir
     if isinstance(source, str | os.PathLike):
-        return Path(source).parent
+        return Path(os.path.abspath(source)).parent
+    if isinstance(source, onnx_ir.Model):
+        return _base_dir_of_onnx_ir(source)
     return None
+
+
+def _base_dir_of_onnx_ir(model: onnx_ir.Model) -> Path | None:
+    values = (v for graph in model.graphs() for v in graph.initializers.values())
+    tensors = (value.const_value for value in values)
+    folders = {
+        os.path.abspath(tensor.base_dir)
+        for tensor in tensors
+        if isinstance(tensor, onnx_ir.ExternalTensor)
+    }
+    if len(folders) > 1:
+        raise LoadError(f"the model's external data is relative to several folders: {folders}")
+    return Path(folders.pop()) if folders else None
 
 
 def load(source: ModelSource) -> Model:
@@ -62,7 +77,10 @@ def load(source: ModelSource) -> Model:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
     """
-    return deserialize(to_proto(source), base_dir_of(source))
+    proto = to_proto(source)
+    if not proto.HasField("graph"):
+        raise LoadError("what was given is not an ONNX model: it holds no graph")
+    return deserialize(proto, base_dir_of(source))
 
 
 def in_kind(model: Model, source: ModelSource) -> ModelSource:
@@ -75,7 +93,11 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
         return model
     proto = serialize(model)
     if isinstance(source, onnx_ir.Model):
-        return onnx_ir.from_proto(proto)
+        result = onnx_ir.from_proto(proto)
+        if model.base_dir is not None:
+            for graph in (result.graph, *result.functions.values()):
+                onnx_ir.external_data.set_base_dir(graph, model.base_dir)
+        return result
     if isinstance(source, str | os.PathLike):
         load_external_data(proto, model.base_dir)
     return proto
@@ -94,23 +116,24 @@ def save(model: Model | onnx.ModelProto, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     base_dir = model.base_dir if isinstance(model, Model) else None
     proto = serialize(model) if isinstance(model, Model) else model
-    with replacing(path) as temporary:
-        if not needs_data_file(proto, base_dir, path.parent):
-            _write(proto, temporary)
-            return
-        if proto is model:
-            proto = onnx.ModelProto()
-            proto.CopyFrom(model)
-        name = data_file_name(proto, path)
-        with replacing(path.parent / name) as data:
-            with data.open("wb") as target:
-                write_data_file(proto, base_dir, target, name)
-            _write(proto, temporary)
-
-
-def _write(proto: onnx.ModelProto, path: Path) -> None:
-    try:
-        content = proto.SerializeToString()
-    except Exception as error:  # protobuf's own error class differs between its versions
-        raise SaveError(f"the model cannot be written: {error}") from error
-    path.write_bytes(content)
+    # A link is followed for the model itself; its data belongs beside the link, where readers look.
+    target = Path(os.path.realpath(path))
+    content = None if refers_elsewhere(proto, base_dir, path.parent) else encode(proto)
+    if content is not None:
+        with replacing(target) as (temporary,):
+            temporary.write_bytes(content)
+        return
+    if proto is model:
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+    name = data_file_name(proto, base_dir, path)
+    with replacing(target, path.parent / name) as (temporary, data):
+        with data.open("wb") as stream:
+            write_data_file(proto, base_dir, stream, name)
+        content = encode(proto)
+        if content is None:
+            raise SaveError(
+                f"cannot write '{path}': the model without its tensors is over 2 GB, or graphs are"
+                " nested too deeply for ONNX's file format"
+            )
+        temporary.write_bytes(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,8 @@ class Tensor:
         """The elements as a read-only array; strings come as an object array of `str`.
 
         Raises:
-            LoadError: external data is missing, too short, or outside the model's folder.
+            LoadError: external data is missing, too short, or outside the model's folder, or the
+                tensor's content does not fit its type and shape.
         """
         if self._array is None:
             array = self._read()
@@ -97,28 +99,15 @@ class Tensor:
     def _read(self) -> Array:
         message = self._message
         if isinstance(message, onnx.SparseTensorProto):
-            return _densify(message)
+            return _densify(message, self.base_dir)
         assert message is not None
-        if not self.is_external:
+        try:
+            if self.is_external:
+                return np.array(_mapped(message, self.base_dir).numpy())
             # A copy, because the elements may lie inside the message itself.
             return np.array(numpy_helper.to_array(message))
-        info = onnx.external_data_helper.ExternalDataInfo(message)
-        path = external_path(message.name, info.location, self.base_dir)
-        try:
-            tensor = onnx_ir.ExternalTensor(
-                path.name,
-                info.offset,
-                info.length,
-                onnx_ir.DataType(message.data_type),
-                shape=onnx_ir.Shape(message.dims),
-                name=message.name,
-                base_dir=path.parent,
-            )
-            return np.array(tensor.numpy())
-        except (OSError, ValueError) as error:
-            raise LoadError(
-                f"external data of tensor '{message.name}' cannot be read from {path}: {error}"
-            ) from error
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise LoadError(f"tensor '{message.name}' cannot be read: {error}") from error
 
 
 def external_path(name: str, location: str, base_dir: Path | None) -> Path:
@@ -141,12 +130,65 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     return path
 
 
-def _densify(message: onnx.SparseTensorProto) -> Array:
-    values = numpy_helper.to_array(message.values)
-    indices = numpy_helper.to_array(message.indices)
+def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Path, int, int]:
+    """File, offset and length in bytes of a tensor's elements.
+
+    Raises:
+        LoadError: the file is missing, too short, or outside the model's folder.
+    """
+    try:
+        info = onnx.external_data_helper.ExternalDataInfo(tensor)
+    except ValueError as error:
+        raise LoadError(f"external data of tensor '{tensor.name}': {error}") from error
+    path = external_path(tensor.name, info.location, base_dir)
+    if not path.is_file():
+        raise LoadError(f"external data of tensor '{tensor.name}' is missing: there is no {path}")
+    offset, needed = info.offset or 0, _byte_size(tensor)
+    length = needed if info.length is None else info.length
+    size = path.stat().st_size
+    if offset + length > size:
+        raise LoadError(
+            f"external data of tensor '{tensor.name}' ends at byte {offset + length} of {path},"
+            f" which has {size}"
+        )
+    if length < needed:
+        raise LoadError(
+            f"external data of tensor '{tensor.name}' has {length} bytes; it needs {needed}"
+        )
+    return path, offset, length
+
+
+def _byte_size(tensor: onnx.TensorProto) -> int:
+    """How many bytes the elements take; small ones are packed."""
+    try:
+        return math.ceil(math.prod(tensor.dims) * onnx_ir.DataType(tensor.data_type).itemsize)
+    except (TypeError, ValueError) as error:
+        raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
+
+
+def _mapped(message: onnx.TensorProto, base_dir: Path | None) -> onnx_ir.ExternalTensor:
+    path, offset, length = external_extent(message, base_dir)
+    return onnx_ir.ExternalTensor(
+        path.name,
+        offset,
+        length,
+        onnx_ir.DataType(message.data_type),
+        shape=onnx_ir.Shape(message.dims),
+        name=message.name,
+        base_dir=path.parent,
+    )
+
+
+def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:
+    values = Tensor(message.values, base_dir=base_dir).numpy()
+    indices = Tensor(message.indices, base_dir=base_dir).numpy()
     dense = np.zeros(tuple(message.dims), values.dtype)
-    if indices.ndim == 2:
-        dense[tuple(indices.T)] = values
-    else:
-        dense.reshape(-1)[indices] = values
+    try:
+        if indices.ndim == 2:
+            dense[tuple(indices.T)] = values
+        else:
+            dense.reshape(-1)[indices] = values
+    except (IndexError, ValueError) as error:
+        name = message.values.name
+        raise LoadError(f"sparse tensor '{name}' does not fit its shape: {error}") from error
     return dense

@@ -32,7 +32,7 @@ def _sweep(graph: Graph) -> bool:
     """Sweep a graph, then the graphs inside it, then whatever those alone kept alive."""
     changed = _sweep_nodes(graph)
     inner_changed = False
-    for node in graph.unordered_nodes():
+    for node in [node for node in graph.unordered_nodes() if node.bodies]:
         for inner in node.graphs():
             inner_changed |= _sweep(inner)
     if inner_changed:

@@ -82,18 +82,16 @@ class Emitter:
             return values[0]
         return self.add("Concat", values, label, axis=axis)
 
-    def split(self, value: Value, axis: int, labels: Sequence[str]) -> list[Value]:
-        """Equal parts of `value` along an axis, one for each label; itself where there is but one.
-
-        The parts stay without lengths, which every opset takes to mean equal ones; from 18 on their
-        number is an attribute.
-        """
-        if len(labels) == 1:
-            return [value]
-        attributes = {"axis": axis}
-        if self.opset >= 18:
-            attributes["num_outputs"] = len(labels)
-        return self._apply(Operator.make("Split", **attributes), [value], labels)
+    def split(
+        self, value: Value, sizes: Sequence[int], axis: int, labels: Sequence[str]
+    ) -> list[Value]:
+        """`value` cut along an axis into parts of these sizes, one label each (the sizes are an
+        input from opset 13 on)."""
+        if self.opset < 13:
+            op = Operator.make("Split", axis=axis, split=list(sizes))
+            return self._apply(op, [value], labels)
+        op = Operator.make("Split", axis=axis)
+        return self._apply(op, [value, self._vector(tuple(sizes), "sizes")], labels)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""

@@ -24,11 +24,12 @@ import numpy as np
 from ..ir import Array, Graph, Model, Node, Operator, Template, Tensor, Value
 from .analysis.folding import Folder
 from .analysis.randomness import find_random
+from .analysis.shape_inference import ShapeInference
 from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
 from .replace import replace_value
-from .sequence_split import Parts, Shape, ShapeOf
+from .sequence_split import Parts, shape_of
 from .sequence_structure import Element, Elements, Held, Structures, Undecided, plain, position
 from .unroll_loops import DEFAULT_MAX_NODES
 
@@ -45,14 +46,10 @@ class LowerSequences(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
 
     def run(self, model: Model, run: Run) -> bool:
-        """Lower in every graph; shapes are those that are declared."""
-        return self.lower(model, run)
-
-    def lower(self, model: Model, run: Run, shape_of: ShapeOf | None = None) -> bool:
-        """As `run`, with shapes from elsewhere, such as an analysis."""
+        """Lower in every graph, again after bodies were copied into one."""
         changed = False
         while True:
-            lowering = _Lowering(self, model, run, shape_of or _declared)
+            lowering = _Lowering(self, model, run)
             for root in model.roots():
                 lowering.visit(root.graph)
             lowering.sweep()
@@ -63,10 +60,6 @@ class LowerSequences(Pass):
         return changed
 
 
-def _declared(value: Value) -> Shape | None:
-    return value.shape
-
-
 class _Lowering:
     """One walk over a model.
 
@@ -75,15 +68,16 @@ class _Lowering:
         expanded: whether bodies were copied, in which there may be more to lower.
     """
 
-    def __init__(self, options: LowerSequences, model: Model, run: Run, shape_of: ShapeOf) -> None:
+    def __init__(self, options: LowerSequences, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
         self.session = run
-        self.shape_of = shape_of
+        self.inference = ShapeInference(model)
         self.folder = Folder(model)
-        self.structures = Structures()
+        self.structures = Structures(self.inference)
         self.changed = False
         self.expanded = False
+        self._parts: list[Parts] = []
         self._emitters: dict[Graph, Emitter] = {}
 
     def visit(self, graph: Graph) -> None:
@@ -94,12 +88,14 @@ class _Lowering:
                 try:
                     rule(self, graph, node)
                 except Undecided as reason:
-                    self.structures.reasons[node] = str(reason)
-            for inner in node.graphs():
+                    self.structures.reasons[node] = reason
+            # A node that its rule has dissolved holds nothing any more.
+            for inner in node.graphs() if node.graph is not None else ():
                 self.visit(inner)
 
     def sweep(self) -> None:
         """Remove sequence operators that nothing needs any more."""
+        self.session.added_nodes += sum(parts.cost for parts in self._parts if parts.is_made)
         for graph in reversed(list(self.model.graphs())):
             for node in reversed(graph.nodes()):
                 if self._is_ours(node) and not graph.is_needed(node):
@@ -119,7 +115,7 @@ class _Lowering:
             for node in graph.nodes():
                 if node.op.qualname in _RULES and not node.is_op("Identity"):
                     reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
-                    self.session.kept(self.options, node, reason)
+                    self.session.kept(self.options, node, str(reason))
 
     # Sequences ----------------------------------------------------------------------------------
 
@@ -152,8 +148,9 @@ class _Lowering:
         self._replace_by_constant(graph, node, np.array(count, np.int64))
 
     def split_to_sequence(self, graph: Graph, node: Node) -> None:
-        parts = Parts(node, self._emitter(graph), self.shape_of)
+        parts = Parts(node, self._emitter(graph), self.inference)
         self._check_budget(parts.cost)
+        self._parts.append(parts)
         self._know(node, parts.elements())
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
@@ -168,12 +165,11 @@ class _Lowering:
             values = [rows[value] for value in values]
         elif len(values) == 1:
             self._check_axis(values[0], axis)
-        label = node.output().name
-        joined = values[0] if len(values) == 1 else emitter.add("Concat", values, label, axis=axis)
+        joined = emitter.concat(values, axis, node.output().name)
         self._replace(graph, node, joined, f"it joins {len(values)} tensors")
 
     def _check_axis(self, value: Value, axis: int) -> None:
-        shape = self.shape_of(value)
+        shape = shape_of(value, self.inference)
         if shape is not None and not -len(shape) <= axis < len(shape):
             raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
 
@@ -183,6 +179,8 @@ class _Lowering:
         first = self.structures.sequence(node.input(0))
         columns = [self._column(value, len(first)) for value in node.inputs]
         body = node.body("body")
+        if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
+            raise Undecided("the inputs and outputs of its body are not as many as its own")
         random = find_random(body, self.model.functions)
         obstacle = named_from_outside(node)
         if obstacle is not None or random is not None:
@@ -232,7 +230,7 @@ class _Lowering:
         """A SequenceMap over an empty sequence gives empty sequences."""
         types = [
             None if old is None else _element_type(old, body_output)
-            for old, body_output in zip(node.outputs, node.body("body").outputs, strict=False)
+            for old, body_output in zip(node.outputs, node.body("body").outputs, strict=True)
         ]
         if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
             # No SequenceEmpty can be written, but readers may resolve all the same.

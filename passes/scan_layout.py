@@ -9,6 +9,7 @@ import onnx
 
 from ..ir import Annotation, Graph, Node, Operator, Value
 from ..ir.instantiate import copy_graph
+from .analysis.shape_inference import ShapeInference
 from .replace import replace_value
 
 
@@ -135,16 +136,20 @@ def output_labels(node: Node, suffix: str) -> list[str]:
     return ["" if value is None else value.name + suffix for value in node.outputs]
 
 
-def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -> None:
+def replace_outputs(
+    graph: Graph, node: Node, results: Sequence[Value | None], inference: ShapeInference
+) -> None:
     """Remove a node, with `results`, which are the same values, in the place of its outputs.
 
-    A result takes over that something names the output from outside the data flow.
+    A result takes over what is known about the output, also that something names it from outside
+    the data flow.
     """
     for old, new in zip(node.outputs, results, strict=True):
         if old is None or new is None:
             continue
         if old.pinned:
             _take_over(graph, old, new)
+        inference.assume(new, inference.fact(old))
         replace_value(graph, old, new)
     graph.remove(node)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ..ir import Dim, Node, Value
+from ..ir import Node, Value
 from .analysis.origins import origins
+from .analysis.shape_inference import ShapeInference
 from .emit import Emitter
 from .sequence_structure import Element, Undecided
 
-Shape = tuple[Dim, ...]
-ShapeOf = Callable[[Value], Shape | None]
-"""The dimensions of a value as far as they are known; None for an unknown rank."""
+
+def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] | None:
+    """The dimensions of a value as far as they are decided; None for an unknown rank."""
+    shape = inference.fact(value).shape
+    return None if shape is None else tuple([dim.value for dim in shape])
 
 
 class Parts:
@@ -20,7 +23,7 @@ class Parts:
     Args:
         node: the node.
         emitter: adds nodes to its graph.
-        shape_of: tells shapes.
+        inference: tells shapes.
 
     Attributes:
         sizes: the length of each part along the axis.
@@ -29,7 +32,7 @@ class Parts:
         Undecided: the parts are not known, or the split fails at run time.
     """
 
-    def __init__(self, node: Node, emitter: Emitter, shape_of: ShapeOf) -> None:
+    def __init__(self, node: Node, emitter: Emitter, inference: ShapeInference) -> None:
         source = node.inputs[0]
         assert source is not None
         self.node = node
@@ -39,7 +42,7 @@ class Parts:
         split = node.input(1)
         # Where sizes are given, keepdims has no meaning.
         self.squeezed = split is None and not node.attribute("keepdims", 1)
-        length = _length(shape_of(source), self.axis)
+        length = _length(shape_of(source, inference), self.axis)
         self.sizes = _sizes(split, length, source, self.axis)
         self._is_whole = len(self.sizes) == 1 and length is not None
         self._made: list[Value] | None = None
@@ -48,6 +51,11 @@ class Parts:
     def cost(self) -> int:
         """How many nodes and outputs the parts take at most."""
         return len(self.sizes) * (2 if self.squeezed else 1)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a part was asked for."""
+        return self._made is not None
 
     def elements(self) -> tuple[Element, ...]:
         """The parts, not made before they are used."""
@@ -73,14 +81,13 @@ class Parts:
         return self._made
 
 
-def _length(shape: Shape | None, axis: int) -> int | None:
+def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
     """The number of elements along the axis, where it is known."""
     if shape is None:
         return None
     if not -len(shape) <= axis < len(shape):
         raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
-    dim = shape[axis]
-    return dim if isinstance(dim, int) else None
+    return shape[axis]
 
 
 def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:

@@ -9,6 +9,7 @@ import onnx
 
 from ..ir import Node, Value
 from .analysis.origins import origins
+from .analysis.shape_inference import ShapeInference
 
 Element = Callable[[], Value]
 """Gives one element of a sequence; it may make nodes when it is first asked."""
@@ -35,20 +36,32 @@ Structure = Elements | Held
 
 
 class Undecided(Exception):
-    """Why the structure of a sequence or optional is not known; never leaves its pass."""
+    """Why the structure of a sequence or optional is not known; never leaves its pass.
+
+    Attributes:
+        inherited: the reason lies with another node, which the text names.
+    """
+
+    def __init__(self, reason: str, inherited: bool = False) -> None:
+        super().__init__(reason)
+        self.inherited = inherited
 
 
 class Structures:
     """The sequences and optionals of a model whose structure is known.
+
+    Args:
+        inference: tells types.
 
     Attributes:
         known: the structure of values.
         reasons: why a node's result is not known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, inference: ShapeInference) -> None:
+        self.inference = inference
         self.known: dict[Value, Structure] = {}
-        self.reasons: dict[Node, str] = {}
+        self.reasons: dict[Node, Undecided] = {}
 
     def sequence(self, value: Value | None) -> tuple[Element, ...]:
         """The elements of a sequence.
@@ -59,7 +72,7 @@ class Structures:
         structure = None if value is None else self.known.get(value)
         if isinstance(structure, Elements):
             return structure.elements
-        raise Undecided(self._unknown(value, "sequence"))
+        raise self._unknown(value, "sequence")
 
     def optional(self, value: Value) -> Held:
         """What an optional holds.
@@ -70,34 +83,41 @@ class Structures:
         structure = self.known.get(value)
         if isinstance(structure, Held):
             return structure
-        raise Undecided(self._unknown(value, "optional"))
+        raise self._unknown(value, "optional")
 
     def kinds(self, value: Value) -> frozenset[str]:
         """What a value may be: of "tensor", "seq" and "optional" those that are possible."""
         structure = self.known.get(value)
         if structure is not None:
             return frozenset({"seq" if isinstance(structure, Elements) else "optional"})
-        type_ = value.type
-        declared = type_.WhichOneof("value") if type_ is not None else None
-        if declared is not None:
-            return frozenset({_KINDS.get(declared, declared)})
+        type_ = value.type or self.inference.fact(value).type_proto()
+        kind = type_.WhichOneof("value") if type_ is not None else None
+        if kind is not None:
+            return frozenset({_KINDS.get(kind, kind)})
         return _kinds_by_operator(value)
 
-    def _unknown(self, value: Value | None, kind: str) -> str:
+    def _unknown(self, value: Value | None, kind: str) -> Undecided:
         """Why nothing is known about a value."""
         if value is None:
-            return f"its {kind} is absent"
+            return Undecided(f"its {kind} is absent, so it fails at run time")
         node = value.producer
-        if node in self.reasons:
-            return f"its {kind} comes from {node}: {self.reasons[node]}"
-        if node is not None:
-            return f"its {kind} comes from {node}, which stays"
-        holder = value.owner.holder if value.owner is not None else None
-        if holder is not None:
-            return f"its {kind} '{value.name}' is handed to the body of {holder}"
-        root = value.owner.root if value.owner is not None else None
-        of = f" of {root}" if getattr(root, "name", "") else ""
-        return f"its {kind} is input '{value.name}'{of}, known only at run time"
+        if node is None:
+            return Undecided(f"its {kind} is {_source(value)}, known only at run time")
+        reason = self.reasons.get(node)
+        if reason is None:
+            return Undecided(f"its {kind} comes from {node}, which stays")
+        if reason.inherited:
+            return reason
+        return Undecided(f"its {kind} comes from {node}: {reason}", inherited=True)
+
+
+def _source(value: Value) -> str:
+    """What a value is that no node computes."""
+    graph = value.owner
+    if graph is not None and graph.holder is not None:
+        return f"'{value.name}' of the body of {graph.holder}"
+    root = graph.root if graph is not None else None
+    return f"input '{value.name}'" + (f" of {root}" if getattr(root, "name", "") else "")
 
 
 _KINDS = {"tensor_type": "tensor", "sequence_type": "seq", "optional_type": "optional"}

@@ -92,9 +92,16 @@ class _Unroller:
                     obstacle = _unwritable_output(loop, trips.count)
                 if obstacle is None:
                     self.unroll(graph, loop, template, trips.count)
+                    self.visit_exposed(graph, template.holders)
                     return True
         self.session.kept(self.options, loop, obstacle)
         return False
+
+    def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
+        """Unroll the Loops that copying has brought here: their trips may be decided only now."""
+        for node in holders:
+            if node.is_op("Loop"):
+                self.visit(graph, node)
 
     def obstacle(self, loop: Node) -> str | None:
         """Why the Loop must stay whatever its trip count is; None if it need not."""

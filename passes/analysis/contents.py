@@ -161,9 +161,10 @@ def _gather(node: Node, facts: Sequence[Fact]) -> Content | None:
     length = content.shape[axis]
     if indices.size and not (indices.min() >= -length and indices.max() < length):
         return None
-    return _array(np.take(content, indices, axis=axis).tolist()).reshape(
-        content.shape[:axis] + indices.shape + content.shape[axis + 1 :]
-    )
+    axis %= content.ndim
+    taken = np.empty(content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object)
+    taken[...] = np.take(content, indices, axis=axis)
+    return taken
 
 
 def _concat(node: Node, facts: Sequence[Fact]) -> Content | None:

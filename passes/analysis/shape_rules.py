@@ -124,12 +124,16 @@ def _tile(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | N
 
 
 def _range(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    if any(fact.content is None or fact.content.size != 1 for fact in facts[:3]):
+    start, limit, delta = (_element(fact) for fact in facts[:3])
+    if start is None or limit is None or delta != 1:
         return None
-    start, limit, delta = (fact.content.reshape(-1)[0] for fact in facts[:3])
-    if start is None or limit is None or delta != 1 or (limit - start).at_least is None:
-        return None
-    return [(limit - start,)] if (limit - start).at_least >= 0 else None
+    length = limit - start
+    return [(length,)] if length.at_least is not None and length.at_least >= 0 else None
+
+
+def _element(fact: Fact) -> Dimension | None:
+    content = fact.content
+    return content.reshape(-1)[0] if content is not None and content.size == 1 else None
 
 
 def _slice(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
@@ -167,7 +171,7 @@ def _sliced(
     last = _clamped(end, size)
     if first is None or last is None or (last - first).at_least is None:
         return None
-    return last - first if (last - first).at_least >= 0 else None  # type: ignore[operator]
+    return last - first if (last - first).at_least >= 0 else None
 
 
 _PAST_ANY_SIZE = 1 << 31

@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...ir import Graph, Node, Tensor, Value
+from ...ir import Graph, Node, Tensor, Value, captured_by
+from .evaluation import ConstructEvaluator, may_evaluate
 from .folding import Folder
 from .origins import origins
 
@@ -128,6 +129,7 @@ class _ConditionSlice:
         self.failed: Node | None = None
         self._carried: dict[Value, Tensor] = {}
         self._updates: dict[Value, Value] = {}
+        self._constructs: dict[Node, ConstructEvaluator] = {}
         self._nodes = self._collect(loop)
 
     def _collect(self, loop: Node) -> list[Node]:
@@ -145,11 +147,13 @@ class _ConditionSlice:
                 stack += self._enter(loop, value, inputs[value])
             elif node is None or node.graph is not self.body:
                 self.obstacle = origins(value)
-            elif not self.folder.may_fold(node):
-                self.obstacle = f"{node}, which is not computed beforehand"
             elif node not in needed:
+                if may_evaluate(node, self.folder.model):
+                    self._constructs[node] = ConstructEvaluator(node, self.folder.model)
+                elif not self.folder.may_fold(node):
+                    self.obstacle = f"{node}, which is not computed beforehand"
                 needed.add(node)
-                stack += [v for v in node.inputs if v is not None]
+                stack += [v for v in (*node.inputs, *captured_by(node)) if v is not None]
         return [node for node in self.body.nodes() if node in needed] if needed else []
 
     def _enter(self, loop: Node, value: Value, index: int) -> list[Value]:
@@ -170,8 +174,7 @@ class _ConditionSlice:
         known[self.body.inputs[0]] = iteration_number(self.body, trip)
         known[self.body.inputs[1]] = given_condition(self.body, True)
         for node in self._nodes:
-            tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
-            results = self.folder.fold(node, tensors)
+            results = self._compute(node, known)
             if results is None:
                 self.failed = node
                 return None
@@ -182,6 +185,14 @@ class _ConditionSlice:
         condition = self.body.outputs[0]
         tensor = condition.constant or known[condition]
         return bool(tensor.numpy().reshape(-1)[0]) if tensor.size == 1 else None
+
+    def _compute(self, node: Node, known: dict[Value, Tensor]) -> list[Tensor] | None:
+        construct = self._constructs.get(node)
+        if construct is not None:
+            given = {v: v.constant or known[v] for v in construct.reads}
+            return construct.evaluate(given)
+        tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
+        return self.folder.fold(node, tensors)
 
 
 def iteration_number(body: Graph, trip: int) -> Tensor:

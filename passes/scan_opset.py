@@ -1,0 +1,88 @@
+"""Carrying a model across the versions of Scan, where nothing but its Scans changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import onnx
+import onnx.defs
+
+from ..ir import Function, Graph, Model, Node
+from .analysis.shape_inference import ShapeInference
+from .base import Pass, Run
+
+Obstacle = Callable[[Node, ShapeInference], str | None]
+Convert = Callable[[Graph, Node, ShapeInference], None]
+Root = Model | Function
+
+
+def carry_scans(
+    pass_: Pass,
+    model: Model,
+    run: Run,
+    versions: tuple[int, int],
+    obstacle: Obstacle,
+    convert: Convert,
+) -> bool:
+    """Convert all Scans of one opset to another one, with the imports, or change nothing.
+
+    Args:
+        pass_: in whose name remarks are made.
+        model: what to convert; functions that import the opset too come along.
+        run: takes the remarks.
+        versions: the opsets from and to.
+        obstacle: says why a Scan cannot be converted.
+        convert: converts one.
+    """
+    source, target = versions
+    roots = [root for root in model.roots() if root.opset() == source]
+    scans = list(_scans(roots))
+    inference = ShapeInference(model)
+    reasons = [obstacle(node, inference) for _, node in scans]
+    changing = next(_changing(roots, versions), None)
+    if changing is not None:
+        everyone = (
+            f"{changing} is another operator in opset {target} than in opset {source}, and an"
+            f" opset holds for a whole model; use 'straightline convert --opset {target}'"
+        )
+    elif any(reasons):
+        everyone = "another Scan cannot be converted, and an opset holds for a whole model"
+    else:
+        for graph, node in scans:
+            path = node.path
+            convert(graph, node, inference)
+            run.rewritten(pass_, node, path, f"converted to opset {target}")
+        for root in roots if scans else ():
+            root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
+        return bool(scans)
+    for (_, node), reason in zip(scans, reasons, strict=True):
+        run.kept(pass_, node, reason or everyone)
+    return False
+
+
+def _scans(roots: list[Root]) -> Iterator[tuple[Graph, Node]]:
+    """Every Scan, those inside a body before the node that holds it."""
+    for root in roots:
+        for graph in reversed(list(root.graph.walk())):
+            for node in graph.nodes():
+                if node.is_op("Scan"):
+                    yield graph, node
+
+
+def _changing(roots: list[Root], versions: tuple[int, int]) -> Iterator[Node]:
+    """The nodes besides Scans whose operator is not the same in both opsets."""
+    for root in roots:
+        for graph in root.graph.walk():
+            for node in graph.unordered_nodes():
+                if node.domain in ("", "ai.onnx") and not node.is_op("Scan"):
+                    one, other = (_since(node.op_type, version) for version in versions)
+                    if one is None or one != other:
+                        yield node
+
+
+def _since(op_type: str, version: int) -> int | None:
+    """The opset in which an operator got the form that it has in another; None if it has none."""
+    try:
+        return int(onnx.defs.get_schema(op_type, version, "").since_version)
+    except onnx.defs.SchemaError:
+        return None

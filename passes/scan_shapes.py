@@ -1,0 +1,174 @@
+"""What is known about the sizes of a Scan: its batch, its length, and the elements it collects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..ir import Value
+from .analysis.dimension import Dimension
+from .analysis.facts import Fact, Shape
+from .analysis.shape_inference import ShapeInference
+from .scan_layout import ScanLayout
+
+
+class Axis(NamedTuple):
+    """The size of one axis of a value, which only run time tells."""
+
+    value: Value
+    axis: int
+
+
+Size = int | Axis
+
+
+class ScanShapes:
+    """The sizes of one Scan.
+
+    Args:
+        scan: the Scan.
+        version: the opset that it is written for; in version 8 a batch axis and the length come
+            before what the body sees.
+        inference: tells what is known about the values around it.
+    """
+
+    def __init__(self, scan: ScanLayout, version: int, inference: ShapeInference) -> None:
+        self.scan = scan
+        self.inference = inference
+        self._before = 1 if version == 8 else 0
+        self._elements: list[Fact] | None = None
+        self._body_inputs: list[Fact] = []
+
+    def fact(self, value: Value) -> Fact:
+        """What is inferred about a value; what is declared where no shape could be inferred."""
+        fact = self.inference.fact(value)
+        if fact.shape is not None:
+            return fact
+        declared = self.inference.symbols.fact(value.type)
+        return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
+
+    def rank(self, index: int) -> int | None:
+        """The rank of a scan input; None where it is not known."""
+        scan = self.scan
+        shape = self.fact(scan.scanned[index]).shape
+        if shape is not None:
+            return len(shape)
+        inside = scan.body.inputs[len(scan.states) + index].shape
+        return None if inside is None else len(inside) + 1 + self._before
+
+    def batch(self) -> int | None:
+        """The batch of a Scan 8, where it is known before run time."""
+        given = [*self.scan.scanned, *self.scan.states]
+        if self.scan.sequence_lens is not None:
+            given.append(self.scan.sequence_lens)
+        return _first_known([_size(self.fact(value), 0) for value in given])
+
+    def length(self) -> int | None:
+        """The length of the longest row, where it is known before run time."""
+        pairs = zip(self.scan.scanned, self.scan.input_axes, strict=True)
+        sizes = [_size(self.fact(v), self._before + a if self._before else a) for v, a in pairs]
+        return _first_known(sizes)
+
+    def element(self, index: int) -> Fact:
+        """What is known about one element of a scan output, as the body gives it out."""
+        return self._infer()[index]
+
+    def element_sizes(self, index: int) -> list[Size] | None:
+        """The shape of an element of a scan output: numbers, or axes of values around the Scan;
+        None where its sizes are not known before the body runs."""
+        shape = self._infer()[index].shape
+        if shape is None:
+            return None
+        sizes: list[Size] = []
+        for dim in shape:
+            size = dim.value if dim.value is not None else self._axis_of(dim)
+            if size is None:
+                return None
+            sizes.append(size)
+        return sizes
+
+    def _infer(self) -> list[Fact]:
+        """Infer the body once, from what it is given."""
+        if self._elements is None:
+            body = self.scan.body
+            inside = ShapeInference(self.inference.model)
+            inside.symbols = self.inference.symbols
+            for value in body.captures():
+                inside.assume(value, self.fact(value))
+            self._body_inputs = list(self._given())
+            for value, fact in zip(body.inputs, self._body_inputs, strict=True):
+                inside.assume(value, fact)
+            collected = range(len(self.scan.states), len(body.outputs))
+            self._elements = [self._with_declared(inside, index) for index in collected]
+        return self._elements
+
+    def _given(self) -> Iterator[Fact]:
+        """What the body's inputs are on every trip: a state keeps its shape (operator
+        specification, Scan)."""
+        states = len(self.scan.states)
+        outer = [*self.scan.states, *self.scan.scanned]
+        for index, (inner, value) in enumerate(zip(self.scan.body.inputs, outer, strict=True)):
+            fact = self.fact(value)
+            declared = self.inference.symbols.fact(inner.type)
+            shape = fact.shape
+            for axis in [0] * self._before:
+                shape = _without(shape, axis)
+            if index >= states:
+                shape = _without(shape, self.scan.input_axes[index - states])
+            yield Fact(fact.elem_type or declared.elem_type, shape or declared.shape)
+
+    def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
+        value = self.scan.body.outputs[index]
+        fact = inside.fact(value)
+        for info in (self.scan.body.output_infos[index], value.info):
+            if info is not None and info.HasField("type"):
+                declared = self.inference.symbols.fact(info.type)
+                fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
+        return fact
+
+    def _axis_of(self, dim: Dimension) -> Axis | None:
+        """Where a size can be read from around the Scan."""
+        scan = self.scan
+        outer = [*scan.states, *scan.scanned]
+        for index, fact in enumerate(self._body_inputs):
+            for axis, known in enumerate(fact.shape or ()):
+                if known == dim:
+                    shift = self._before
+                    if index >= len(scan.states):
+                        shift += axis >= self._scanned_axis(index, len(fact.shape or ()))
+                    return Axis(outer[index], axis + shift)
+        for value in scan.body.captures():
+            for axis, known in enumerate(self.fact(value).shape or ()):
+                if known == dim:
+                    return Axis(value, axis)
+        return None
+
+    def _scanned_axis(self, index: int, element_rank: int) -> int:
+        axis = self.scan.input_axes[index - len(self.scan.states)]
+        return axis % (element_rank + 1)
+
+
+def _first_known(sizes: list[int | None]) -> int | None:
+    return next((size for size in sizes if size is not None), None)
+
+
+def _size(fact: Fact, axis: int) -> int | None:
+    shape = fact.shape
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    return shape[axis].value
+
+
+def _without(shape: Shape | None, axis: int) -> Shape | None:
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    axis %= len(shape)
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _better(fact: Fact, declared: Fact) -> Shape | None:
+    """The inferred shape, with declared numbers where it has none."""
+    if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
+        return fact.shape or declared.shape
+    pairs = zip(fact.shape, declared.shape, strict=True)
+    return tuple([b if a.value is None and b.value is not None else a for a, b in pairs])
