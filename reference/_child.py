@@ -106,6 +106,9 @@ class _Server:
                 self._sessions.pop(key, None)
                 self._sessions[key] = self._load(argument)
                 return "ok", None
+            if verb == "drop":
+                self._sessions.pop(key, None)
+                return "ok", None
             return "ok", self._sessions[key](argument)
         except Unsupported as error:
             return "unsupported", _line(error)

@@ -38,12 +38,12 @@ class Sample:
     Attributes:
         label: what it is, for messages.
         candidates: the feeds, made when asked for.
-        essential: whether the verification fails where no candidate works.
+        essential: whether there is no verdict where no candidate works.
     """
 
     label: str
     candidates: Iterator[Feeds]
-    essential: bool = True
+    essential: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ _STRATEGIES = (
     _Strategy((16,), True, (0, 1)),
     _Strategy((64,), True, (0, 1), positive=True),
 )
-_ROUNDS = 2  # each strategy is tried with this many draws
+_ROUNDS = 2  # the second time with all conditions true and optionals present
+_MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
 
 
 @dataclass
@@ -87,6 +88,7 @@ class _Draw:
     rng: np.random.Generator
     strategy: _Strategy
     sample: int
+    tame: bool
     sizes: dict[str, int]
     switches: int = 0  # one-element booleans and optionals met so far
     size: int = field(init=False)
@@ -112,7 +114,12 @@ class _Draw:
         return self.sizes[dim]
 
     def switch(self) -> bool:
-        """One of two ways; the samples go through all combinations of the first switches."""
+        """Whether a condition holds or an optional is present.
+
+        The samples go through all combinations of the first two switches.
+        """
+        if self.tame:
+            return True
         bit, self.switches = self.switches, self.switches + 1
         return bool(self.rng.integers(2)) if bit > 1 else not self.sample >> bit & 1
 
@@ -143,6 +150,7 @@ class Drawer:
         self._seed = seed
         self._narrowed = {name: after.inputs[name] for name in self._types if name in after.inputs}
         self._pinned = self._pins(before)
+        self._open = max((self._open_dims(proto) for proto in self._narrowed.values()), default=0)
         for name, proto in self._types.items():
             _require_drawable(name, proto)
 
@@ -150,22 +158,31 @@ class Drawer:
         """`count` plain samples, then the overridable initializers with other values."""
         for number in range(count):
             yield Sample(f"sample {number}", self._candidates(number))
-        floats, others = [], []
+        floats: list[str] = []
+        others: list[str] = []
         for name, default in self._defaults.items():
             if isinstance(default, TensorProto):
                 (floats if _is_float(default.data_type) else others).append(name)
         if floats:
             label = f"other values for {_listed(floats)}"
-            yield Sample(label, self._override(count, floats), essential=False)
+            yield Sample(label, self._override(count, floats))
         for name in others[:_MOST_DEFAULTS]:
             label = f"another value for initializer '{name}'"
-            yield Sample(label, self._override(count, [name]), essential=False)
+            yield Sample(label, self._override(count, [name]))
+
+    def _open_dims(self, proto: onnx.TypeProto) -> int:
+        """How many dimensions of a tensor are to be chosen."""
+        dims = dims_of(proto.tensor_type) or []
+        return sum(not isinstance(dim, int) and dim not in self._pinned for dim in dims)
 
     def _candidates(self, sample: int) -> Iterator[Feeds]:
         for turn in range(_ROUNDS):
             for number, strategy in enumerate(_STRATEGIES):
+                if max(strategy.sizes) ** self._open > _MOST_ELEMENTS and strategy.sizes[0] > 4:
+                    continue
                 rng = np.random.default_rng([self._seed, sample, turn, number])
-                yield self._feeds(_Draw(rng, strategy, sample, dict(self._pinned)))
+                tame = turn > 0
+                yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
 
     def _override(self, sample: int, names: list[str]) -> Iterator[Feeds]:
         for number, feeds in enumerate(self._candidates(sample)):
@@ -228,21 +245,24 @@ def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
     rng, strategy = draw.rng, draw.strategy
     if data_type == TensorProto.STRING:
         words = [str(i) for i in range(10)] if strategy.digits else list(_WORDS)
-        return np.array(words, dtype=object)[rng.integers(len(words), size=shape)].reshape(shape)
+        choice = rng.integers(len(words), size=int(np.prod(shape)))
+        return np.array(words, dtype=object)[choice].reshape(shape)
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
     if data_type == TensorProto.BOOL:
         several = int(np.prod(shape)) > 1
         return rng.integers(2, size=shape) > 0 if several else np.full(shape, draw.switch())
     if not _is_float(data_type):
         low, high = (draw.size if bound is None else bound for bound in strategy.integers)
-        high = min(high, int(ml_dtypes.iinfo(dtype).max))
+        high = min(high, int(_iinfo(dtype).max))
         return rng.integers(min(low, high), high, size=shape, endpoint=True).astype(dtype)
-    values = 1.0 - rng.random(shape) if strategy.positive else rng.normal(size=shape)
+    values = np.asarray(1.0 - rng.random(shape) if strategy.positive else rng.normal(size=shape))
+    if values.size > 1 and not strategy.positive:  # both signs, in the smallest tensor too
+        values.flat[0], values.flat[1] = abs(values.flat[0]), -abs(values.flat[1])
     if dtype.kind == "c":
-        return (values + 1j * rng.normal(size=shape)).astype(dtype)
+        return np.asarray(values + 1j * rng.normal(size=shape)).astype(dtype)
     if data_type == TensorProto.FLOAT8E8M0:  # has no sign
-        values = np.abs(values)
-    return np.asarray(values).astype(dtype)
+        values = np.asarray(np.abs(values))
+    return values.astype(dtype)
 
 
 def _other(default: Array, number: int, rng: np.random.Generator) -> Array:
@@ -258,18 +278,24 @@ def _other(default: Array, number: int, rng: np.random.Generator) -> Array:
         return np.asarray(shifted).astype(default.dtype)
     # Nearby integers, toward zero first: indices and lengths stay in range.
     step = (1, -1, 2)[number % 3]
-    info = ml_dtypes.iinfo(default.dtype)
+    info = _iinfo(default.dtype)
     wide = default.astype(object)
     moved = np.where(wide > 0, wide - step, wide + step)
     inside = (moved >= int(info.min)) & (moved <= int(info.max))
     return np.asarray(np.where(inside, moved, wide)).astype(default.dtype)
 
 
+def _iinfo(dtype: np.dtype[Any]) -> Any:
+    """Machine limits of any integer type; ml_dtypes knows numpy's own too, but is untyped."""
+    return ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+
+
 def _is_float(data_type: int) -> bool:
-    name = TensorProto.DataType.Name(data_type)
+    name: str = TensorProto.DataType.Name(data_type)
     return name.startswith(("FLOAT", "BFLOAT", "DOUBLE", "COMPLEX"))
 
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:3])
-    return f"initializers {shown}" if len(names) <= 3 else f"initializers {shown} and more"
+    noun = "initializer" if len(names) == 1 else "initializers"
+    return f"{noun} {shown}" if len(names) <= 3 else f"{noun} {shown} and more"

@@ -11,6 +11,7 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference.op_run import OpRun
 
+from .. import ir
 from . import kernels
 from .bodies import Array, label
 from .conditional import If
@@ -179,11 +180,15 @@ def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun
 
 
 def _to_proto(model: Any) -> onnx.ModelProto:
-    if isinstance(model, onnx.ModelProto):
-        return model
-    from .. import ir
-
+    """The model as a message, with the external data that belongs to a path or an IR model."""
     proto: onnx.ModelProto = ir.to_proto(model)
+    base_dir = ir.base_dir_of(model)
+    if proto is model or base_dir is None:
+        return proto
+    try:
+        onnx.load_external_data_for_model(proto, str(base_dir))
+    except Exception as error:
+        raise EvaluationError(f"external data cannot be read: {error}") from error
     return proto
 
 

@@ -90,14 +90,14 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
         value = numpy_helper.to_array(value)
     try:
         typed = isinstance(value, (np.ndarray, np.generic))
-        array = np.asarray(value) if typed or wanted == object else np.asarray(value, dtype=wanted)
+        array = (
+            np.asarray(value) if typed or wanted.kind == "O" else np.asarray(value, dtype=wanted)
+        )
     except (TypeError, ValueError, OverflowError) as error:
         raise FeedError(f"input '{name}' cannot be read as {wanted}: {error}") from error
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype != wanted:
-        # .npz files forget the names of the types that numpy does not have.
-        if array.dtype.itemsize == wanted.itemsize and wanted.kind == "V":
-            array = array.view(wanted)
-    if wanted == object and array.dtype.kind in "OSU":
+    if array.dtype == np.dtype(f"V{wanted.itemsize}"):  # .npz forgets the types numpy lacks
+        array = array.view(wanted)
+    if wanted.kind == "O" and array.dtype.kind in "OSU":
         array = array.astype(object)
     if array.dtype != wanted:
         raise FeedError(f"input '{name}' is {_name(wanted)}, the value given is {array.dtype}")
@@ -132,7 +132,7 @@ def _from_npz(path: Path) -> Mapping[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise FeedError(f"{path}: cannot be read as .npz: {error}") from error
 
 
@@ -152,7 +152,7 @@ def _from_data_set(folder: Path, model: onnx.ModelProto) -> Mapping[str, Any]:
 def _read_message(path: Path, proto: onnx.TypeProto) -> Any:
     readers: dict[str | None, tuple[Any, Callable[[Any], Any]]] = {
         "sequence_type": (onnx.SequenceProto, numpy_helper.to_list),
-        "optional_type": (onnx.OptionalProto, numpy_helper.to_optional),
+        "optional_type": (onnx.OptionalProto, _to_optional),
         "map_type": (onnx.MapProto, numpy_helper.to_dict),
     }
     default = (TensorProto, numpy_helper.to_array)
@@ -163,6 +163,21 @@ def _read_message(path: Path, proto: onnx.TypeProto) -> Any:
         return to_value(message)
     except (OSError, DecodeError, ValueError, TypeError) as error:
         raise FeedError(f"{path}: cannot be read as {type_text(proto)}: {error}") from error
+
+
+def _to_optional(message: onnx.OptionalProto) -> Any:
+    """The value, or None; onnx itself writes an absent tensor as one of undefined type."""
+    empty = message.HasField("tensor_value") and not message.tensor_value.data_type
+    values = (
+        "tensor_value",
+        "sparse_tensor_value",
+        "sequence_value",
+        "map_value",
+        "optional_value",
+    )
+    if empty or not any(message.HasField(field) for field in values):
+        return None
+    return numpy_helper.to_optional(message)
 
 
 def _numbered(folder: Path, pattern: str) -> list[Path]:
@@ -176,7 +191,7 @@ def _numbered(folder: Path, pattern: str) -> list[Path]:
 
 
 def _name(dtype: np.dtype[Any]) -> str:
-    return "string" if dtype == object else dtype.name
+    return "string" if dtype.kind == "O" else dtype.name
 
 
 def _listed(names: Iterable[str]) -> str:

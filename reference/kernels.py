@@ -83,26 +83,28 @@ class OperatorKernel:
         except Exception as error:
             raise EvaluationError(f"{self.label}: cannot be evaluated: {error}") from error
         self.needs_scope = self.operator.need_context()
-        # The types of the outputs, by those of the inputs: inferred once for each combination.
-        self._types: dict[tuple[Any, ...], list[Any]] = {}
+        if not self.needs_scope:
+            # OpRun logs twice and checks its results up to three times in a call, which costs
+            # more than most operators do on constants; the results are checked here.
+            vars(self.operator).update(_log=_ignore, _check_and_fix_outputs=_as_is)
+        # The types of the outputs that belong to the types of the inputs seen last.
+        self._signature: list[Any] | None = None
+        self._types: list[Any] = []
 
     def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> list[Any]:
         """Evaluate; raises EvaluationError, which names the node, if the operator fails."""
         if self.needs_scope:
             return list(self.operator.run(*inputs, context=scope))  # type: ignore[no-untyped-call]
+        signature = [getattr(value, "dtype", None) for value in inputs]
+        if signature != self._signature:
+            self._types, self._signature = self._infer(inputs), signature
         try:
             results = self.operator.run(*inputs)  # type: ignore[no-untyped-call]
+            if len(results) < len(self._types):
+                raise EvaluationError("onnx.reference does not compute all its outputs")
+            return [_normalize(*pair) for pair in zip(results, self._types, strict=False)]
         except Exception as error:
             raise EvaluationError(f"{self.label}: {error}") from error
-        signature = tuple(getattr(value, "dtype", None) for value in inputs)
-        types = self._types.get(signature)
-        if types is None:
-            types = self._types[signature] = self._infer(inputs)
-        if len(results) < len(types):
-            raise EvaluationError(
-                f"{self.label}: {len(types)} outputs are wanted, the reference has {len(results)}"
-            )
-        return [_normalize(value, dtype) for value, dtype in zip(results, types, strict=False)]
 
     def _infer(self, inputs: Sequence[Any]) -> list[Any]:
         """The numpy type of each output, None where only running the operator tells it."""
@@ -119,8 +121,13 @@ class OperatorKernel:
             inferred = onnx.shape_inference.infer_node_outputs(
                 self.schema, self.node, types, opset_imports=imports
             )
-        except (onnx.shape_inference.InferenceError, RuntimeError):
-            # Some operators infer nothing without shapes; what they return is then taken as is.
+        except (
+            onnx.shape_inference.InferenceError,
+            onnx.checker.ValidationError,
+            RuntimeError,
+        ):
+            # Some operators infer nothing without shapes, and an optional looks like its value
+            # here: what the operator returns is then taken as it is.
             return unknown
         return [_dtype_of(inferred.get(name)) for name in self.node.output]
 
@@ -237,10 +244,18 @@ def _load(node: onnx.NodeProto, domain: str, schema: Any, version: int) -> type[
     return None if expanded else loaded
 
 
+def _ignore(*_: Any) -> None:
+    """Log nothing."""
+
+
+def _as_is(results: Any) -> Any:
+    return results
+
+
 def _run_params(environment: Environment) -> dict[str, Any]:
     """What OpRun wants to know; bodies are made by ``evaluator_cls``."""
     return {
-        "log": lambda *_: None,
+        "log": _ignore,
         "opsets": dict(environment.opsets),
         "verbose": 0,
         "new_ops": {},
@@ -254,13 +269,18 @@ def _imports(proto: onnx.FunctionProto | onnx.ModelProto) -> dict[str, int]:
 
 
 def _normalize(value: Any, dtype: Any) -> Any:
-    if isinstance(value, SparseTensor):
-        value = dense(value.values, value.indices, value.shape)
-    if value is None or isinstance(value, dict):
-        return value
-    if isinstance(value, list):
+    if isinstance(value, np.ndarray):
+        array = value
+    elif isinstance(value, list):
         return [_normalize(element, None) for element in value]
-    array = np.asarray(value)
+    elif value is None or isinstance(value, dict):
+        return value
+    elif isinstance(value, SparseTensor):
+        array = dense(value.values, value.indices, value.shape)
+    elif isinstance(value, tuple):
+        raise EvaluationError("onnx.reference returns a tuple for a tensor")
+    else:
+        array = np.asarray(value)
     if array.dtype.kind in "SU":
         return array.astype(object)
     return array if dtype is None or array.dtype == dtype else array.astype(dtype)

@@ -100,12 +100,36 @@ class _Resampling(OpRun):
         return result
 
 
+class _BatchNormalization(OpRun):
+    """BatchNormalization before 14: inference if only ``Y`` is asked for (6: if ``is_test``).
+
+    onnx.reference mixes the statistics of the batch in, which is training.
+    """
+
+    op_domain = ""
+
+    def _run(
+        self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, **options: Any
+    ) -> tuple[Any, ...]:
+        inference = options.get("is_test", 0) or self.run_params["opsets"].get("", 7) >= 7
+        if len(self.onnx_node.output) > 1 or not inference:
+            raise EvaluationError("training mode before version 14 is not implemented")
+        if not options.get("spatial", 1):
+            raise EvaluationError("spatial=0 is not implemented")
+        channels = (-1, *(1,) * (x.ndim - 2))
+        deviation = np.sqrt(var + options["epsilon"]).reshape(channels)
+        centered = (x - mean.reshape(channels)) / deviation
+        return (centered * scale.reshape(channels) + bias.reshape(channels),)
+
+
 def _older_than(version: int, op_type: str, older: type[OpRun]) -> type[OpRun]:
     """A class that is ``older`` below opset ``version`` and onnx.reference's own from it on."""
 
     def make(cls: Any, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> OpRun:
-        old = run_params["opsets"].get("", version) < version
-        return (older if old else load_op("", op_type))(onnx_node, run_params)
+        opset = run_params["opsets"].get("", version)
+        chosen = older if opset < version else load_op("", op_type, opset)
+        instance: OpRun = chosen(onnx_node, run_params)
+        return instance
 
     return type(op_type, (OpRun,), {"op_domain": "", "__new__": make})
 
@@ -114,6 +138,10 @@ OLDER_OPERATORS: tuple[type[OpRun], ...] = (
     type("Softmax", (_Coerced, load_op("", "Softmax")), {}),
     type("LogSoftmax", (_Coerced, _LogSoftmax), {}),
     type("Hardmax", (_Coerced, load_op("", "Hardmax")), {}),
+    _older_than(14, "BatchNormalization", _BatchNormalization),
     _older_than(11, "Resize", _Resampling),
     _older_than(10, "Upsample", _Resampling),
+    # These two were only widened or renamed: the newer class computes the older version.
+    _older_than(19, "DequantizeLinear", load_op("", "DequantizeLinear", 19)),
+    _older_than(11, "Scatter", load_op("", "ScatterElements")),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,11 +30,15 @@ _RAW = {
 _RAW_NAMES = {f"tensor({TensorProto.DataType.Name(t).lower()})" for t in _RAW}
 _NIBBLES = {TensorProto.INT4, TensorProto.UINT4}
 _FATAL = 4
+_seeds = itertools.count(1)
 
 
 def load(model: ModelData) -> Session:
     """A session without graph optimisation, on one thread, quiet."""
     onnxruntime.set_default_logger_severity(_FATAL)
+    # Without a seed of their own, random operators of all sessions would draw alike, and so look
+    # deterministic.
+    onnxruntime.set_seed(next(_seeds))
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _FATAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal, cast
 
 from ..ir.errors import Error
 from ._child import ModelData, receive, send
@@ -83,6 +83,12 @@ class Worker:
         outputs: list[Any] = self._ask("run", source.key, dict(feeds))
         return outputs
 
+    def forget(self, source: Source) -> None:
+        """Free the memory that the child holds for a model."""
+        if source.key in self._loaded:
+            self._loaded.discard(source.key)
+            self._ask("drop", source.key, None)
+
     def close(self) -> None:
         """End the child."""
         if self._process is not None:
@@ -90,37 +96,53 @@ class Worker:
         self._process = None
         self._loaded.clear()
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _ask(self, verb: str, key: int, argument: ModelData | dict[str, Any]) -> Any:
+    def _ask(self, verb: str, key: int, argument: ModelData | dict[str, Any] | None) -> Any:
         if self._process is None:
             self._process = _Process(self.runtime)
-            self._answer(max(self.timeout, _START_TIMEOUT))
-        with contextlib.suppress(OSError):  # a broken pipe: the answer tells of the crash
-            send(self._process.requests, (verb, key, argument))
-        return self._answer(self.timeout)
+            self._exchange(self._process, None, max(self.timeout, _START_TIMEOUT))
+        return self._exchange(self._process, (verb, key, argument), self.timeout)
 
-    def _answer(self, timeout: float) -> Any:
-        assert self._process is not None
+    def _exchange(self, process: _Process, request: Any, timeout: float) -> Any:
+        """Send a request, unless it is None, and wait for the answer."""
         try:
-            status, value = self._process.answers.get(timeout=timeout)
+            if request is not None:
+                with contextlib.suppress(OSError):  # a broken pipe: the answer tells of the crash
+                    send(process.requests, request)
+            status, value = process.answers.get(timeout=timeout)
         except queue.Empty:
             self.close()
             detail = f"no answer within {timeout:g} s; allow more with timeout="
             raise RuntimeFailure(self.runtime, "timed out", detail) from None
-        except BaseException:  # Ctrl-C: an answer still under way must not meet the next request
+        except BaseException:  # Ctrl-C: half a request, or a late answer, must not be met again
             self.close()
             raise
         if status == "ok":
             return value
         if status == "crashed":
-            value = self._process.cause_of_death()
+            value = process.cause_of_death()
             self.close()
         raise RuntimeFailure(self.runtime, status, value)
+
+
+class Workers:
+    """Keeps one worker per runtime, so that many verifications share the cost of a start."""
+
+    def __init__(self) -> None:
+        self._workers: dict[RuntimeName, Worker] = {}
+
+    def get(self, runtime: RuntimeName, timeout: float | None = None) -> Worker:
+        """The worker of a runtime, with the time limit of its next requests."""
+        worker = self._workers.setdefault(runtime, Worker(runtime))
+        worker.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
+        return worker
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
 
 
 class _Process:
@@ -137,13 +159,10 @@ class _Process:
             stderr=self._errors,
             env={**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self.requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self.answers: queue.Queue[tuple[str, Any]] = queue.Queue()
-        self._reader = threading.Thread(
-            target=_collect, args=(self._process.stdout, self.answers), daemon=True
-        )
+        self.requests = cast(BinaryIO, self._process.stdin)
+        self.answers: queue.Queue[tuple[Any, Any]] = queue.Queue()
+        stream = cast(BinaryIO, self._process.stdout)
+        self._reader = threading.Thread(target=_collect, args=(stream, self.answers), daemon=True)
         self._reader.start()
 
     def cause_of_death(self) -> str:
@@ -167,9 +186,9 @@ class _Process:
                     stream.close()
 
 
-def _collect(stream: IO[bytes], answers: queue.Queue[tuple[str, Any]]) -> None:
+def _collect(stream: BinaryIO, answers: queue.Queue[tuple[Any, Any]]) -> None:
     try:
         while True:
-            answers.put(receive(stream))  # type: ignore[arg-type]
+            answers.put(receive(stream))
     except EOFError:
         answers.put(("crashed", ""))

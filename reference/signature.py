@@ -88,8 +88,23 @@ def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
 
 
 def type_text(proto: onnx.TypeProto) -> str:
-    """The type as a person writes it, such as `seq(float[N,3])`."""
-    return onnx.helper.printable_type(proto)
+    """A type in ONNX's text syntax, such as `seq(float[N,3])`."""
+    kind = proto.WhichOneof("value")
+    if kind == "sequence_type":
+        return f"seq({type_text(proto.sequence_type.elem_type)})"
+    if kind == "optional_type":
+        return f"optional({type_text(proto.optional_type.elem_type)})"
+    if kind == "map_type":
+        key = onnx.TensorProto.DataType.Name(proto.map_type.key_type).lower()
+        return f"map({key}, {type_text(proto.map_type.value_type)})"
+    if kind is None:
+        return "undefined"
+    tensor = getattr(proto, kind)
+    text: str = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+    dims = dims_of(tensor)
+    shape = "[]" if dims is None else f"[{','.join('?' if d is None else str(d) for d in dims)}]"
+    text += "" if dims == [] else shape
+    return f"sparse_tensor({text})" if kind == "sparse_tensor_type" else text
 
 
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:

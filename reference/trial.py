@@ -59,7 +59,7 @@ class Trial:
     """Both models in one runtime.
 
     Attributes:
-        runs: the samples that the original accepted.
+        runs: the samples that the original accepted, where they are kept.
         status: the verdict so far.
         reason: why.
         output_names: the outputs, in order.
@@ -67,7 +67,9 @@ class Trial:
             missing verdict, so that another runtime may do better.
     """
 
-    def __init__(self, worker: Worker, pair: Pair, tolerance: Tolerance) -> None:
+    def __init__(
+        self, worker: Worker, pair: Pair, tolerance: Tolerance, keep: bool = False
+    ) -> None:
         self.runtime = worker.runtime
         self.runs: list[Run] = []
         self.status: Status = "equal"
@@ -75,6 +77,7 @@ class Trial:
         self.beyond_runtime = False
         self._worker = worker
         self._pair = pair
+        self._keep = keep
         self._tolerance = tolerance
         self._compared: list[str] = []
         self._notes: list[str] = []
@@ -89,12 +92,14 @@ class Trial:
         for sample in samples:
             run = self._original(sample)
             if run is not None:
-                self.runs.append(run)
+                if self._keep:
+                    self.runs.append(run)
                 self._rewrite(run)
             if self.reason:
                 return
-        if not self.runs:
-            self._stop("not verified", "there was no input to run on")
+        if not self._compared:
+            reason = self._notes.pop() if self._notes else "there was no input to run on"
+            self._stop("not verified", reason, beyond_runtime=True)
 
     def verdict(self) -> Verdict:
         """The verdict on the samples that were run."""
@@ -120,16 +125,16 @@ class Trial:
         return {n for n, kinds in zip(self.output_names, self._unstable, strict=True) if kinds}
 
     def _conclusion(self, outputs: Sequence[OutputDifference]) -> tuple[Status, str]:
-        count = f"on {len(self._compared)} samples in {self.runtime}"
+        count = f"on {len(self._compared)} sample{'s' if len(self._compared) > 1 else ''}"
         by_status = {
             status: ", ".join(f"'{o.name}'" for o in outputs if o.status == status)
             for status in ("equal", "different", "not deterministic")
         }
         if by_status["different"]:
-            return "different", f"{by_status['different']} differ {count}"
+            return "different", f"the rewrite differs in {by_status['different']} {count}"
         if not by_status["not deterministic"]:
             return "equal", f"all outputs agree {count}"
-        reason = f"{by_status['not deterministic']} not deterministic: only type and shape agree"
+        reason = f"by type and shape only, as not deterministic: {by_status['not deterministic']}"
         if not by_status["equal"]:
             return "not verified", reason
         return "equal", f"{by_status['equal']} agree {count}; {reason}"
@@ -158,10 +163,11 @@ class Trial:
             self._refused += refused
             return Run(sample.label, feeds, outputs)
         reason = f"the original does not run on {sample.label}: {failure}"
-        if sample.essential:
+        hopeless = failure is not None and failure.reason != "failed" and not self._compared
+        if sample.essential or hopeless:
             self._stop("not verified", reason, beyond_runtime=True)
         else:
-            self._notes.append(f"{sample.label} not tried: {failure}")
+            self._notes.append(reason)
         return None
 
     def _rewrite(self, run: Run) -> None:

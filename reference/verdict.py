@@ -85,7 +85,8 @@ class Verdict:
         return {"equal": self.equal, **found}
 
     def __str__(self) -> str:
-        lines = [f"{self.status}: {self.reason}"]
+        where = f" [{', '.join(self.runtimes)}]" if self.runtimes else ""
+        lines = [f"{self.status}: {self.reason}{where}"]
         lines += [f"  {output}" for output in self.outputs]
         lines += [f"  the runtimes disagree on the original: {d}" for d in self.disagreements]
         lines += [f"  note: {note}" for note in self.notes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,7 @@ from ..ir.errors import Error
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Feeds, Sample
 from .feeds import Given, check_feeds, read_feeds
-from .runtimes import RuntimeName, Worker, has_onnxruntime
+from .runtimes import RuntimeName, Workers, has_onnxruntime
 from .signature import mismatches
 from .source import Source
 from .trial import Pair, Trial, disagreements
@@ -40,6 +40,7 @@ def verify(
     timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: str | PathLike[str] | None = None,
+    workers: Workers | None = None,
 ) -> Verdict:
     """Whether two models give the same outputs.
 
@@ -57,6 +58,7 @@ def verify(
         timeout: seconds for loading one model or running it once; 300 without.
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
+        workers: child processes to use again; without them they live for this call only.
 
     Raises:
         VerifyError: an option is out of range.
@@ -69,11 +71,15 @@ def verify(
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
     problems = mismatches(pair.before_signature, pair.after_signature, fixed)
     if problems:
-        verdict = Verdict("different", "; ".join(problems))
+        verdict = Verdict("different", f"the signatures differ: {'; '.join(problems)}")
     else:
         try:
             inputs = _inputs(pair, feeds, fixed, samples, seed)
-            verdict = _verdict(pair, inputs, runtime, Tolerance(rtol, atol), timeout)
+            with ExitStack() as stack:
+                pool = workers or stack.enter_context(Workers())
+                verdict = _verdict(
+                    _Trials(pair, pool, Tolerance(rtol, atol), timeout), inputs, runtime
+                )
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
     return replace(verdict, seconds=time.perf_counter() - start)
@@ -103,58 +109,62 @@ def _inputs(pair: Pair, given: Given | None, bound: Feeds, samples: int, seed: i
         drawer = Drawer(pair.before_signature, pair.after_signature, bound, seed)
         return lambda: drawer.samples(samples)
     feeds = read_feeds(given, pair.before.proto, bound)
-    return lambda: (Sample(f"given sample {n}", iter([feed])) for n, feed in enumerate(feeds))
+    return lambda: (
+        Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
+    )
 
 
-def _verdict(
-    pair: Pair, inputs: Inputs, runtime: RuntimeChoice, tolerance: Tolerance, timeout: float | None
-) -> Verdict:
-    with ExitStack() as stack:
+@dataclass(frozen=True)
+class _Trials:
+    """What all trials of one verification share."""
 
-        def trial(name: RuntimeName, samples: Iterator[Sample]) -> Trial:
-            worker = stack.enter_context(Worker(name, timeout))
-            found = Trial(worker, pair, tolerance)
-            found.run(samples)
-            return found
+    pair: Pair
+    workers: Workers
+    tolerance: Tolerance
+    timeout: float | None
 
-        if runtime == "both":
-            return _both(trial, inputs, tolerance)
-        if runtime != "auto":
-            return trial(runtime, inputs()).verdict()
-        if not has_onnxruntime():
-            note = "onnxruntime is not installed; the reference ran both models"
-            verdict = trial("reference", inputs()).verdict()
-            return replace(verdict, notes=(note, *verdict.notes))
-        first = trial("onnxruntime", inputs())
+    def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
+        worker = self.workers.get(runtime, self.timeout)
+        trial = Trial(worker, self.pair, self.tolerance, keep)
+        trial.run(samples)
+        worker.forget(self.pair.before)
+        worker.forget(self.pair.after)
+        return trial
+
+
+def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict:
+    if runtime == "both":
+        return _both(trials, inputs)
+    if runtime != "auto":
+        return trials.run(runtime, inputs()).verdict()
+    if has_onnxruntime():
+        first = trials.run("onnxruntime", inputs())
         if not first.beyond_runtime:
             return first.verdict()
-        second = trial("reference", inputs()).verdict()
-        note = f"the reference ran both models, because {first.reason}"
-        return replace(second, notes=(note, *second.notes))
+        reason = first.reason
+    else:
+        reason = "onnxruntime is not installed"
+    verdict = trials.run("reference", inputs()).verdict()
+    note = f"the reference was used, because {reason}"
+    return replace(verdict, notes=(note, *verdict.notes))
 
 
-def _both(
-    trial: Callable[[RuntimeName, Iterator[Sample]], Trial], inputs: Inputs, tolerance: Tolerance
-) -> Verdict:
+def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     """Run both runtimes on the same inputs; tell a fault of a runtime from one of the rewrite."""
-    first = trial("onnxruntime", inputs())
+    first = trials.run("onnxruntime", inputs(), keep=True)
     same = (Sample(run.label, iter([run.feeds])) for run in first.runs)
-    second = trial("reference", same if first.runs else inputs())
+    second = trials.run("reference", same if first.runs else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()
     notes = tuple(f"onnxruntime: {note}" for note in one.notes)
     notes += tuple(f"reference: {note}" for note in two.notes)
-    found = disagreements(first, second, tolerance)
+    found = disagreements(first, second, trials.tolerance)
     if "not verified" in (one.status, two.status):
-        blind, seeing = (first, two) if one.status == "not verified" else (second, one)
-        note = f"{blind.runtime} gave no verdict: {blind.verdict().reason}"
-        return replace(seeing, notes=(note, *notes), disagreements=found)
-    reason = one.reason
-    if one.status != two.status:
-        names = ("onnxruntime", "reference")
-        differs, agrees = names if one.status == "different" else names[::-1]
-        worse = one if one.status == "different" else two
-        reason = f"under {differs} only ({agrees} finds them equal): {worse.reason}"
-        one = worse
-    return replace(
-        one, reason=reason, runtimes=("onnxruntime", "reference"), disagreements=found, notes=notes
-    )
+        blind, seeing = (one, two) if one.status == "not verified" else (two, one)
+        notes = (f"{blind.runtimes[0]} gave no verdict: {blind.reason}", *notes)
+        return replace(seeing, notes=notes, disagreements=found)
+    worse, better = (one, two) if one.status == "different" else (two, one)
+    reason = worse.reason
+    if worse.status != better.status:
+        reason = f"under {worse.runtimes[0]} only (equal under {better.runtimes[0]}): {reason}"
+    runtimes = (*one.runtimes, *two.runtimes)
+    return replace(worse, reason=reason, runtimes=runtimes, disagreements=found, notes=notes)

@@ -1,0 +1,51 @@
+"""The reference against onnxruntime, on models written in ONNX text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import parser
+from straightline import reference
+
+OPTIONS = onnxruntime.SessionOptions()
+OPTIONS.log_severity_level = 4
+OPTIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+
+
+def parse(text: str, opset: int = 18, functions: str = "") -> onnx.ModelProto:
+    """The model whose graph is ``text``; ``functions`` are in domain ``local``."""
+    header = f'<ir_version: 9, opset_import: ["": {opset}, "local": 1]>'
+    return parser.parse_model(f"{header} {text} {functions}")
+
+
+def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
+    session = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS)
+    return session.run(None, {k: v for k, v in feeds.items() if v is not None})
+
+
+def assert_same(got: Any, expected: Any, **tolerance: float) -> None:
+    """Same kind, type, shape and values."""
+    if isinstance(expected, list):
+        assert isinstance(got, list) and len(got) == len(expected)
+        for one, other in zip(got, expected, strict=True):
+            assert_same(one, other, **tolerance)
+    elif expected is None:
+        assert got is None
+    else:
+        assert isinstance(got, np.ndarray)
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        if got.dtype.kind == "O":
+            assert got.tolist() == expected.tolist()
+        else:
+            wide = [a if a.dtype.kind in "biufc" else a.astype(np.float64) for a in (got, expected)]
+            np.testing.assert_allclose(*wide, **{"rtol": 1e-6, **tolerance})
+
+
+def assert_as_onnxruntime(
+    model: onnx.ModelProto, feeds: Mapping[str, Any], **options: Any
+) -> list[Any]:
+    outputs = reference.run(model, feeds, **options)
+    assert_same(outputs, onnxruntime_outputs(model, feeds))
+    return outputs

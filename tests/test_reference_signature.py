@@ -1,0 +1,76 @@
+"""The inputs and outputs of a model, and whether a rewrite kept them."""
+
+import onnx
+import onnx.parser
+import pytest
+from straightline.reference.signature import Signature, has_random_operators, mismatches
+
+
+def model(signature, body="y = Identity(x)", ir_version=10):
+    return onnx.parser.parse_model(
+        f'<ir_version: {ir_version}, opset_import: ["": 18]> g {signature} {{ {body} }}'
+    )
+
+
+BASE = "(float[N,3] x, int64 n) => (float[N,3] y)"
+
+
+def found(after, before=BASE, bound=()):
+    signatures = [Signature.of(model(text)) for text in (before, after)]
+    return "; ".join(mismatches(*signatures, bound))
+
+
+def test_initializers_that_are_inputs_are_defaults_from_ir_version_4_on():
+    text = "(float[1] w, float[1] x) => (float[1] y) <float[1] w = {1}>"
+    new, old = (Signature.of(model(text, ir_version=version)) for version in (4, 3))
+    assert list(new.inputs) == list(old.inputs) == ["x"]
+    assert list(new.defaults) == ["w"]
+    assert old.defaults == {}
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("(float[1,3] x, int64 n) => (float[1,3] y)", ""),
+        ("(float[N,3] x) => (float[N,3] y)", "input 'n' is missing"),
+        ("(float[N,3] x, int64 n, bool b) => (float[N,3] y)", "input 'b' is new"),
+        ("(int64 n, float[N,3] x) => (float[N,3] y)", "another order: 'n', 'x'"),
+        ("(float[N,4] x, int64 n) => (float[N,4] y)", "input 'x' was float[N,3], now float[N,4]"),
+        ("(double[N,3] x, int64 n) => (double[N,3] y)", "input 'x' was float"),
+        ("(seq(float[N,3]) x, int64 n) => (seq(float) y)", "input 'x' was float"),
+    ],
+)
+def test_each_kind_of_mismatch_is_named(after, words):
+    text = found(after)
+    assert words in text
+    assert bool(text) == bool(words)
+
+
+def test_outputs_must_keep_name_and_order():
+    one = model("(float x) => (float y)")
+    other = model("(float x) => (float z)", "z = Identity(x)")
+    text = mismatches(Signature.of(one), Signature.of(other), ())
+    assert text == ["the outputs were 'y', now 'z'"]
+
+
+def test_a_bound_input_may_be_gone():
+    assert found("(float[N,3] x) => (float[N,3] y)", bound={"n": 1}) == ""
+
+
+def test_a_new_default_is_no_new_input():
+    assert found("(float[N,3] x, int64 n, float w) => (float[N,3] y) <float w = {1}>") == ""
+
+
+def test_random_operators_are_found_in_bodies():
+    assert not has_random_operators(model(BASE))
+    branch = "b () => (float r) { r = RandomNormal<shape=[1]>() }"
+    nested = "c = Constant<value_int=1>() d = Cast<to=9>(c) y = If(d)"
+    body = f"{nested} <then_branch = {branch}, else_branch = {branch}>"
+    assert has_random_operators(model("(float x) => (float y)", body))
+
+
+def test_dropout_draws_only_with_a_training_mode():
+    dropout = "y = Dropout(x{})"
+    text = "(float x, float r, bool t) => (float y)"
+    assert not has_random_operators(model(text, dropout.format("")))
+    assert has_random_operators(model(text, dropout.format(", r, t")))
