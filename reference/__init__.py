@@ -4,7 +4,7 @@ from .errors import EvaluationError
 from .evaluator import Evaluator, control_flow_operators, operator_kernel, run
 from .runtimes import Workers
 from .verdict import OutputDifference, Verdict
-from .verify import VerifyError, verify
+from .verify import VerifyError
 
 __all__ = [
     "EvaluationError",
@@ -16,5 +16,4 @@ __all__ = [
     "control_flow_operators",
     "operator_kernel",
     "run",
-    "verify",
 ]
