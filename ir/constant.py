@@ -21,11 +21,18 @@ _DTYPES = {
 
 def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None:
     """What a Constant operator gives (operator specification, Constant); None where its attribute
-    comes from the function around it, or is a sparse tensor. `base_dir` is the model's folder."""
+    comes from the function around it, is a sparse tensor, or a string that is not UTF-8.
+    `base_dir` is the model's folder."""
     if len(op.attributes) != 1 or op.references:
         return None
-    ((name, message),) = op.attributes.items()
-    if name == "value":
+    try:
+        return _tensor(*next(iter(op.attributes.items())), base_dir)
+    except UnicodeDecodeError:
+        return None
+
+
+def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> Tensor | None:
+    if name == "value" and message.HasField("t"):
         return Tensor(message.t, base_dir=base_dir)
     if name in _DTYPES:
         value = onnx.helper.get_attribute_value(message)

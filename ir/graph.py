@@ -140,7 +140,7 @@ class Graph:
     def walk(self) -> Iterator[Graph]:
         """This graph, then every graph that its nodes hold, outer before inner."""
         yield self
-        for node in self.nodes():
+        for node in [node for node in self.unordered_nodes() if node.bodies]:
             for graph in node.graphs():
                 yield from graph.walk()
 

@@ -46,12 +46,9 @@ class _Namer:
             own += node.outputs
             if node.bodies:
                 holders.append(node)
-        for value in own:
-            if value is not None and value.pinned:
-                self.give(value, value.name, mine)
-        for value in own:
-            if value is not None:
-                self.give(value, value.name, mine)
+        present = [value for value in own if value is not None]
+        for value in [value for value in present if value.pinned] + present:
+            self.give(value, value.name, mine)
         for node in holders:
             for inner in node.graphs():
                 self.name_graph(inner)

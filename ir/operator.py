@@ -7,6 +7,8 @@ from typing import Any
 
 import onnx
 
+from .errors import ModelError
+
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
@@ -52,9 +54,20 @@ class Operator:
         return cls(op_type, messages, domain)
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute as Python sees it, or `default` where it is absent."""
+        """The value of an attribute as Python sees it, or `default` where it is absent.
+
+        Raises:
+            ModelError: the value comes from the function that the node is in.
+        """
         message = self.attributes.get(name)
-        return default if message is None else onnx.helper.get_attribute_value(message)
+        if message is None:
+            return default
+        if message.ref_attr_name:
+            raise ModelError(
+                f"attribute '{name}' of {self} is '{message.ref_attr_name}' of the function around"
+                " it; inline the function first"
+            )
+        return onnx.helper.get_attribute_value(message)
 
     def with_attributes(self, attributes: Iterable[onnx.AttributeProto]) -> Operator:
         """The same operator with other attributes."""

@@ -95,7 +95,7 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     if isinstance(source, onnx_ir.Model):
         result = onnx_ir.from_proto(proto)
         if model.base_dir is not None:
-            for graph in (result.graph, *result.functions.values()):
+            for graph in (result.graph, *(f.graph for f in result.functions.values())):
                 onnx_ir.external_data.set_base_dir(graph, model.base_dir)
         return result
     if isinstance(source, str | os.PathLike):

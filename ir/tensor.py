@@ -161,7 +161,8 @@ def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Pa
 def _byte_size(tensor: onnx.TensorProto) -> int:
     """How many bytes the elements take; small ones are packed."""
     try:
-        return math.ceil(math.prod(tensor.dims) * onnx_ir.DataType(tensor.data_type).itemsize)
+        count: int = math.prod(tensor.dims)
+        return math.ceil(count * onnx_ir.DataType(tensor.data_type).itemsize)
     except (TypeError, ValueError) as error:
         raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
 

@@ -8,7 +8,7 @@ from .arity import check_bodies
 from .errors import ModelError
 from .graph import Graph
 from .instantiate import captured_by
-from .model import Model
+from .model import Function, Model
 from .node import Node
 from .value import Value
 
@@ -59,10 +59,12 @@ def check_visibility(graph: Graph) -> None:
     for value in graph.captures():
         _require(value.graph is not graph and graph.sees(value), graph, f"{value} is not visible")
         _require(graph.view().out_degree(value) > 0, graph, f"captured {value} is not used")
-    for value in graph.view():
-        if isinstance(value, Value) and value.owner is graph:
-            known = value in graph.inputs or value in graph.initializers
-            _require(known, graph, f"{value} is neither input nor initializer")
+    own = dict.fromkeys((*graph.inputs, *graph.initializers))
+    vertices = {v for v in graph.view() if isinstance(v, Value) and v.owner is graph}
+    for value in vertices.difference(own):
+        _require(False, graph, f"{value} is neither input nor initializer")
+    for value in own:
+        _require(value in vertices, graph, f"{value} is not in the topology")
 
 
 def check_order(graph: Graph) -> None:
@@ -73,8 +75,10 @@ def check_order(graph: Graph) -> None:
 def check_constants(graph: Graph) -> None:
     """A value marked constant is an initializer that no caller can override, or comes from a
     Constant node."""
+    inside = graph.holder is not None
+    fed = set(graph.inputs) if inside or not _is_old(graph.root) else set()
     for value in graph.initializers:
-        overridable = value in graph.inputs and getattr(graph.root, "allows_overrides", True)
+        overridable = value in fed
         _require(
             (value.constant is None) == overridable, graph, f"{value} is wrongly marked constant"
         )
@@ -88,6 +92,15 @@ def check_constants(graph: Graph) -> None:
 def check_outputs(graph: Graph) -> None:
     """Each output slot has a declaration."""
     _require(len(graph.outputs) == len(graph.output_infos), graph, "outputs lack declarations")
+
+
+def check_annotations(graph: Graph) -> None:
+    """Quantization annotations speak of values that are there and stay."""
+    for annotation in graph.annotations:
+        for value in (annotation.value, *(value for _, value in annotation.parameters)):
+            if isinstance(value, Value):
+                kept = value.pinned and graph.sees(value)
+                _require(kept, graph, f"annotated {value} is gone or free to go")
 
 
 def check_arity(graph: Graph) -> None:
@@ -104,8 +117,14 @@ INVARIANTS: tuple[Callable[[Graph], None], ...] = (
     check_order,
     check_constants,
     check_outputs,
+    check_annotations,
     check_arity,
 )
+
+
+def _is_old(root: Model | Function) -> bool:
+    """Whether initializers that are inputs too cannot be overridden (below IR version 4)."""
+    return isinstance(root, Model) and not root.allows_overrides
 
 
 def _vertex(graph: Graph, value: Value) -> Node | Value:

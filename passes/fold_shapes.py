@@ -47,7 +47,7 @@ class FoldShapes(Pass):
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:
-    if not node.is_op(*RULES):
+    if node.op.qualname not in RULES:
         return False
     return node.is_op(*_STARTS) or not followed.isdisjoint(v for v in node.inputs if v)
 

@@ -31,9 +31,8 @@ class ForwardInvariants(Pass):
         """Forward in every graph, outer constructs before inner ones."""
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes():
-                if node.bodies:
-                    changed |= _forward(graph, node)
+            for node in [n for n in graph.unordered_nodes() if n.bodies]:
+                changed |= _forward(graph, node)
         return changed
 
 

@@ -38,7 +38,7 @@ class InlineIfs(Pass):
 
     def _visit_graph(self, graph: Graph, folder: Folder, run: Run) -> bool:
         changed = False
-        pending = [node for node in graph.nodes() if node.bodies]
+        pending = [node for node in graph.unordered_nodes() if node.bodies]
         while pending:
             node = pending.pop(0)
             reason = self._obstacle(node) if node.is_op("If") else ""

@@ -17,7 +17,7 @@ be empty runs inside an If, because onnxruntime refuses a Scan of length 0 from 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import onnx
@@ -32,6 +32,7 @@ from .scan_layout import (
     add_holder,
     copy_body,
     declaration,
+    of_each,
     output_labels,
     read_scan,
     replace_outputs,
@@ -97,7 +98,7 @@ def convert_scan_8_to_9(graph: Graph, node: Node, inference: ShapeInference) -> 
     padding = None if lengths is None else plan_padding(scan, shapes, emitter, lengths)
     rows = _Rows(scan, padding)
     if shapes.batch() == 1:
-        given = _of_each(
+        given = of_each(
             [*scan.states, *scan.scanned], lambda v: emitter.squeeze(v, 0, f"{v.name}_row")
         )
         results = [
@@ -143,17 +144,13 @@ def _each_row(
     length = None
     if lengths is not None:
         length = Emitter(body, opset=_TO).unsqueeze(row[lengths], 0, f"{lengths.name}_length")
-    results = [value for value in rows.run(body, [row[v] for v in read], length) if value is not None]
+    results = [
+        value for value in rows.run(body, [row[v] for v in read], length) if value is not None
+    ]
     types = [row_type(value) for value in present]
     body.set_outputs(results, [declaration(v.name, t) for v, t in zip(results, types, strict=True)])
     made = iter(outer.outputs)
     return [None if value is None else next(made) for value in node.outputs]
-
-
-def _of_each(values: Sequence[Value], make: Callable[[Value], Value]) -> list[Value]:
-    """Something made of each value, once where it stands there twice."""
-    made = {value: make(value) for value in dict.fromkeys(values)}
-    return [made[value] for value in values]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,7 +196,7 @@ class _Rows:
         emitter = Emitter(graph, opset=_TO)
         count = len(self.scan.states)
         indices = iota(emitter, length)
-        valid = _of_each(
+        valid = of_each(
             given[count:], lambda v: emitter.add("Gather", [v, indices], f"{v.name}_valid", axis=0)
         )
         results = list(self._scan(graph, [*given[:count], *valid]).outputs)

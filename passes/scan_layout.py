@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
@@ -131,25 +131,36 @@ def copy_body(scan: Node, target: Node) -> None:
     copy_graph(body, target.graph.add_body(target, "body", body.header), {})
 
 
+def of_each(values: Sequence[Value], make: Callable[[Value], Value]) -> list[Value]:
+    """Something made of each value, once where it stands there twice."""
+    made = {value: make(value) for value in dict.fromkeys(values)}
+    return [made[value] for value in values]
+
+
 def output_labels(node: Node, suffix: str) -> list[str]:
     """Labels for values that come from a node's outputs; empty where one is omitted."""
     return ["" if value is None else value.name + suffix for value in node.outputs]
 
 
 def replace_outputs(
-    graph: Graph, node: Node, results: Sequence[Value | None], inference: ShapeInference
+    graph: Graph,
+    node: Node,
+    results: Sequence[Value | None],
+    inference: ShapeInference | None = None,
 ) -> None:
     """Remove a node, with `results`, which are the same values, in the place of its outputs.
 
-    A result takes over what is known about the output, also that something names it from outside
-    the data flow.
+    A result takes over that something names the output from outside the data flow. With an
+    inference it also takes over what is known about the output; None may stand for an output that
+    is omitted or that nothing uses.
     """
     for old, new in zip(node.outputs, results, strict=True):
         if old is None or new is None:
             continue
         if old.pinned:
             _take_over(graph, old, new)
-        inference.assume(new, inference.fact(old))
+        if inference is not None:
+            inference.assume(new, inference.fact(old))
         replace_value(graph, old, new)
     graph.remove(node)
 

@@ -10,6 +10,8 @@ import onnx.defs
 from ..ir import Function, Graph, Model, Node
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Run
+from .scan_layout import read_scan, unreadable
+from .scan_shapes import ScanShapes
 
 Obstacle = Callable[[Node, ShapeInference], str | None]
 Convert = Callable[[Graph, Node, ShapeInference], None]
@@ -38,6 +40,8 @@ def carry_scans(
     roots = [root for root in model.roots() if root.opset() == source]
     scans = list(_scans(roots))
     inference = ShapeInference(model)
+    for root in roots:
+        teach_scans(inference, root)
     reasons = [obstacle(node, inference) for _, node in scans]
     changing = next(_changing(roots, versions), None)
     if changing is not None:
@@ -58,6 +62,17 @@ def carry_scans(
     for (_, node), reason in zip(scans, reasons, strict=True):
         run.kept(pass_, node, reason or everyone)
     return False
+
+
+def teach_scans(inference: ShapeInference, root: Root) -> None:
+    """Let an inference know what the Scans 8 of a model or function take in and give out, outer
+    ones and earlier ones first. To be called before anything is converted."""
+    if root.opset() != 8:
+        return
+    for graph in root.graph.walk():
+        for node in graph.nodes():
+            if node.is_op("Scan") and unreadable(node, 8) is None:
+                ScanShapes(read_scan(node, 8), 8, inference).teach()
 
 
 def _scans(roots: list[Root]) -> Iterator[tuple[Graph, Node]]:

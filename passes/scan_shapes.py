@@ -47,7 +47,7 @@ class ScanShapes:
         declared = self.inference.symbols.fact(value.type)
         return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
 
-    def rank(self, index: int) -> int | None:
+    def input_rank(self, index: int) -> int | None:
         """The rank of a scan input; None where it is not known."""
         scan = self.scan
         shape = self.fact(scan.scanned[index]).shape
@@ -55,6 +55,15 @@ class ScanShapes:
             return len(shape)
         inside = scan.body.inputs[len(scan.states) + index].shape
         return None if inside is None else len(inside) + 1 + self._before
+
+    def output_rank(self, index: int) -> int | None:
+        """The rank of a scan output; None where it is not known."""
+        shape = self.element(index).shape
+        if shape is not None:
+            return len(shape) + 1 + self._before
+        output = self.scan.scan_outputs[index]
+        declared = None if output is None else output.shape
+        return None if declared is None else len(declared)
 
     def batch(self) -> int | None:
         """The batch of a Scan 8, where it is known before run time."""
@@ -86,6 +95,24 @@ class ScanShapes:
                 return None
             sizes.append(size)
         return sizes
+
+    def teach(self) -> None:
+        """Let the inference know what the body of a Scan 8 takes in, and what the Scan gives out;
+        from version 9 on it finds that by itself."""
+        scan, fact = self.scan, self.fact(self.scan.scanned[0])
+        elements = self._infer()
+        for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
+            self.inference.assume(value, given)
+        for state, final in zip(scan.states, scan.final_states, strict=False):
+            if final is not None:
+                self.inference.assume(final, self.fact(state).without_content())
+        around = None if fact.shape is None else fact.shape[:2]
+        for element, output in zip(elements, scan.scan_outputs, strict=False):
+            if output is not None:
+                shape = None
+                if around is not None and element.shape is not None:
+                    shape = (*around, *element.shape)
+                self.inference.assume(output, Fact(element.elem_type, shape))
 
     def _infer(self) -> list[Fact]:
         """Infer the body once, from what it is given."""

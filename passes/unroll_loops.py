@@ -59,7 +59,7 @@ class UnrollLoops(Pass):
         unroller = _Unroller(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop")]:
+            for node in [n for n in graph.unordered_nodes() if n.is_op("Loop")]:
                 changed |= unroller.visit(graph, node)
         return changed
 

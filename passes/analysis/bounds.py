@@ -74,7 +74,11 @@ def join(one: Bounds | None, other: Bounds | None) -> Bounds | None:
 
 def least(dims: Iterable[Dimension]) -> Dimension | None:
     """A number that none of these is below, one of them where they can be compared."""
-    return functools.reduce(_lower, dims)
+    first, *rest = dims
+    low: Dimension | None = first
+    for dim in rest:
+        low = _lower(low, dim)
+    return low
 
 
 def greatest(dims: Iterable[Dimension]) -> Dimension | None:
@@ -91,8 +95,8 @@ def _lower(one: Dimension | None, other: Dimension) -> Dimension | None:
         return one if less else other
     if other.less(one) is False:
         return one
-    lows = (one.at_least, other.at_least)
-    return None if None in lows else Dimension.constant(min(lows))  # type: ignore[type-var]
+    a, b = one.at_least, other.at_least
+    return None if a is None or b is None else Dimension.constant(min(a, b))
 
 
 def _of_type(elem_type: int) -> Bounds | None:
@@ -133,7 +137,9 @@ def _joined(positions: slice | tuple[int, ...]) -> Rule:
     """The result's elements are elements of these inputs."""
 
     def rule(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
-        chosen = inputs[positions] if isinstance(positions, slice) else [inputs[p] for p in positions]
+        chosen = (
+            inputs[positions] if isinstance(positions, slice) else [inputs[p] for p in positions]
+        )
         return functools.reduce(join, [k.bounds for k in chosen])
 
     return rule
@@ -160,8 +166,7 @@ def _scatter(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Boun
 
 
 def _minimum(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
-    bounds = [k.bounds for k in inputs]
-    return functools.reduce(_min_of, bounds)
+    return functools.reduce(_min_of, [k.bounds for k in inputs])
 
 
 def _maximum(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
@@ -196,9 +201,10 @@ def _clip(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds 
 
 def _mod(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
     value, divisor = inputs[0].bounds, inputs[1].bounds
-    if value is None or divisor is None or (divisor.low.at_least or 0) < 1:
+    if value is None or divisor is None or divisor.low.less(1) is not False:
         return None
-    if node.attribute("fmod", 0) and (value.low.at_least or -1) < 0:
+    if node.attribute("fmod", 0) and value.low.less(0) is not False:
+        # C's remainder takes the sign of the dividend.
         return None
     return Bounds(Dimension.constant(0), divisor.high - 1)
 
@@ -220,7 +226,7 @@ def _nonzero(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Boun
 
 def _range(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
     start, limit, delta = [k.bounds for k in inputs]
-    if start is None or limit is None or delta is None or (delta.low.at_least or 0) < 1:
+    if start is None or limit is None or delta is None or delta.low.less(1) is not False:
         return None
     return Bounds(start.low, limit.high - 1)
 
@@ -231,9 +237,7 @@ def _cast(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds 
     return inputs[0].bounds
 
 
-def _constant_of_shape(
-    node: Node, inputs: Sequence[Known], facts: Sequence[Fact]
-) -> Bounds | None:
+def _constant_of_shape(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
     tensor = node.attribute("value")
     if tensor is None:
         return None

@@ -93,23 +93,19 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
     plan = _ConditionSlice(loop, folder)
     if plan.obstacle is not None:
         return TripCount(None, f"its condition depends on {plan.obstacle}")
-    maximum = loop.input(0)
     trips = 0
     while most is None or trips < most:
         if trips >= limit:
             return TripCount(None, f"its condition still holds after {limit} trips")
         holds = plan.step(trips)
         if holds is None:
-            return TripCount(None, f"its condition cannot be computed: {plan.failed}")
+            return TripCount(None, f"its condition cannot be computed: {plan.failed} fails")
         trips += 1
         if not holds:
             break
-    else:
-        return TripCount(trips)
-    if maximum is not None and most is None and trips > 1:
-        return TripCount(None, f"trip count depends on {origins(maximum)}")
+    maximum = loop.input(0)
     if maximum is not None and most is None:
-        # One trip at most, but the maximum may still forbid it.
+        # Where the condition would stop is known, but the maximum may stop it before.
         return TripCount(None, f"trip count depends on {origins(maximum)}")
     return TripCount(trips)
 
