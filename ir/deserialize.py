@@ -73,6 +73,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
     if model.ir_version >= 3:
         reader.check_opset(model)
+    model.mark_as_loaded()
     return model
 
 

@@ -102,6 +102,11 @@ class Graph:
         return self._outputs
 
     @property
+    def changes(self) -> int:
+        """How often the topology was changed so far."""
+        return self._topology.changes
+
+    @property
     def holder(self) -> Node | None:
         """The node that holds this graph; None for a main graph and a function's."""
         return self.owner if isinstance(self.owner, Node) else None
@@ -366,13 +371,9 @@ class Graph:
         Raises:
             GraphError: `old` is not defined here or is pinned, or `new` is not visible here.
         """
-        if old.graph is not self:
-            raise GraphError(f"{old} is not defined in graph '{self.name}'")
-        if old.pinned:
-            raise GraphError(f"{old} is named from outside the data flow and must stay")
-        source = self._source(new)
-        self._replace(old, new)
-        self._drop_captures([source])
+        self.replace_reads(old, new)
+        if old in self._outputs:
+            self._replace_outputs(old, new)
 
     def replace_reads(self, old: Value, new: Value) -> None:
         """As `replace_uses`, but what the graph itself gives out stays.
@@ -380,32 +381,34 @@ class Graph:
         Raises:
             GraphError: as there.
         """
-        given = self._outputs
-        self.replace_uses(old, new)
-        if old in given:
-            self.set_outputs(given)
+        if old.graph is not self:
+            raise GraphError(f"{old} is not defined in graph '{self.name}'")
+        if old.pinned:
+            raise GraphError(f"{old} is named from outside the data flow and must stay")
+        source = self._source(new)
+        self._replace_in_nodes(old, new)
+        self._drop_captures([source])
 
-    def _replace(self, old: Value, new: Value) -> None:
+    def _replace_in_nodes(self, old: Value, new: Value) -> None:
         for user in self.users(old):
-            if user is self:
-                given = new
-                if not self.is_interface and new.graph is not self:
-                    # Runtimes want what a body gives out to come from within the body.
-                    given = self._identity(new, new.name)
-                slots = list(zip(self._outputs, self.output_infos, strict=True))
-                self.set_outputs(
-                    [given if v is old else v for v, _ in slots],
-                    [_declared(info, given) if v is old else info for v, info in slots],
-                )
+            if not isinstance(user, Node):
                 continue
-            assert isinstance(user, Node)
             for graph in user.graphs():
                 if old in graph._topology.sources:
-                    graph._replace(old, new)
+                    graph._replace_in_nodes(old, new)
+                    if old in graph._outputs:
+                        graph._replace_outputs(old, new)
             if old in user.inputs:
                 user.inputs = tuple([new if v is old else v for v in user.inputs])
                 self._topology.connect(self._source(new), user)
             self._release(old, user)
+
+    def _replace_outputs(self, old: Value, new: Value) -> None:
+        given = new
+        if not self.is_interface and new.graph is not self:
+            # Checkers and runtimes want what a body gives out to come from within the body.
+            given = self._identity(new, new.name)
+        self.set_outputs([given if v is old else v for v in self._outputs])
 
     # Removing -----------------------------------------------------------------------------------
 

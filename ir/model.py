@@ -40,6 +40,16 @@ class Model:
         self.functions: dict[FunctionKey, Function] = {}
         self.training_info: list[onnx.TrainingInfoProto] = []
         self.graph = Graph(self, onnx.GraphProto())
+        self._loaded: dict[Graph, int] = {}
+
+    def mark_as_loaded(self) -> None:
+        """Take the present state of all graphs for that of the file."""
+        self._loaded = {graph: graph.changes for graph in self.graphs()}
+
+    @property
+    def is_as_loaded(self) -> bool:
+        """Whether no graph was changed since the model was loaded."""
+        return self._loaded == {graph: graph.changes for graph in self.graphs()}
 
     @property
     def ir_version(self) -> int:

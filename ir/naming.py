@@ -1,69 +1,99 @@
-"""Names for a whole model: every value gets one that is its own wherever it is visible."""
+"""Names for a whole model: every value and node gets one that is its own."""
 
 from __future__ import annotations
 
 from .graph import Graph
 from .model import Model
+from .node import Node
 from .value import Value
 
-Names = dict[Value, str]
+Names = dict[Value | Node, str]
 
 
 def assign_names(model: Model) -> Names:
-    """Choose the names under which the values of a model are written.
+    """Choose the names under which the values and nodes of a model are written.
 
-    Inputs of a model or function keep their names and outputs take those of their slots. Every
-    other value keeps its label where that is free, pinned ones first, then first come first served
-    in the order in which values were added; else it gets a number. No inner name hides an outer
-    one, because ONNX forbids that; graphs that do not see each other may share names.
+    A model that is as it was loaded keeps all names as they are. In any other, no name stands
+    twice, not even in graphs that do not see each other: ONNX would allow that, but onnxruntime
+    refuses some such models, and two nodes of one name in any. Inputs of a model or function keep
+    their names and outputs take those of their slots; everything else keeps its label where that
+    is free, pinned values first, then first come first served in the order in which values and
+    nodes were added, outer graphs before inner ones. Else it gets a number.
     """
+    if model.is_as_loaded:
+        return _labels(model)
     names: Names = {}
     for root in model.roots():
         _Namer(names).name_graph(root.graph)
     return names
 
 
+def _labels(model: Model) -> Names:
+    names: Names = {}
+    for graph in model.graphs():
+        for value in (*graph.inputs, *graph.initializers):
+            names[value] = value.name
+        for node in graph.unordered_nodes():
+            names[node] = node.name
+            for output in node.outputs:
+                if output is not None:
+                    names[output] = output.name
+    return names
+
+
 class _Namer:
+    """Names the graphs of one model or function."""
+
     def __init__(self, names: Names) -> None:
         self.names = names
-        self.taken: set[str] = set()
-        self.numbers: dict[str, int] = {}
+        self.values = _Taken()
+        self.nodes = _Taken()
 
     def name_graph(self, graph: Graph) -> None:
-        """Name what the graph defines, then, with those names taken, what is inside it."""
-        mine: list[str] = []
+        """Name what the graph defines, then what is inside it."""
+        self.values.names |= graph.reserved
         for value in graph.inputs:
-            self.give(value, value.name, mine)
+            self.names[value] = self.values.unique(value.name)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
-            if value not in self.names and value.graph is graph:
-                self.give(value, info.name if graph.is_interface else value.name, mine)
-        reserved = graph.reserved - self.taken
-        self.taken |= reserved
-        mine += reserved
-        own: list[Value | None] = list(graph.initializers)
-        holders = []
-        for node in graph.unordered_nodes():
-            own += node.outputs
-            if node.bodies:
-                holders.append(node)
-        present = [value for value in own if value is not None]
-        for value in [value for value in present if value.pinned] + present:
-            self.give(value, value.name, mine)
-        for node in holders:
+            if value.graph is graph:
+                self.give(value, info.name if graph.is_interface else value.name)
+        nodes = list(graph.unordered_nodes())
+        for value in graph.initializers:
+            self.give(value, value.name)
+        for node in nodes:
+            for output in node.outputs:
+                if output is not None and output.pinned:
+                    self.give(output, output.name)
+        for node in nodes:
+            self.names[node] = self.nodes.unique(node.name) if node.name else ""
+            for output in node.outputs:
+                if output is not None:
+                    self.give(output, output.name)
+        for node in nodes:
             for inner in node.graphs():
                 self.name_graph(inner)
-        self.taken.difference_update(mine)
 
-    def give(self, value: Value, label: str, mine: list[str]) -> None:
-        if value in self.names:
-            return
+    def give(self, value: Value, label: str) -> None:
+        """Name a value unless it has a name."""
+        if value not in self.names:
+            self.names[value] = self.values.unique(label)
+
+
+class _Taken:
+    """Names that stand for something already."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def unique(self, label: str) -> str:
+        """The label, or if it is taken the label with a number; taken from now on."""
         name = label
-        if name in self.taken:
-            number = self.numbers.get(label, 0)
-            while name in self.taken:
+        if name in self.names:
+            number = self._numbers.get(label, 0)
+            while name in self.names:
                 number += 1
                 name = f"{label}_{number}"
-            self.numbers[label] = number
-        self.taken.add(name)
-        self.names[value] = name
-        mine.append(name)
+            self._numbers[label] = number
+        self.names.add(name)
+        return name

@@ -138,8 +138,9 @@ class _Writer:
             op.fill(proto)
         proto.input.extend([names[v] if v is not None else "" for v in node.inputs])
         proto.output.extend([names[v] if v is not None else "" for v in node.outputs])
-        if node.name:
-            proto.name = node.name
+        name = names[node]
+        if name:
+            proto.name = name
         if op.attributes:
             proto.attribute.extend(op.attributes.values())
             if node.bodies:

@@ -26,6 +26,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     Attributes:
         users: for each vertex those that use something of it.
         sources: for each vertex those that it uses something of.
+        changes: how often it was changed so far.
     """
 
     _succ: dict[Any, dict[Any, Any]]
@@ -38,9 +39,11 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         self.users: dict[Any, dict[Any, Any]] = self._succ
         self.sources: dict[Any, dict[Any, Any]] = self._pred
+        self.changes = 0
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
+        self.changes += 1
         succ = self.users
         feeding = {}
         for source in sources:
@@ -51,14 +54,17 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
 
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Record that `target` uses something of `source`; both must be present."""
+        self.changes += 1
         self.users[source][target] = self.sources[target][source] = _NO_ATTRIBUTES
 
     def disconnect(self, source: Hashable, target: Hashable) -> None:
         """Forget that `target` uses something of `source`."""
+        self.changes += 1
         del self.users[source][target], self.sources[target][source]
 
     def discard(self, vertex: Hashable) -> None:
         """Remove a vertex that feeds nothing, with the edges into it."""
+        self.changes += 1
         for source in self.sources.pop(vertex):
             del self.users[source][vertex]
         del self.users[vertex], self._node[vertex]
