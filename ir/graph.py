@@ -408,7 +408,11 @@ class Graph:
         if not self.is_interface and new.graph is not self:
             # Checkers and runtimes want what a body gives out to come from within the body.
             given = self._identity(new, new.name)
-        self.set_outputs([given if v is old else v for v in self._outputs])
+        slots = list(zip(self._outputs, self.output_infos, strict=True))
+        self.set_outputs(
+            [given if v is old else v for v, _ in slots],
+            [_declared(info, given) if v is old else info for v, info in slots],
+        )
 
     # Removing -----------------------------------------------------------------------------------
 

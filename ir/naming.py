@@ -51,19 +51,18 @@ class _Namer:
 
     def name_graph(self, graph: Graph) -> None:
         """Name what the graph defines, then what is inside it."""
-        self.values.names |= graph.reserved
         for value in graph.inputs:
             self.names[value] = self.values.unique(value.name)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             if value.graph is graph:
                 self.give(value, info.name if graph.is_interface else value.name)
+        self.values.names |= graph.reserved
         nodes = list(graph.unordered_nodes())
+        for value in (*graph.initializers, *[v for node in nodes for v in node.outputs]):
+            if value is not None and value.pinned:
+                self.give(value, value.name)
         for value in graph.initializers:
             self.give(value, value.name)
-        for node in nodes:
-            for output in node.outputs:
-                if output is not None and output.pinned:
-                    self.give(output, output.name)
         for node in nodes:
             self.names[node] = self.nodes.unique(node.name) if node.name else ""
             for output in node.outputs:

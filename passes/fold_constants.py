@@ -10,9 +10,10 @@ agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ..ir import Graph, Model, Node, Tensor
+from ..ir import Graph, Model, Node, Operator, Tensor
+from .analysis.element_types import ElementTypes
 from .analysis.folding import MAX_BYTES, Folder
 from .base import Pass, Run
 
@@ -31,11 +32,31 @@ class FoldConstants(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph, inputs before what depends on them."""
         folder = Folder(model, self.max_bytes)
+        types = ElementTypes()
         changed = False
         for graph in model.graphs():
             for node in graph.nodes():
+                if node.is_op("CastLike"):
+                    node = _as_cast(graph, node, types)
                 changed |= _fold(graph, node, folder)
         return changed
+
+
+def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
+    """A CastLike of a constant as the Cast that it is, where the type of the other is known."""
+    value, like = node.inputs[0], node.inputs[1]
+    copy = node.outputs[0]
+    assert value is not None and like is not None
+    known = types.of(like)
+    if value.constant is None or known is None or copy is None or copy.pinned:
+        return node
+    attributes: dict[str, Any] = {"to": known}
+    if "saturate" in node.op.attributes:
+        attributes["saturate"] = node.attribute("saturate")
+    cast = graph.add_node(Operator.make("Cast", **attributes), [value], [copy.name], node.name)
+    graph.replace_uses(copy, cast.output())
+    graph.remove(node)
+    return cast
 
 
 def _fold(graph: Graph, node: Node, folder: Folder) -> bool:

@@ -13,18 +13,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ..ir import Graph, Model, Node, Template, Value
-from .analysis.bounds import Known
+from .analysis.facts import Fact
 from .analysis.folding import Folder
+from .analysis.selectable import OLDEST_OPSET, unselectable
 from .analysis.shape_inference import ShapeInference
 from .analysis.speculation import Hazard, Speculation
 from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
 from .replace import replace_value
-from .select import OLDEST_OPSET, scalar, select, unselectable
+from .select import scalar, select
 
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -55,58 +57,55 @@ class _Converter:
     def visit(self, graph: Graph, node: Node) -> bool:
         """Convert one If, or say why not."""
         reason = self.obstacle(node)
+        facts: list[Fact] = []
         if reason is None:
-            self.convert(graph, node)
-            return True
-        self.session.kept(self.options, node, reason)
-        return False
+            facts, reason = self.outputs(graph, node)
+        if reason is not None:
+            self.session.kept(self.options, node, reason)
+            return False
+        self.convert(graph, node, facts)
+        return True
 
     def obstacle(self, node: Node) -> str | None:
-        """Why both branches cannot run, or their results not be selected; None if they can."""
+        """Why an If must stay whatever its branches do; None if it need not."""
         assert node.graph is not None
         condition, opset = node.inputs[0], node.graph.root.opset()
         if condition is not None and condition.constant is not None:
             return "its condition is constant; inline-ifs takes the branch that it decides"
         if opset < OLDEST_OPSET:
             return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
+        return named_from_outside(node)
+
+    def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
+        """What both branches give out, and why they cannot both run, or selects not choose."""
         results = []
         for name in _BRANCHES:
             try:
                 results.append(self.speculation.run(node.body(name)))
             except Hazard as hazard:
-                return f"its {name} cannot run when it is not taken: {hazard}"
-        return _unequal_output(node, *results, opset) or named_from_outside(node)
+                return [], f"its {name} cannot run when it is not taken: {hazard}"
+        for value, one, other in zip(node.outputs, *results, strict=False):
+            if value is not None and graph.is_used(value):
+                why = unselectable(one.fact, other.fact, graph.root.opset())
+                if why is not None:
+                    return [], f"its output '{value.name}' {why}"
+        return [known.fact for known in results[0]], None
 
-    def convert(self, graph: Graph, node: Node) -> None:
+    def convert(self, graph: Graph, node: Node, facts: Sequence[Fact]) -> None:
         """Put both branches and a select for each output in the place of an If."""
-        path = node.path
-        emitter = Emitter(graph, self.folder.fold)
-        branches = [self.copy(graph, node.body(name)) for name in _BRANCHES]
-        given = node.inputs[0]
+        path, given = node.path, node.inputs[0]
         assert given is not None
-        condition: Value | None = None
-        for old, inner, one, other in zip(
-            node.outputs, node.body("then_branch").outputs, *branches, strict=False
-        ):
-            if old is None or not graph.is_used(old):
-                continue
-            if condition is None:
-                shape = self.speculation.outside(given).fact.shape
-                condition = scalar(emitter, given, shape, f"{given.name}_scalar")
-            elem_type = self.speculation.run(node.body("then_branch"))
-            replace_value(graph, old, select(emitter, condition, one, other, elem_type, old.name))
+        emitter = Emitter(graph, self.folder.fold)
+        one, other = [self.copy(graph, node.body(name)) for name in _BRANCHES]
+        shape = self.speculation.outside(given).fact.shape
+        condition = scalar(emitter, given, shape, f"{given.name}_scalar")
+        for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False):
+            if old is not None and graph.is_used(old):
+                new = select(emitter, condition, a, b, fact.elem_type, old.name)
+                replace_value(graph, old, new)
         graph.remove(node)
-        self.session.rewritten(self.options, node, path, "both branches run, and selects choose")
+        self.session.rewritten(self.options, node, path, "both branches run, selects choose")
 
     def copy(self, graph: Graph, branch: Graph) -> list[Value]:
         """The results of a branch that now always runs; what it declares need not hold then."""
         return Template(branch, graph, fold=self.folder.fold, keep_infos=False).instantiate([])
-
-
-def _unequal_output(node: Node, then: list[Known], other: list[Known], opset: int) -> str | None:
-    for value, one, two in zip(node.outputs, then, other, strict=False):
-        if value is not None:
-            why = unselectable(one.fact, two.fact, opset)
-            if why is not None:
-                return f"its output '{value.name}' {why}"
-    return None

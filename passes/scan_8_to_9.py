@@ -24,7 +24,6 @@ import onnx
 
 from ..ir import Graph, Model, Node, Operator, Value
 from ..ir.instantiate import empty_header
-from .analysis.shape_inference import ShapeInference
 from .base import Pass, RewriteError, Run
 from .emit import Emitter
 from .scan_layout import (
@@ -34,10 +33,8 @@ from .scan_layout import (
     declaration,
     of_each,
     output_labels,
-    read_scan,
     replace_outputs,
     row_type,
-    unreadable,
 )
 from .scan_opset import carry_scans
 from .scan_padding import Padding, iota, plan_padding
@@ -58,44 +55,38 @@ class Scan8To9(Pass):
         return carry_scans(self, model, run, (_FROM, _TO), obstacle_8_to_9, convert_scan_8_to_9)
 
 
-def obstacle_8_to_9(node: Node, inference: ShapeInference) -> str | None:
-    """Why a Scan 8 cannot be written in opset 9; None if it can. Nothing is changed."""
-    reason = unreadable(node, _FROM)
-    if reason is not None:
-        return reason
-    scan = read_scan(node, _FROM)
-    shapes = ScanShapes(scan, _FROM, inference)
-    if row_lengths(scan, shapes) is not None:
-        for index, value in enumerate(scan.scan_outputs):
-            if value is not None and not shapes.element(index).elem_type:
-                return (
-                    f"the element type of its scan output '{value.name}' is not known, so rows"
-                    " cannot be filled up with zeros; declare it in the body"
-                )
+def obstacle_8_to_9(shapes: ScanShapes) -> str | None:
+    """Why a Scan 8 that can be read cannot be written in opset 9; None if it can."""
+    if row_lengths(shapes) is None:
+        return None
+    for index, value in enumerate(shapes.scan.scan_outputs):
+        if value is not None and not shapes.element(index).elem_type:
+            return (
+                f"the element type of its scan output '{value.name}' is not known, so rows cannot"
+                " be filled up with zeros; declare it in the body"
+            )
     return None
 
 
-def convert_scan_8_to_9(graph: Graph, node: Node, inference: ShapeInference) -> None:
+def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
     """Replace a Scan 8 by nodes of opset 9 that give the same (operator specification, Scan 8).
 
     Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
 
     Args:
         graph: the graph of the node, about to be read as opset 9; its import is not looked at.
-        node: the Scan.
-        inference: tells what is known about its inputs; learns what is known about the results.
+        shapes: the Scan, surveyed.
 
     Raises:
         RewriteError: `obstacle_8_to_9` has a reason against it; nothing is changed.
     """
-    reason = obstacle_8_to_9(node, inference)
+    scan, node = shapes.scan, shapes.node
+    reason = obstacle_8_to_9(shapes)
     if reason is not None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
-    scan = read_scan(node, _FROM)
-    shapes = ScanShapes(scan, _FROM, inference)
     emitter = Emitter(graph, opset=_TO)
-    lengths = row_lengths(scan, shapes)
-    padding = None if lengths is None else plan_padding(scan, shapes, emitter, lengths)
+    lengths = row_lengths(shapes)
+    padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
     rows = _Rows(scan, padding)
     if shapes.batch() == 1:
         given = of_each(
@@ -107,12 +98,12 @@ def convert_scan_8_to_9(graph: Graph, node: Node, inference: ShapeInference) -> 
         ]
     else:
         results = _each_row(graph, scan, rows, lengths)
-    replace_outputs(graph, node, results, inference)
+    replace_outputs(graph, node, results, shapes.inference)
 
 
-def row_lengths(scan: ScanLayout, shapes: ScanShapes) -> Value | None:
+def row_lengths(shapes: ScanShapes) -> Value | None:
     """The lengths of the rows; None where every row is certainly as long as the longest."""
-    lengths = scan.sequence_lens
+    lengths = shapes.scan.sequence_lens
     if lengths is None or lengths.constant is None:
         return lengths
     longest = shapes.length()

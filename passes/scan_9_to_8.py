@@ -26,7 +26,6 @@ import onnx.defs
 
 from ..ir import Graph, Model, Node, Operator, Value
 from ..ir.instantiate import empty_header
-from .analysis.shape_inference import ShapeInference
 from .base import Pass, RewriteError, Run
 from .emit import Emitter
 from .scan_layout import (
@@ -36,9 +35,7 @@ from .scan_layout import (
     declaration,
     of_each,
     output_labels,
-    read_scan,
     replace_outputs,
-    unreadable,
 )
 from .scan_opset import carry_scans
 from .scan_shapes import ScanShapes
@@ -57,16 +54,12 @@ class Scan9To8(Pass):
         return carry_scans(self, model, run, (_FROM, _TO), obstacle_9_to_8, convert_scan_9_to_8)
 
 
-def obstacle_9_to_8(node: Node, inference: ShapeInference) -> str | None:
-    """Why a Scan of opset 9 or later cannot be written in opset 8; None if it can.
+def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
+    """Why a Scan of opset 9 or later that can be read cannot be written in opset 8; None if it can.
 
-    Nothing is changed, and what is inside the body is not looked at.
+    What is inside the body is not looked at.
     """
-    reason = unreadable(node, _FROM)
-    if reason is not None:
-        return reason
-    scan = read_scan(node, _FROM)
-    shapes = ScanShapes(scan, _FROM, inference)
+    scan = shapes.scan
     reasons = []
     for value in (*scan.states, *scan.scanned):
         reasons.append(_foreign_type(value, shapes.fact(value).elem_type))
@@ -109,24 +102,22 @@ def _types() -> set[str]:
     return set(tensors.allowed_type_strs)
 
 
-def convert_scan_9_to_8(graph: Graph, node: Node, inference: ShapeInference) -> None:
+def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
     """Replace a Scan of opset 9 or later by nodes of opset 8 that give the same.
 
     Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
 
     Args:
         graph: the graph of the node, about to be read as opset 8; its import is not looked at.
-        node: the Scan.
-        inference: tells what is known about its inputs; learns what is known about the results.
+        shapes: the Scan, surveyed.
 
     Raises:
         RewriteError: `obstacle_9_to_8` has a reason against it; nothing is changed.
     """
-    reason = obstacle_9_to_8(node, inference)
+    scan, node = shapes.scan, shapes.node
+    reason = obstacle_9_to_8(shapes)
     if reason is not None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
-    scan = read_scan(node, _FROM)
-    shapes = ScanShapes(scan, _FROM, inference)
     emitter = Emitter(graph, opset=_TO)
     labels = output_labels(node, "_batch")
     given = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
@@ -141,7 +132,7 @@ def convert_scan_9_to_8(graph: Graph, node: Node, inference: ShapeInference) -> 
                 perm = _from_front(scan.output_axes[index], shapes.output_rank(index))
                 value = emitter.transpose(value, perm, old.name)
         results.append(value)
-    replace_outputs(graph, node, results, inference)
+    replace_outputs(graph, node, results, shapes.inference)
 
 
 def _batched_states(emitter: Emitter, scan: ScanLayout) -> list[Value]:

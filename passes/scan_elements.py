@@ -51,6 +51,7 @@ class Unstacked:
         self.lengths = lengths
         self.longest = longest
         self.batched = batched
+        self._forward: dict[tuple[Value, int], Elements] = {}
 
     def states(self) -> list[list[Value]]:
         """For each row its initial states."""
@@ -78,13 +79,17 @@ class Unstacked:
         scan = self.scan
         if not scan.body.is_used(scan.body.inputs[len(scan.states) + index]):
             return [[None] * length for length in self.lengths]
-        value, axis = scan.scanned[index], scan.input_axes[index]
-        rows = slices(self.emitter, value, len(self.lengths), 0) if self.batched else [value]
-        order = -1 if scan.input_backward[index] else 1
-        return [
-            self._row(row, axis, length)[::order]
-            for row, length in zip(rows, self.lengths, strict=True)
-        ]
+        rows = self._rows(scan.scanned[index], scan.input_axes[index])
+        return [row[::-1] for row in rows] if scan.input_backward[index] else rows
+
+    def _rows(self, value: Value, axis: int) -> Elements:
+        """The elements of each row along an axis, made once however often they are scanned."""
+        if (value, axis) not in self._forward:
+            rows = slices(self.emitter, value, len(self.lengths), 0) if self.batched else [value]
+            self._forward[value, axis] = [
+                self._row(row, axis, length) for row, length in zip(rows, self.lengths, strict=True)
+            ]
+        return self._forward[value, axis]
 
     def _row(self, row: Value, axis: int, length: int) -> list[Value | None]:
         if not length:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import onnx
 import onnx.defs
@@ -10,11 +10,11 @@ import onnx.defs
 from ..ir import Function, Graph, Model, Node
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Run
-from .scan_layout import read_scan, unreadable
+from .scan_layout import unreadable
 from .scan_shapes import ScanShapes
 
-Obstacle = Callable[[Node, ShapeInference], str | None]
-Convert = Callable[[Graph, Node, ShapeInference], None]
+Obstacle = Callable[[ScanShapes], str | None]
+Convert = Callable[[Graph, ScanShapes], None]
 Root = Model | Function
 
 
@@ -38,11 +38,9 @@ def carry_scans(
     """
     source, target = versions
     roots = [root for root in model.roots() if root.opset() == source]
-    scans = list(_scans(roots))
-    inference = ShapeInference(model)
-    for root in roots:
-        teach_scans(inference, root)
-    reasons = [obstacle(node, inference) for _, node in scans]
+    surveyed = survey_scans(roots, source, ShapeInference(model))
+    scans = list(scans_inside_out(roots))
+    reasons = [unreadable(n, source) or obstacle(surveyed[n]) for _, n in scans]
     changing = next(_changing(roots, versions), None)
     if changing is not None:
         everyone = (
@@ -54,7 +52,7 @@ def carry_scans(
     else:
         for graph, node in scans:
             path = node.path
-            convert(graph, node, inference)
+            convert(graph, surveyed[node])
             run.rewritten(pass_, node, path, f"converted to opset {target}")
         for root in roots if scans else ():
             root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
@@ -64,19 +62,31 @@ def carry_scans(
     return False
 
 
-def teach_scans(inference: ShapeInference, root: Root) -> None:
-    """Let an inference know what the Scans 8 of a model or function take in and give out, outer
-    ones and earlier ones first. To be called before anything is converted."""
-    if root.opset() != 8:
-        return
-    for graph in root.graph.walk():
-        for node in graph.nodes():
-            if node.is_op("Scan") and unreadable(node, 8) is None:
-                ScanShapes(read_scan(node, 8), 8, inference).teach()
+def survey_scans(
+    roots: Iterable[Root], version: int, inference: ShapeInference
+) -> dict[Node, ScanShapes]:
+    """What is known about the Scans of models and functions, outer and earlier ones first.
+
+    To be found before anything is converted: in between, some nodes are written for one opset and
+    some for the other.
+
+    Args:
+        roots: a model, functions.
+        version: the opset that they are written for.
+        inference: tells what is known about their values, and learns what the Scans add.
+    """
+    surveyed = {}
+    for root in roots:
+        for graph in root.graph.walk():
+            for node in graph.nodes():
+                if node.is_op("Scan") and unreadable(node, version) is None:
+                    surveyed[node] = ScanShapes(node, version, inference)
+                    surveyed[node].survey()
+    return surveyed
 
 
-def _scans(roots: list[Root]) -> Iterator[tuple[Graph, Node]]:
-    """Every Scan, those inside a body before the node that holds it."""
+def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
+    """Every Scan with its graph, those inside a body before the node that holds it."""
     for root in roots:
         for graph in reversed(list(root.graph.walk())):
             for node in graph.nodes():

@@ -10,7 +10,6 @@ import onnx
 
 from ..ir import Array, Tensor, Value
 from .emit import Emitter
-from .scan_layout import ScanLayout
 from .scan_shapes import Axis, ScanShapes, Size
 
 _MOST = np.iinfo(np.int64).max
@@ -63,9 +62,9 @@ class Padding:
         return emitter.add("Gather", [emitter.constant(zero, "zero"), picks], label, axis=0)
 
 
-def plan_padding(scan: ScanLayout, shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Padding:
+def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Padding:
     """What the rows of a Scan 8 need that end before the longest one does."""
-    known = shapes.length()
+    scan, known = shapes.scan, shapes.length()
     longest: Sequence[Size] = [known] if known is not None else [Axis(scan.scanned[0], 1)]
     sizes: list[Value | None] = []
     for index, value in enumerate(scan.scan_outputs):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir import Value
+from ..ir import Node, Value
 from .analysis.dimension import Dimension
 from .analysis.facts import Fact, Shape
 from .analysis.shape_inference import ShapeInference
-from .scan_layout import ScanLayout
+from .scan_layout import ScanLayout, read_scan
 
 
 class Axis(NamedTuple):
@@ -25,19 +25,41 @@ Size = int | Axis
 class ScanShapes:
     """The sizes of one Scan.
 
+    What is known is found when it is first asked for; `survey` asks for everything, after which it
+    may be used while the nodes around the Scan and inside its body are on the way to another opset.
+
     Args:
-        scan: the Scan.
+        node: the Scan.
         version: the opset that it is written for; in version 8 a batch axis and the length come
             before what the body sees.
         inference: tells what is known about the values around it.
     """
 
-    def __init__(self, scan: ScanLayout, version: int, inference: ShapeInference) -> None:
-        self.scan = scan
+    def __init__(self, node: Node, version: int, inference: ShapeInference) -> None:
+        self.node = node
+        self.version = version
         self.inference = inference
         self._before = 1 if version == 8 else 0
         self._elements: list[Fact] | None = None
         self._body_inputs: list[Fact] = []
+
+    @property
+    def scan(self) -> ScanLayout:
+        """The Scan as it is now."""
+        return read_scan(self.node, self.version)
+
+    def survey(self) -> None:
+        """Find all that can be asked for.
+
+        In version 8 the inference also learns what the body takes in and what the Scan gives out;
+        from version 9 on it finds that by itself.
+        """
+        self._infer()
+        if self.version == 8:
+            self._teach()
+        for value in (*self.node.inputs, *self.node.outputs, *self.scan.body.captures()):
+            if value is not None:
+                self.inference.fact(value)
 
     def fact(self, value: Value) -> Fact:
         """What is inferred about a value; what is declared where no shape could be inferred."""
@@ -67,15 +89,17 @@ class ScanShapes:
 
     def batch(self) -> int | None:
         """The batch of a Scan 8, where it is known before run time."""
-        given = [*self.scan.scanned, *self.scan.states]
-        if self.scan.sequence_lens is not None:
-            given.append(self.scan.sequence_lens)
+        scan = self.scan
+        given = [*scan.scanned, *scan.states]
+        if scan.sequence_lens is not None:
+            given.append(scan.sequence_lens)
         return _first_known([_size(self.fact(value), 0) for value in given])
 
     def length(self) -> int | None:
         """The length of the longest row, where it is known before run time."""
-        pairs = zip(self.scan.scanned, self.scan.input_axes, strict=True)
-        sizes = [_size(self.fact(v), self._before + a if self._before else a) for v, a in pairs]
+        scan = self.scan
+        pairs = zip(scan.scanned, scan.input_axes, strict=True)
+        sizes = [_size(self.fact(v), self._before + axis) for v, axis in pairs]
         return _first_known(sizes)
 
     def element(self, index: int) -> Fact:
@@ -96,9 +120,7 @@ class ScanShapes:
             sizes.append(size)
         return sizes
 
-    def teach(self) -> None:
-        """Let the inference know what the body of a Scan 8 takes in, and what the Scan gives out;
-        from version 9 on it finds that by itself."""
+    def _teach(self) -> None:
         scan, fact = self.scan, self.fact(self.scan.scanned[0])
         elements = self._infer()
         for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
@@ -117,7 +139,7 @@ class ScanShapes:
     def _infer(self) -> list[Fact]:
         """Infer the body once, from what it is given."""
         if self._elements is None:
-            body = self.scan.body
+            scan, body = self.scan, self.scan.body
             inside = ShapeInference(self.inference.model)
             inside.symbols = self.inference.symbols
             for value in body.captures():
@@ -125,29 +147,30 @@ class ScanShapes:
             self._body_inputs = list(self._given())
             for value, fact in zip(body.inputs, self._body_inputs, strict=True):
                 inside.assume(value, fact)
-            collected = range(len(self.scan.states), len(body.outputs))
+            collected = range(len(scan.states), len(body.outputs))
             self._elements = [self._with_declared(inside, index) for index in collected]
         return self._elements
 
     def _given(self) -> Iterator[Fact]:
         """What the body's inputs are on every trip: a state keeps its shape (operator
         specification, Scan)."""
-        states = len(self.scan.states)
-        outer = [*self.scan.states, *self.scan.scanned]
-        for index, (inner, value) in enumerate(zip(self.scan.body.inputs, outer, strict=True)):
+        scan, states = self.scan, len(self.scan.states)
+        outer = [*scan.states, *scan.scanned]
+        for index, (inner, value) in enumerate(zip(scan.body.inputs, outer, strict=True)):
             fact = self.fact(value)
             declared = self.inference.symbols.fact(inner.type)
             shape = fact.shape
             for axis in [0] * self._before:
                 shape = _without(shape, axis)
             if index >= states:
-                shape = _without(shape, self.scan.input_axes[index - states])
+                shape = _without(shape, scan.input_axes[index - states])
             yield Fact(fact.elem_type or declared.elem_type, shape or declared.shape)
 
     def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
-        value = self.scan.body.outputs[index]
+        body = self.node.body("body")
+        value = body.outputs[index]
         fact = inside.fact(value)
-        for info in (self.scan.body.output_infos[index], value.info):
+        for info in (body.output_infos[index], value.info):
             if info is not None and info.HasField("type"):
                 declared = self.inference.symbols.fact(info.type)
                 fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
@@ -162,17 +185,14 @@ class ScanShapes:
                 if known == dim:
                     shift = self._before
                     if index >= len(scan.states):
-                        shift += axis >= self._scanned_axis(index, len(fact.shape or ()))
+                        scanned = scan.input_axes[index - len(scan.states)]
+                        shift += axis >= scanned % (len(fact.shape or ()) + 1)
                     return Axis(outer[index], axis + shift)
         for value in scan.body.captures():
             for axis, known in enumerate(self.fact(value).shape or ()):
                 if known == dim:
                     return Axis(value, axis)
         return None
-
-    def _scanned_axis(self, index: int, element_rank: int) -> int:
-        axis = self.scan.input_axes[index - len(self.scan.states)]
-        return axis % (element_rank + 1)
 
 
 def _first_known(sizes: list[int | None]) -> int | None:

@@ -29,8 +29,8 @@ from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
 from .scan_elements import Stack, Unstacked, known_shape, zeros_of
-from .scan_layout import ScanLayout, read_scan, replace_outputs, unreadable
-from .scan_opset import teach_scans
+from .scan_layout import ScanLayout, replace_outputs, unreadable
+from .scan_opset import survey_scans
 from .scan_shapes import ScanShapes
 from .unroll_loops import DEFAULT_MAX_NODES
 
@@ -94,15 +94,17 @@ class _Plan:
         ]
 
     @property
-    def cost(self) -> int:
-        """How many nodes unrolling adds at most."""
+    def moves(self) -> int:
+        """How many nodes take the inputs apart and put the outputs together, at most."""
         rows = len(self.lengths) + 1
         moved = len(self.scan.scanned) + len(self.collected)
-        return (
-            self.template.cost(self.trips)
-            + moved * (self.trips + rows)
-            + (2 * len(self.scan.states) * rows if self.batched else 0)
-        )
+        states = 2 * len(self.scan.states) * rows if self.batched else 0
+        return moved * (self.trips + rows) + states
+
+    @property
+    def cost(self) -> int:
+        """How many nodes unrolling adds at most."""
+        return self.template.cost(self.trips) + self.moves
 
 
 class _Unroller:
@@ -112,8 +114,7 @@ class _Unroller:
         self.session = session
         self.folder = Folder(model)
         self.inference = ShapeInference(model)
-        for root in model.roots():
-            teach_scans(self.inference, root)
+        survey_scans([root for root in model.roots() if root.opset() == 8], 8, self.inference)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Unroll one Scan, or say why not."""
@@ -133,9 +134,8 @@ class _Unroller:
         reason = unreadable(node, version) or named_from_outside(node) or self.random(node)
         if reason is not None:
             return reason
-        scan = read_scan(node, version)
-        shapes = ScanShapes(scan, version, self.inference)
-        longest = shapes.length()
+        shapes = ScanShapes(node, version, self.inference)
+        scan, longest = shapes.scan, shapes.length()
         if longest is None:
             return _unknown("length", scan)
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
@@ -171,12 +171,12 @@ class _Unroller:
         """Put copies of the body in the place of the Scan."""
         node, path = plan.scan.node, plan.scan.node.path
         emitter = Emitter(graph, self.folder.fold)
-        before = len(graph)
+        moves = plan.moves
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
         self.session.rewritten(self.options, node, path, what)
-        self.session.added_nodes += len(graph) - before + 1
+        self.session.added_nodes += plan.template.added + moves
 
     def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
         """Copy the body for every trip of every row; the Scan's outputs."""
@@ -284,9 +284,12 @@ def _unknown_zeros(plan: _Plan) -> str | None:
     for index in plan.collected:
         known = known_shape(plan.shapes, index) is not None or plan.trips
         if not known or not plan.shapes.element(index).elem_type:
+            output = plan.scan.scan_outputs[index]
+            assert output is not None
+            why = "it has short rows" if plan.trips else "it makes no trips"
             return (
-                f"it {'has short rows' if plan.trips else 'makes no trips'}, and the type of its"
-                f" scan output '{plan.scan.scan_outputs[index].name}' is not known; declare it in"  # type: ignore[union-attr]
-                " the body"
+                f"{why}, and the type and shape of an element of its scan output '{output.name}'"
+                " are not known; declare them in the body, or fix the shapes of the inputs with"
+                " --shape"
             )
     return None

@@ -6,6 +6,7 @@ numpy does the moving about; its object arrays hold dimensions as well as number
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,9 +17,46 @@ import onnx
 
 from ...ir import Node
 from .dimension import Dimension
-from .facts import MAX_CONTENT, Content, Fact
+from .facts import FOLLOWED, MAX_CONTENT, Content, Fact
 
 Rule = Callable[[Node, Sequence[Fact]], Content | None]
+
+_MOST_FACTOR = 1 << 31
+"""A size times less than this is taken to fit into the integers in which a model computes it."""
+
+
+def content_of(node: Node, facts: Sequence[Fact], elem_type: int) -> Content | None:
+    """The content of a node's first output; None where it is not followed.
+
+    Args:
+        node: an operator of the default domain, free of references to function attributes.
+        facts: what is known about its inputs.
+        elem_type: the element type of the output.
+    """
+    rule = RULES.get(node.op_type)
+    if rule is None or elem_type not in FOLLOWED:
+        return None
+    try:
+        content = rule(node, facts)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+    if content is None or content.size > MAX_CONTENT:
+        return None
+    held = np.frompyfunc(lambda element: _held(element, elem_type), 1, 1)(content)
+    return _array(held) if not isinstance(held, np.ndarray) else held
+
+
+def _held(element: Any, elem_type: int) -> Any:
+    """An element if the type holds it; None (not known) where integers would overflow."""
+    if elem_type == onnx.TensorProto.BOOL:
+        return element if isinstance(element, bool) else None
+    if not isinstance(element, Dimension):
+        return None
+    if element.value is None:
+        return element if all(abs(f) < _MOST_FACTOR for f in element.terms.values()) else None
+    limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    return element if limits.min <= element.value <= limits.max else None
 
 
 def _shape(node: Node, facts: Sequence[Fact]) -> Content | None:
@@ -55,17 +93,43 @@ def _strict(function: Callable[..., Any]) -> Rule:
     return _elementwise(lambda *a: None if any(x is None for x in a) else function(*a))
 
 
+def _variadic(function: Callable[[Any, Any], Any]) -> Rule:
+    """An elementwise rule that takes its operands two by two."""
+
+    def reduced(*operands: Any) -> Any:
+        return functools.reduce(lambda a, b: None if a is None else function(a, b), operands)
+
+    return _strict(reduced)
+
+
 def _divide(a: Dimension, b: Dimension) -> Dimension | None:
-    if a.value is not None and b.value is not None:
-        # ONNX divides integers towards zero.
-        return None if b.value == 0 else Dimension.constant(math.trunc(a.value / b.value))
-    return a.divided_by(b)
+    if a.value is None or b.value is None:
+        return a.divided_by(b)
+    return Dimension.constant(_quotient(a.value, b.value)) if b.value else None
 
 
-def _mod(a: Dimension, b: Dimension) -> Dimension | None:
-    if a.value is not None and b.value is not None and b.value != 0:
+def _quotient(a: int, b: int) -> int:
+    """ONNX divides integers towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _mod(node: Node, facts: Sequence[Fact]) -> Content | None:
+    return _strict(_c_remainder if node.attribute("fmod", 0) else _remainder)(node, facts)
+
+
+def _remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the divisor."""
+    if a.value is not None and b.value:
         return Dimension.constant(a.value % b.value)
     return Dimension.constant(0) if b.value and a.divided_by(b) is not None else None
+
+
+def _c_remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    if a.value is None or not b.value:
+        return None
+    return Dimension.constant(a.value - b.value * _quotient(a.value, b.value))
 
 
 def _least(a: Dimension, b: Dimension) -> Dimension | None:
@@ -243,8 +307,10 @@ def _reduce(
     content = facts[0].content
     if content is None or content.ndim != 1 or any(e is None for e in content):
         return None
-    if node.attribute("noop_with_empty_axes", 0) and len(facts) < 2:
-        return None
+    if node.attribute("noop_with_empty_axes", 0):
+        axes = constant_operand(facts[1]) if len(facts) > 1 else None
+        if axes is None or not axes.size:
+            return None
     result = _array(function(list(content)))
     return result.reshape(1) if node.attribute("keepdims", 1) else result
 
@@ -254,10 +320,10 @@ def _constant_of_shape(node: Node, facts: Sequence[Fact]) -> Content | None:
     tensor = node.attribute("value")
     if not numbers or tensor is None or math.prod(numbers[0].tolist()) > MAX_CONTENT:
         return None
-    array = onnx.numpy_helper.to_array(tensor)
-    if array.dtype.kind not in "ib":
+    value = onnx.numpy_helper.to_array(tensor).reshape(-1)[0]
+    if value.dtype.kind not in "ib":
         return None
-    fill = bool(array[0]) if array.dtype == np.bool_ else Dimension.constant(int(array[0]))
+    fill = bool(value) if value.dtype == np.bool_ else Dimension.constant(int(value))
     content = np.empty(numbers[0].tolist(), dtype=object)
     content[...] = fill
     return content
@@ -272,10 +338,10 @@ RULES: dict[str, Rule] = {
     "Sub": _strict(lambda a, b: a - b),
     "Mul": _strict(lambda a, b: a * b),
     "Div": _strict(_divide),
-    "Mod": _strict(_mod),
+    "Mod": _mod,
     "Neg": _strict(lambda a: -a),
-    "Min": _strict(_least),
-    "Max": _strict(_greatest),
+    "Min": _variadic(_least),
+    "Max": _variadic(_greatest),
     "Equal": _strict(_equal),
     "Less": _strict(_less),
     "Greater": _strict(lambda a, b: _less(b, a)),

@@ -21,11 +21,12 @@ Content = npt.NDArray[Any]
 MAX_CONTENT = 1024
 """Content is followed for tensors of at most this many elements: shapes, sizes, indices."""
 
-_FOLLOWED = (
+FOLLOWED = (
     onnx.TensorProto.INT64,
     onnx.TensorProto.INT32,
     onnx.TensorProto.BOOL,
 )
+"""The element types of which content is followed."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,7 +74,8 @@ def _written(dim: Dimension, private: bool) -> int | str | None:
 
 
 PRIVATE = "?"
-"""How symbols without a name of their own begin."""
+"""How symbols without a name of their own begin. Exporters write "?" for sizes that they do not
+know, so what a model declares under such a name says nothing."""
 
 
 def is_named(dim: Dimension) -> bool:
@@ -104,8 +106,8 @@ class Symbols:
             if dim.value is None:
                 self._known.setdefault(str(dim), dim)
 
-    def fact(self, type_: onnx.TypeProto | None) -> Fact:
-        """What a declared or inferred type says."""
+    def fact(self, type_: onnx.TypeProto | None, *, inferred: bool = False) -> Fact:
+        """What a type says: one that the model declares, or that was inferred from facts."""
         if type_ is None or type_.WhichOneof("value") is None:
             return UNKNOWN
         if not type_.HasField("tensor_type"):
@@ -113,18 +115,19 @@ class Symbols:
         tensor = type_.tensor_type
         if not tensor.HasField("shape"):
             return Fact(tensor.elem_type)
-        return Fact(tensor.elem_type, tuple(self._dim(dim) for dim in tensor.shape.dim))
+        return Fact(tensor.elem_type, tuple(self._dim(dim, inferred) for dim in tensor.shape.dim))
 
-    def _dim(self, dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-        if dim.HasField("dim_value"):
+    def _dim(self, dim: onnx.TensorShapeProto.Dimension, inferred: bool) -> Dimension:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
             return Dimension.constant(dim.dim_value)
-        return self.named(dim.dim_param) if dim.dim_param else self.fresh()
+        name = dim.dim_param
+        return self.named(name) if name and (inferred or name[0] != PRIVATE) else self.fresh()
 
 
 def constant_fact(tensor: Tensor) -> Fact:
     """What is known about a constant."""
     shape = tuple(Dimension.constant(dim) for dim in tensor.dims)
-    followed = tensor.elem_type in _FOLLOWED and tensor.size <= MAX_CONTENT
+    followed = tensor.elem_type in FOLLOWED and tensor.size <= MAX_CONTENT
     content = as_content(tensor.numpy()) if followed else None
     return Fact(tensor.elem_type, shape, content)
 

@@ -20,22 +20,48 @@ MAX_BYTES = 1 << 20
 _KEPT = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 """Folding these would undo a quantization that the target may want to see."""
 
-_GROWING: dict[str, Callable[[list[Any]], float]] = {
-    "ConstantOfShape": lambda a: _product(a[0]),
-    "Expand": lambda a: a[0].size * _product(a[1]),
-    "Tile": lambda a: a[0].size * _product(a[1]),
-    "OneHot": lambda a: a[0].size * _product(a[1]),
-    "EyeLike": lambda a: a[0].size,
-    "Range": lambda a: (a[1] - a[0]) / a[2] if a[2] else 0,
-    "Pad": lambda a: math.prod(d + abs(int(np.sum(a[1]))) for d in a[0].shape) if len(a) > 1 else 0,
-    "Resize": lambda a: a[0].size * max([_product(x) for x in a[2:] if x is not None], default=1),
-    "Upsample": lambda a: a[0].size * (_product(a[1]) if len(a) > 1 else 1),
-}
-"""Upper bounds on the elements of operators that can make much of little."""
-
 
 def _product(array: Any) -> float:
     return float(np.prod(np.abs(np.asarray(array, np.float64))))
+
+
+def _times(array: Any, factors: Any) -> float:
+    return float(array.size * _product(factors))
+
+
+def _steps(start: float, limit: float, delta: float) -> float:
+    return (limit - start) / delta if delta else 0
+
+
+def _padded(array: Any, pads: Any) -> float:
+    return math.prod(dim + int(np.abs(pads).sum()) for dim in array.shape)
+
+
+def _broadcast(node: Node, arrays: list[Any]) -> float:
+    try:
+        return math.prod(np.broadcast_shapes(*(a.shape for a in arrays)))
+    except ValueError:
+        return 0
+
+
+_GROWING: dict[str, Callable[[Node, list[Any]], float]] = {
+    "ConstantOfShape": lambda n, a: _product(a[0]),
+    "Expand": lambda n, a: _times(*a[:2]),
+    "Tile": lambda n, a: _times(a[0], a[1]),
+    "OneHot": lambda n, a: _times(a[0], a[1]),
+    "Range": lambda n, a: _steps(*(float(x.reshape(-1)[:1].sum()) for x in a)),
+    "Pad": lambda n, a: _padded(a[0], a[1] if len(a) > 1 else n.attribute("pads", [])),
+    "Resize": lambda n, a: max(_times(a[0], x) for x in [1, *a[2:]] if x is not None),
+    "Upsample": lambda n, a: _times(a[0], a[1] if len(a) > 1 else n.attribute("scales", 1)),
+    "Einsum": lambda n, a: math.prod(array.size for array in a),
+    "CenterCropPad": lambda n, a: a[0].size * _product(a[1]),
+    "AffineGrid": lambda n, a: 3 * _product(a[1]),
+    "Col2Im": lambda n, a: _times(a[0], a[1]),
+    "MelWeightMatrix": lambda n, a: _product(a[0]) * _product(a[1]),
+    **dict.fromkeys(("Where", "Max", "Min", "Sum", "Mean"), _broadcast),
+    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow"), lambda n, a: _product(a[0])),
+}
+"""Upper bounds on the elements of operators that can make much of little."""
 
 
 class Folder:
@@ -67,8 +93,8 @@ class Folder:
         if kernel is None or any(t is not None and self._is_large(t) for t in tensors):
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
-        bound = _GROWING.get(node.op_type, _bound_by_inputs)(arrays)
-        if not bound <= self.max_bytes:
+        bound = _GROWING.get(node.op_type, _bound_by_inputs)(node, arrays)
+        if not bound <= self.max_bytes or _divides_by_zero(node, arrays):
             return None
         try:
             results = kernel(arrays)
@@ -101,7 +127,14 @@ class Folder:
             return None
 
 
-def _bound_by_inputs(arrays: list[Any]) -> float:
+def _divides_by_zero(node: Node, arrays: list[Any]) -> bool:
+    """Whether integers are divided by 0, of which numpy makes 0 and a runtime an error."""
+    if not node.is_op("Div", "Mod") or arrays[1].dtype.kind not in "iu":
+        return False
+    return not arrays[1].all()
+
+
+def _bound_by_inputs(node: Node, arrays: list[Any]) -> float:
     """Broadcasting and products make at most the product of the inputs' sizes."""
     large = [array.size for array in arrays if array is not None and array.size > 1024]
     return math.prod(large) if len(large) > 1 else 0

@@ -110,12 +110,11 @@ class Site:
         """Demand that an input's elements are positions in axes of all these sizes."""
         low, high = self.bounds(index)
         for size in sizes:
-            inside = (low + size).less(0) is False and high.less(size) is True
-            require(
-                inside,
-                f"{self.name(index)}, of numbers from {low} to {high}, may be out of range for an"
-                f" axis of size {shown(size)}",
-            )
+            if (low + size).less(0) is not False or high.less(size) is not True:
+                raise Unproven(
+                    f"{self.name(index)} may be out of range for an axis of size {shown(size)}"
+                    f"{_known_range(low, high)}"
+                )
 
 
 Rule = Callable[[Site], None]
@@ -180,3 +179,12 @@ def same_shape(one: Shape, other: Shape, what: str) -> None:
     require(len(one) == len(other), f"{what} may have another rank than it must")
     for dim, wanted in zip(one, other, strict=True):
         same(dim, wanted, f"the shape of {what}")
+
+
+def _known_range(low: Dimension, high: Dimension) -> str:
+    """What is known of a range, if it is more than what the type says."""
+    bounded = [abs(bound.value or 0) < _LARGE for bound in (low, high)]
+    return f"; it is known to lie between {low} and {high}" if all(bounded) else ""
+
+
+_LARGE = 1 << 31

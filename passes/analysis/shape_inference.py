@@ -17,7 +17,6 @@ from ...ir import Model, Node, Tensor, Value, captured_by, normal_domain
 from . import contents, shape_rules
 from .body_facts import enter_body, leave_bodies
 from .facts import UNKNOWN, Fact, Symbols, constant_fact, is_named
-from .randomness import draws_random_numbers
 
 _MAX_INPUT_BYTES = 1 << 16
 """Constants up to this size are shown to onnx's inference, which may read shapes from them."""
@@ -122,15 +121,10 @@ class ShapeInference:
 
     def _infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         onnx_facts = self._infer_by_onnx(node, inputs)
-        if normal_domain(node.domain):
+        if normal_domain(node.domain) or node.op.references or not onnx_facts:
             return onnx_facts
-        op = node.op_type
-        shapes = (
-            shape_rules.RULES[op](node, inputs, self.symbols) if op in shape_rules.RULES else None
-        )
-        content = None
-        if op in contents.RULES and not draws_random_numbers(node):
-            content = contents.RULES[op](node, inputs)
+        shapes = shape_rules.shapes_of(node, inputs, self.symbols)
+        content = contents.content_of(node, inputs, onnx_facts[0].elem_type)
         facts = []
         for index, fact in enumerate(onnx_facts):
             shape = shapes[index] if shapes is not None and index < len(shapes) else None
@@ -164,7 +158,10 @@ class ShapeInference:
         except (onnx.shape_inference.InferenceError, onnx.defs.SchemaError):
             # An operator nobody knows, or a node that does not fit its operator: nothing is known.
             return unknown
-        return [self.symbols.fact(inferred.get(name)) if name else UNKNOWN for name in proto.output]
+        return [
+            self.symbols.fact(inferred.get(name), inferred=True) if name else UNKNOWN
+            for name in proto.output
+        ]
 
 
 def _small_constants(node: Node) -> dict[str, onnx.TensorProto]:

@@ -17,6 +17,24 @@ from .facts import Content, Fact, Shape, Symbols
 Rule = Callable[[Node, Sequence[Fact], Symbols], list[Shape | None] | None]
 
 
+def shapes_of(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
+    """The shapes of a node's outputs, None where onnx's inference is to be asked.
+
+    Args:
+        node: an operator of the default domain, free of references to function attributes.
+        facts: what is known about its inputs.
+        symbols: makes symbols for sizes that are not known.
+    """
+    rule = RULES.get(node.op_type)
+    if rule is None:
+        return None
+    try:
+        return rule(node, facts, symbols)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+
+
 def _concat(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
     shapes = [fact.shape for fact in facts]
     if any(shape is None for shape in shapes):
@@ -143,12 +161,15 @@ def _slice(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | 
     starts, ends = _bounds(node, facts, "starts", 1), _bounds(node, facts, "ends", 2)
     if starts is None or ends is None:
         return None
+    if node.input(3) is not None and facts[3].content is None:
+        # Any axis may be cut.
+        return [tuple(symbols.fresh() for _ in shape)]
     axes = _bounds(node, facts, "axes", 3)
     steps = _bounds(node, facts, "steps", 4)
     dims = list(shape)
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis = index if axes is None else _number(axes[index])
-        step = 1 if steps is None else _number(steps[index])
+        step = 1 if node.input(4) is None else _number(steps[index] if steps else None)
         if axis is None or not -len(dims) <= axis < len(dims):
             return None
         dims[axis] = _sliced(dims[axis], start, end, step) or symbols.fresh()
