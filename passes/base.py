@@ -101,9 +101,10 @@ class Pass(abc.ABC):
         return (self.__doc__ or "").strip().partition("\n")[0]
 
     def options(self) -> Iterator[tuple[str, Any]]:
-        """The options with their values."""
+        """The options with their values, save those that only code can give."""
         for field in dataclasses.fields(self):
-            yield field.name, getattr(self, field.name)
+            if not field.metadata.get("code_only"):
+                yield field.name, getattr(self, field.name)
 
     def __str__(self) -> str:
         changed = [

@@ -18,6 +18,7 @@ import numpy as np
 from ..ir import Graph, Model, Node, Value
 from .analysis.trip_count import behind_identities, given_condition
 from .base import Pass, Run
+from .guards import can_carry
 from .replace import replace_value
 
 
@@ -59,10 +60,14 @@ def _forward_carried(graph: Graph, node: Node, first_input: int, first_output: i
             body.set_outputs([given if v is result else v for v in body.outputs])
             changed = True
         final = node.outputs[state] if state < len(node.outputs) else None
-        if final is not None and not final.pinned and graph.is_used(final):
+        if final is not None and _may_replace(graph, final, initial):
             replace_value(graph, final, initial)
             changed = changed or not graph.is_used(final)
     return changed
+
+
+def _may_replace(graph: Graph, old: Value, new: Value) -> bool:
+    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new)
 
 
 def _read_by_nodes(body: Graph, given: Value, result: Value) -> bool:
@@ -99,7 +104,7 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
     changed = False
     pairs = zip(node.body("then_branch").outputs, node.body("else_branch").outputs, strict=False)
     for old, (one, other) in zip(node.outputs, pairs, strict=False):
-        if old is None or old.pinned or not graph.is_used(old):
+        if old is None:
             continue
         one, other = behind_identities(one), behind_identities(other)
         same = one is other and graph.sees(one)
@@ -107,7 +112,7 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
             same = _equal_constants(one, other)
             if same and not graph.sees(one):
                 one = graph.add_initializer(one.name, one.constant)
-        if same:
+        if same and _may_replace(graph, old, one):
             replace_value(graph, old, one)
             changed = True
     return changed

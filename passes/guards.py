@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..ir import Graph, Node, Value
 from ..ir.references import named_tensors
@@ -31,24 +31,48 @@ def _naming_node(graph: Graph) -> Node | None:
 
 
 def unnameable_output(node: Node, given: Sequence[Value]) -> str | None:
-    """Why an output of the whole graph would end without a node to carry its name.
+    """Why an output of its graph would end without a node to carry it.
 
     Args:
         node: the construct to dissolve.
-        given: what would stand in the place of its outputs. One that no node produces needs an
-            Identity where it is an output of the graph, and below opset 14 that takes only tensors.
+        given: what would stand in the place of its outputs, values of its bodies among them.
     """
     graph = node.graph
     assert graph is not None
-    if graph.root.opset() >= _IDENTITY_OF_SEQUENCES or not graph.is_interface:
-        return None
+    used: set[Value] = set()
     for old, new in zip(node.outputs, given, strict=False):
-        type_ = old.type if old is not None else None
-        if type_ is None or type_.HasField("tensor_type") or new.producer is not None:
-            continue
-        if old in graph.outputs:
+        if old is not None and not can_carry(graph, old, new, used):
             return (
                 f"its output '{new.name}' is a sequence and an output of the graph, which no"
                 f" Identity can name in opset {graph.root.opset()}; convert to opset 14 first"
             )
+        used.add(new)
     return None
+
+
+def can_carry(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
+    """Whether a value can stand in the place of another one even where the graph gives that out.
+
+    It may need an Identity for it, which takes only tensors below opset 14.
+
+    Args:
+        graph: where `old` is defined.
+        old: the value to replace.
+        new: the replacement; one that the graph does not see is about to be copied into it.
+        used: what replaces other outputs already.
+    """
+    modern = graph.root.opset() >= _IDENTITY_OF_SEQUENCES
+    if modern or old not in graph.outputs or _is_tensor(graph, old):
+        return True
+    # An If may give out what it captures, once it is known which branch it takes.
+    made = new.producer is not None and not new.producer.bodies
+    own = new.graph is graph or not graph.sees(new)
+    named = graph.is_interface and (new in graph.outputs or new in used)
+    return made and own and not named
+
+
+def _is_tensor(graph: Graph, output: Value) -> bool:
+    """Whether one of the graph's outputs is a tensor, or of a type that nothing declares."""
+    infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
+    types = [output.type, *(info.type for info in infos if info.HasField("type"))]
+    return all(type_ is None or type_.HasField("tensor_type") for type_ in types)

@@ -43,7 +43,7 @@ class InlineFunctions(Pass):
     name: ClassVar[str] = "inline-functions"
     always: bool = False
     max_nodes: int = DEFAULT_MAX_NODES
-    trial: tuple[Pass, ...] | None = None
+    trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})
 
     def run(self, model: Model, run: Run) -> bool:
         """Inline in functions, callees before callers, then in the main graph."""

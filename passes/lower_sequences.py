@@ -120,46 +120,44 @@ class _Lowering:
     # Sequences ----------------------------------------------------------------------------------
 
     def sequence_empty(self, graph: Graph, node: Node) -> None:
-        self._know(node, ())
+        self._know(node, Elements())
 
     def sequence_construct(self, graph: Graph, node: Node) -> None:
-        self._know(node, plain([value for value in node.inputs if value is not None]))
+        self._know(node, Elements(tuple([plain(v) for v in node.inputs if v is not None])))
 
     def sequence_insert(self, graph: Graph, node: Node) -> None:
-        old = self.structures.sequence(node.input(0))
-        count, element = len(old), node.input(1)
+        old, element = self.structures.sequence(node.input(0)), node.input(1)
         assert element is not None
-        at = position(node.input(2), -count, count, count)
-        self._know(node, (*old[:at], *plain([element]), *old[at:]))
+        at = position(node.input(2), -old.count, old.count, old.count)
+        self._know(node, old.inserted(at, plain(element)))
 
     def sequence_erase(self, graph: Graph, node: Node) -> None:
         old = self.structures.sequence(node.input(0))
-        at = position(node.input(1), -len(old), len(old) - 1, -1)
-        self._know(node, old[:at] + old[at + 1 :])
+        self._know(node, old.erased(position(node.input(1), -old.count, old.count - 1, -1)))
 
     def sequence_at(self, graph: Graph, node: Node) -> None:
-        elements = self.structures.sequence(node.input(0))
-        at = position(node.input(1), -len(elements), len(elements) - 1, -1)
+        sequence = self.structures.sequence(node.input(0))
+        at = position(node.input(1), -sequence.count, sequence.count - 1, -1)
         self._check_replaceable(node)
-        self._replace(graph, node, elements[at](), f"it is element {at}")
+        self._replace(graph, node, sequence.element(at)(), f"it is element {at}")
 
     def sequence_length(self, graph: Graph, node: Node) -> None:
-        count = len(self.structures.sequence(node.input(0)))
+        count = self.structures.sequence(node.input(0)).count
         self._replace_by_constant(graph, node, np.array(count, np.int64))
 
     def split_to_sequence(self, graph: Graph, node: Node) -> None:
         parts = Parts(node, self._emitter(graph), self.inference)
         self._check_budget(parts.cost)
         self._parts.append(parts)
-        self._know(node, parts.elements())
+        self._know(node, Elements(parts.elements()))
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
-        elements = self.structures.sequence(node.input(0))
-        if not elements:
+        sequence = self.structures.sequence(node.input(0))
+        if not sequence.count:
             raise Undecided("its sequence is empty, so it fails at run time")
         self._check_replaceable(node)
         emitter, axis = self._emitter(graph), node.attribute("axis")
-        values = [element() for element in elements]
+        values = [element() for element in sequence.all()]
         if node.attribute("new_axis", 0):
             rows = {v: emitter.unsqueeze(v, axis, f"{v.name}_row") for v in dict.fromkeys(values)}
             values = [rows[value] for value in values]
@@ -176,8 +174,8 @@ class _Lowering:
     # SequenceMap --------------------------------------------------------------------------------
 
     def sequence_map(self, graph: Graph, node: Node) -> None:
-        first = self.structures.sequence(node.input(0))
-        columns = [self._column(value, len(first)) for value in node.inputs]
+        count = self.structures.sequence(node.input(0)).count
+        columns = [self._column(value, count) for value in node.inputs]
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
             raise Undecided("the inputs and outputs of its body are not as many as its own")
@@ -189,20 +187,20 @@ class _Lowering:
                 or f"its body draws random numbers ({random}), and copies of one random"
                 " node would all draw the same"
             )
-        if not first:
+        if not count:
             self._map_nothing(graph, node)
             return
         template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
-        self._check_budget(template.cost(len(first)))
+        self._check_budget(template.cost(count))
         rows = [
             template.instantiate([column[index]() for column in columns], f"_{index}")
-            for index in range(len(first))
+            for index in range(count)
         ]
         self.session.added_nodes += template.added
         for index, old in enumerate(node.outputs):
             if old is not None:
                 self._give_sequence(graph, old, [row[index] for row in rows])
-        self._dissolve(graph, node, f"its body is copied for {len(first)} elements")
+        self._dissolve(graph, node, f"its body is copied for {count} elements")
         self.expanded = True
 
     def _column(self, value: Value | None, count: int) -> tuple[Element, ...]:
@@ -211,19 +209,19 @@ class _Lowering:
             raise Undecided("an input of it is absent")
         kinds = self.structures.kinds(value)
         if kinds == {"tensor"}:
-            return plain([value]) * count
+            return (plain(value),) * count
         if kinds != {"seq"}:
             raise Undecided(f"whether its input '{value.name}' is a sequence is not declared")
-        elements = self.structures.sequence(value)
-        if len(elements) != count:
+        sequence = self.structures.sequence(value)
+        if sequence.count != count:
             raise Undecided(
-                f"its inputs have {count} and {len(elements)} elements, so it fails at run time"
+                f"its inputs have {count} and {sequence.count} elements, so it fails at run time"
             )
-        return elements
+        return sequence.all()
 
     def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
         made = graph.add_node(Operator("SequenceConstruct"), values, [old.name]).output()
-        self.structures.known[made] = Elements(plain(values))
+        self.structures.known[made] = Elements(tuple([plain(value) for value in values]))
         replace_value(graph, old, made)
 
     def _map_nothing(self, graph: Graph, node: Node) -> None:
@@ -235,13 +233,13 @@ class _Lowering:
         if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
             # No SequenceEmpty can be written, but readers may resolve all the same.
             for value in filter(None, node.outputs):
-                self.structures.known[value] = Elements(())
+                self.structures.known[value] = Elements()
             return
         for old, elem_type in zip(node.outputs, types, strict=True):
             if old is not None:
                 op = Operator.make("SequenceEmpty", dtype=elem_type)
                 made = graph.add_node(op, [], [old.name]).output()
-                self.structures.known[made] = Elements(())
+                self.structures.known[made] = Elements()
                 replace_value(graph, old, made)
         self._dissolve(graph, node, "its sequence is empty")
 
@@ -276,8 +274,8 @@ class _Lowering:
 
     # What the rules share -----------------------------------------------------------------------
 
-    def _know(self, node: Node, elements: tuple[Element, ...]) -> None:
-        self.structures.known[node.output()] = Elements(elements)
+    def _know(self, node: Node, elements: Elements) -> None:
+        self.structures.known[node.output()] = elements
 
     def _emitter(self, graph: Graph) -> Emitter:
         if graph not in self._emitters:

@@ -85,11 +85,11 @@ class Pipeline:
         run = Run(progress)
         seconds = {pass_.name: 0.0 for pass_ in self.passes}
         changed = False
-        # A pass looks again only after another one has changed something.
+        # Repeated, a pass looks again only after another one has changed something.
         stale = dict.fromkeys(self.passes, True)
         for _ in range(_MOST_ROUNDS if self.repeat else 1):
             for pass_ in self.passes:
-                if stale[pass_]:
+                if stale[pass_] or not self.repeat:
                     started = time.perf_counter()
                     run.forget_kept(pass_)
                     stale[pass_] = False

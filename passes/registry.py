@@ -15,22 +15,38 @@ from .fold_constants import FoldConstants
 from .fold_shapes import FoldShapes
 from .forward_invariants import ForwardInvariants
 from .freeze_initializers import FreezeInitializers
+from .ifs_to_selects import IfsToSelects
 from .infer_shapes import InferShapes
+from .inline_functions import InlineFunctions
 from .inline_ifs import InlineIfs
+from .lower_sequences import LowerSequences
 from .pipeline import Pipeline
+from .predicate_loops import PredicateLoops
+from .scan_8_to_9 import Scan8To9
+from .scan_9_to_8 import Scan9To8
 from .unroll_loops import UnrollLoops
+from .unroll_scans import UnrollScans
 
 PASSES: tuple[type[Pass], ...] = (
     FreezeInitializers,
     FoldConstants,
     FoldShapes,
     ForwardInvariants,
+    InlineFunctions,
     UnrollLoops,
+    UnrollScans,
     InlineIfs,
+    LowerSequences,
     EliminateIdentities,
     EliminateDeadNodes,
     InferShapes,
+    PredicateLoops,
+    IfsToSelects,
+    Scan8To9,
+    Scan9To8,
 )
+"""Every pass: first those of the default pipeline in their order, with what may come before them;
+then those that are only run when asked for."""
 
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
@@ -41,8 +57,11 @@ _STRAIGHTEN: tuple[Item, ...] = (
     (FoldConstants, {}),
     (FoldShapes, {}),
     (ForwardInvariants, {}),
+    (InlineFunctions, {}),
     (UnrollLoops, {}),
+    (UnrollScans, {}),
     (InlineIfs, {}),
+    (LowerSequences, {}),
     (EliminateIdentities, {}),
     (EliminateDeadNodes, {}),
 )
@@ -126,7 +145,7 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
         PassOptionError: the pass has no such option, or a value does not fit.
     """
     types = typing.get_type_hints(kind)
-    known = [field.name for field in dataclasses.fields(kind)]
+    known = [name for name, _ in kind().options()]
     values = {}
     for name, value in options.items():
         if name not in known:
@@ -142,7 +161,7 @@ def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
         if value in choices:
             return value
         raise PassOptionError(f"{kind.name}: {name} is one of {', '.join(choices)}, not '{value}'")
-    if value is None or (value == "none" and type(None) in choices):
+    if type(None) in choices and value in (None, "none"):
         return None
     if wanted is bool or bool in choices:
         if str(value).lower() in ("true", "false"):
@@ -150,8 +169,10 @@ def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
         raise PassOptionError(f"{kind.name}: {name} is true or false, not '{value}'")
     try:
         number = int(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
+    if isinstance(value, float) and number != value:
+        raise PassOptionError(f"{kind.name}: {name} is a whole number, not {value}")
     if number < 0:
         raise PassOptionError(f"{kind.name}: {name} cannot be negative, but is {number}")
     return number

@@ -98,7 +98,7 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
         ]
     else:
         results = _each_row(graph, scan, rows, lengths)
-    replace_outputs(graph, node, results, shapes.inference)
+    replace_outputs(graph, node, results)
 
 
 def row_lengths(shapes: ScanShapes) -> Value | None:

@@ -61,8 +61,8 @@ def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
     """
     scan = shapes.scan
     reasons = []
-    for value in (*scan.states, *scan.scanned):
-        reasons.append(_foreign_type(value, shapes.fact(value).elem_type))
+    for value, fact in zip((*scan.states, *scan.scanned), shapes.input_facts(), strict=True):
+        reasons.append(_foreign_type(value, fact.elem_type))
     for index, value in enumerate(scan.scanned):
         reasons.append(_immovable(value, scan.input_axes[index], shapes.input_rank(index)))
     for index, output in enumerate(scan.scan_outputs):
@@ -132,7 +132,7 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
                 perm = _from_front(scan.output_axes[index], shapes.output_rank(index))
                 value = emitter.transpose(value, perm, old.name)
         results.append(value)
-    replace_outputs(graph, node, results, shapes.inference)
+    replace_outputs(graph, node, results)
 
 
 def _batched_states(emitter: Emitter, scan: ScanLayout) -> list[Value]:

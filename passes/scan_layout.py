@@ -9,7 +9,6 @@ import onnx
 
 from ..ir import Annotation, Graph, Node, Operator, Value
 from ..ir.instantiate import copy_graph
-from .analysis.shape_inference import ShapeInference
 from .replace import replace_value
 
 
@@ -142,25 +141,17 @@ def output_labels(node: Node, suffix: str) -> list[str]:
     return ["" if value is None else value.name + suffix for value in node.outputs]
 
 
-def replace_outputs(
-    graph: Graph,
-    node: Node,
-    results: Sequence[Value | None],
-    inference: ShapeInference | None = None,
-) -> None:
+def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -> None:
     """Remove a node, with `results`, which are the same values, in the place of its outputs.
 
-    A result takes over that something names the output from outside the data flow. With an
-    inference it also takes over what is known about the output; None may stand for an output that
-    is omitted or that nothing uses.
+    A result takes over that something names the output from outside the data flow. None may stand
+    for an output that is omitted or that nothing uses.
     """
     for old, new in zip(node.outputs, results, strict=True):
         if old is None or new is None:
             continue
         if old.pinned:
             _take_over(graph, old, new)
-        if inference is not None:
-            inference.assume(new, inference.fact(old))
         replace_value(graph, old, new)
     graph.remove(node)
 

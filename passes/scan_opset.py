@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import onnx
 import onnx.defs
@@ -41,25 +41,34 @@ def carry_scans(
     surveyed = survey_scans(roots, source, ShapeInference(model))
     scans = list(scans_inside_out(roots))
     reasons = [unreadable(n, source) or obstacle(surveyed[n]) for _, n in scans]
+    shared = _shared_obstacle(roots, versions, reasons)
+    if shared is not None:
+        for (_, node), reason in zip(scans, reasons, strict=True):
+            run.kept(pass_, node, reason or shared)
+        return False
+    for graph, node in scans:
+        path = node.path
+        convert(graph, surveyed[node])
+        run.rewritten(pass_, node, path, f"converted to opset {target}")
+    for root in roots if scans else ():
+        root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
+    return bool(scans)
+
+
+def _shared_obstacle(
+    roots: Iterable[Root], versions: tuple[int, int], reasons: Sequence[str | None]
+) -> str | None:
+    """Why none of the Scans can be converted; None if all can."""
+    source, target = versions
     changing = next(_changing(roots, versions), None)
     if changing is not None:
-        everyone = (
+        return (
             f"{changing} is another operator in opset {target} than in opset {source}, and an"
             f" opset holds for a whole model; use 'straightline convert --opset {target}'"
         )
-    elif any(reasons):
-        everyone = "another Scan cannot be converted, and an opset holds for a whole model"
-    else:
-        for graph, node in scans:
-            path = node.path
-            convert(graph, surveyed[node])
-            run.rewritten(pass_, node, path, f"converted to opset {target}")
-        for root in roots if scans else ():
-            root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
-        return bool(scans)
-    for (_, node), reason in zip(scans, reasons, strict=True):
-        run.kept(pass_, node, reason or everyone)
-    return False
+    if any(reasons):
+        return "another Scan cannot be converted, and an opset holds for a whole model"
+    return None
 
 
 def survey_scans(
@@ -94,7 +103,7 @@ def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
                     yield graph, node
 
 
-def _changing(roots: list[Root], versions: tuple[int, int]) -> Iterator[Node]:
+def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:
     """The nodes besides Scans whose operator is not the same in both opsets."""
     for root in roots:
         for graph in root.graph.walk():

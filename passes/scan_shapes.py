@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..ir import Node, Value
 from .analysis.dimension import Dimension
-from .analysis.facts import Fact, Shape
+from .analysis.facts import UNKNOWN, Fact, Shape
 from .analysis.shape_inference import ShapeInference
 from .scan_layout import ScanLayout, read_scan
 
@@ -20,6 +20,13 @@ class Axis(NamedTuple):
 
 
 Size = int | Axis
+
+
+class _Place(NamedTuple):
+    """The size of one axis of what the node reads at a position, whatever value that is by then."""
+
+    position: int
+    axis: int
 
 
 class ScanShapes:
@@ -40,8 +47,10 @@ class ScanShapes:
         self.version = version
         self.inference = inference
         self._before = 1 if version == 8 else 0
-        self._elements: list[Fact] | None = None
+        self._around: list[Fact] | None = None
         self._body_inputs: list[Fact] = []
+        self._elements: list[Fact] | None = None
+        self._sizes: list[list[int | Axis | _Place] | None] | None = None
 
     @property
     def scan(self) -> ScanLayout:
@@ -54,14 +63,17 @@ class ScanShapes:
         In version 8 the inference also learns what the body takes in and what the Scan gives out;
         from version 9 on it finds that by itself.
         """
-        self._infer()
+        self._locate()
         if self.version == 8:
             self._teach()
-        for value in (*self.node.inputs, *self.node.outputs, *self.scan.body.captures()):
-            if value is not None:
-                self.inference.fact(value)
 
-    def fact(self, value: Value) -> Fact:
+    def input_facts(self) -> list[Fact]:
+        """What is known about the inputs of the node, position by position."""
+        if self._around is None:
+            self._around = [UNKNOWN if v is None else self._look(v) for v in self.node.inputs]
+        return self._around
+
+    def _look(self, value: Value) -> Fact:
         """What is inferred about a value; what is declared where no shape could be inferred."""
         fact = self.inference.fact(value)
         if fact.shape is not None:
@@ -69,12 +81,24 @@ class ScanShapes:
         declared = self.inference.symbols.fact(value.type)
         return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
 
+    def _scanned(self) -> list[Fact]:
+        return self.input_facts()[-len(self.scan.scanned) :]
+
+    def batch(self) -> int | None:
+        """The batch of a Scan 8, where it is known before run time."""
+        return _first_known([_size(fact, 0) for fact in reversed(self.input_facts())])
+
+    def length(self) -> int | None:
+        """The length of the longest row, where it is known before run time."""
+        pairs = zip(self._scanned(), self.scan.input_axes, strict=True)
+        return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
+
     def input_rank(self, index: int) -> int | None:
         """The rank of a scan input; None where it is not known."""
-        scan = self.scan
-        shape = self.fact(scan.scanned[index]).shape
+        shape = self._scanned()[index].shape
         if shape is not None:
             return len(shape)
+        scan = self.scan
         inside = scan.body.inputs[len(scan.states) + index].shape
         return None if inside is None else len(inside) + 1 + self._before
 
@@ -87,21 +111,6 @@ class ScanShapes:
         declared = None if output is None else output.shape
         return None if declared is None else len(declared)
 
-    def batch(self) -> int | None:
-        """The batch of a Scan 8, where it is known before run time."""
-        scan = self.scan
-        given = [*scan.scanned, *scan.states]
-        if scan.sequence_lens is not None:
-            given.append(scan.sequence_lens)
-        return _first_known([_size(self.fact(value), 0) for value in given])
-
-    def length(self) -> int | None:
-        """The length of the longest row, where it is known before run time."""
-        scan = self.scan
-        pairs = zip(scan.scanned, scan.input_axes, strict=True)
-        sizes = [_size(self.fact(v), self._before + axis) for v, axis in pairs]
-        return _first_known(sizes)
-
     def element(self, index: int) -> Fact:
         """What is known about one element of a scan output, as the body gives it out."""
         return self._infer()[index]
@@ -109,45 +118,29 @@ class ScanShapes:
     def element_sizes(self, index: int) -> list[Size] | None:
         """The shape of an element of a scan output: numbers, or axes of values around the Scan;
         None where its sizes are not known before the body runs."""
-        shape = self._infer()[index].shape
-        if shape is None:
-            return None
         sizes: list[Size] = []
-        for dim in shape:
-            size = dim.value if dim.value is not None else self._axis_of(dim)
-            if size is None:
-                return None
+        for size in self._locate()[index] or ():
+            if isinstance(size, _Place):
+                value = self.node.inputs[size.position]
+                assert value is not None
+                size = Axis(value, size.axis)
+            if isinstance(size, Axis) and size.value.graph is None:
+                return None  # a captured value that something else has replaced
             sizes.append(size)
-        return sizes
-
-    def _teach(self) -> None:
-        scan, fact = self.scan, self.fact(self.scan.scanned[0])
-        elements = self._infer()
-        for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
-            self.inference.assume(value, given)
-        for state, final in zip(scan.states, scan.final_states, strict=False):
-            if final is not None:
-                self.inference.assume(final, self.fact(state).without_content())
-        around = None if fact.shape is None else fact.shape[:2]
-        for element, output in zip(elements, scan.scan_outputs, strict=False):
-            if output is not None:
-                shape = None
-                if around is not None and element.shape is not None:
-                    shape = (*around, *element.shape)
-                self.inference.assume(output, Fact(element.elem_type, shape))
+        return None if self._locate()[index] is None else sizes
 
     def _infer(self) -> list[Fact]:
         """Infer the body once, from what it is given."""
         if self._elements is None:
-            scan, body = self.scan, self.scan.body
+            body = self.node.body("body")
             inside = ShapeInference(self.inference.model)
             inside.symbols = self.inference.symbols
             for value in body.captures():
-                inside.assume(value, self.fact(value))
+                inside.assume(value, self._look(value))
             self._body_inputs = list(self._given())
             for value, fact in zip(body.inputs, self._body_inputs, strict=True):
                 inside.assume(value, fact)
-            collected = range(len(scan.states), len(body.outputs))
+            collected = range(len(self.scan.states), len(body.outputs))
             self._elements = [self._with_declared(inside, index) for index in collected]
         return self._elements
 
@@ -155,16 +148,16 @@ class ScanShapes:
         """What the body's inputs are on every trip: a state keeps its shape (operator
         specification, Scan)."""
         scan, states = self.scan, len(self.scan.states)
-        outer = [*scan.states, *scan.scanned]
-        for index, (inner, value) in enumerate(zip(scan.body.inputs, outer, strict=True)):
-            fact = self.fact(value)
+        facts = self.input_facts()[self._before :]
+        for index, (inner, fact) in enumerate(zip(scan.body.inputs, facts, strict=True)):
             declared = self.inference.symbols.fact(inner.type)
             shape = fact.shape
             for axis in [0] * self._before:
                 shape = _without(shape, axis)
             if index >= states:
                 shape = _without(shape, scan.input_axes[index - states])
-            yield Fact(fact.elem_type or declared.elem_type, shape or declared.shape)
+            known = declared.shape if shape is None else shape
+            yield Fact(fact.elem_type or declared.elem_type, known)
 
     def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
         body = self.node.body("body")
@@ -176,10 +169,22 @@ class ScanShapes:
                 fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
         return fact
 
-    def _axis_of(self, dim: Dimension) -> Axis | None:
-        """Where a size can be read from around the Scan."""
+    def _locate(self) -> list[list[int | Axis | _Place] | None]:
+        """Where the sizes of the elements can be read, found once."""
+        if self._sizes is None:
+            self._sizes = []
+            for element in self._infer():
+                shape = element.shape
+                sizes = None if shape is None else [self._size_of(dim) for dim in shape]
+                known = None if sizes is None else [size for size in sizes if size is not None]
+                whole = known is not None and sizes is not None and len(known) == len(sizes)
+                self._sizes.append(known if whole else None)
+        return self._sizes
+
+    def _size_of(self, dim: Dimension) -> int | Axis | _Place | None:
+        if dim.value is not None:
+            return dim.value
         scan = self.scan
-        outer = [*scan.states, *scan.scanned]
         for index, fact in enumerate(self._body_inputs):
             for axis, known in enumerate(fact.shape or ()):
                 if known == dim:
@@ -187,12 +192,26 @@ class ScanShapes:
                     if index >= len(scan.states):
                         scanned = scan.input_axes[index - len(scan.states)]
                         shift += axis >= scanned % (len(fact.shape or ()) + 1)
-                    return Axis(outer[index], axis + shift)
+                    return _Place(self._before + index, axis + shift)
         for value in scan.body.captures():
-            for axis, known in enumerate(self.fact(value).shape or ()):
+            for axis, known in enumerate(self._look(value).shape or ()):
                 if known == dim:
                     return Axis(value, axis)
         return None
+
+    def _teach(self) -> None:
+        scan, elements = self.scan, self._infer()
+        for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
+            self.inference.assume(value, given)
+        for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
+            if final is not None:
+                self.inference.assume(final, state.without_content())
+        shape = self._scanned()[0].shape
+        for element, output in zip(elements, scan.scan_outputs, strict=False):
+            if output is not None:
+                whole = shape is not None and element.shape is not None
+                dims = (*shape[:2], *element.shape) if whole else None  # type: ignore[index,misc]
+                self.inference.assume(output, Fact(element.elem_type, dims))
 
 
 def _first_known(sizes: list[int | None]) -> int | None:
@@ -216,6 +235,6 @@ def _without(shape: Shape | None, axis: int) -> Shape | None:
 def _better(fact: Fact, declared: Fact) -> Shape | None:
     """The inferred shape, with declared numbers where it has none."""
     if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
-        return fact.shape or declared.shape
+        return declared.shape if fact.shape is None else fact.shape
     pairs = zip(fact.shape, declared.shape, strict=True)
     return tuple([b if a.value is None and b.value is not None else a for a, b in pairs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import onnx
 
@@ -15,14 +15,71 @@ Element = Callable[[], Value]
 """Gives one element of a sequence; it may make nodes when it is first asked."""
 
 
-@dataclasses.dataclass(frozen=True)
 class Elements:
-    """A sequence whose elements are known, in order."""
+    """A sequence whose elements are known, in order.
 
-    elements: tuple[Element, ...]
+    One that came from another by a single edit remembers the edit: a list that a loop built has
+    thousands of versions, and to copy each would take quadratic space.
 
-    def __len__(self) -> int:
-        return len(self.elements)
+    Args:
+        flat: the elements, for a sequence that is not an edit of another.
+    """
+
+    __slots__ = ("_asked", "_at", "_base", "_element", "_flat", "count")
+
+    def __init__(self, flat: tuple[Element, ...] = ()) -> None:
+        self.count = len(flat)
+        self._flat: tuple[Element, ...] | None = flat
+        self._base = self
+        self._at = 0
+        self._element: Element | None = None
+        self._asked = False
+
+    def inserted(self, at: int, element: Element) -> Elements:
+        """With one more element, before the one at a position."""
+        return self._edited(1, at, element)
+
+    def erased(self, at: int) -> Elements:
+        """Without the element at a position."""
+        return self._edited(-1, at, None)
+
+    def _edited(self, more: int, at: int, element: Element | None) -> Elements:
+        edited = Elements()
+        edited.count = self.count + more
+        edited._flat, edited._base, edited._at, edited._element = None, self, at, element
+        return edited
+
+    def element(self, index: int) -> Element:
+        """One element; only from the second question on are all put in order."""
+        if self._asked:
+            return self.all()[index]
+        self._asked = True
+        version = self
+        while version._flat is None:
+            if version._element is None:
+                index += index >= version._at
+            elif index == version._at:
+                return version._element
+            else:
+                index -= index > version._at
+            version = version._base
+        return version._flat[index]
+
+    def all(self) -> tuple[Element, ...]:
+        """All elements."""
+        edits = []
+        version = self
+        while version._flat is None:
+            edits.append(version)
+            version = version._base
+        elements = list(version._flat)
+        for edit in reversed(edits):
+            if edit._element is None:
+                del elements[edit._at]
+            else:
+                elements.insert(edit._at, edit._element)
+        self._flat = tuple(elements)
+        return self._flat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +120,7 @@ class Structures:
         self.known: dict[Value, Structure] = {}
         self.reasons: dict[Node, Undecided] = {}
 
-    def sequence(self, value: Value | None) -> tuple[Element, ...]:
+    def sequence(self, value: Value | None) -> Elements:
         """The elements of a sequence.
 
         Raises:
@@ -71,7 +128,7 @@ class Structures:
         """
         structure = None if value is None else self.known.get(value)
         if isinstance(structure, Elements):
-            return structure.elements
+            return structure
         raise self._unknown(value, "sequence")
 
     def optional(self, value: Value) -> Held:
@@ -141,12 +198,8 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
     return frozenset(text.partition("(")[0] for text in schema.outputs[index].types)
 
 
-def plain(values: Iterable[Value]) -> tuple[Element, ...]:
-    """Elements that are there already."""
-    return tuple([_given(value) for value in values])
-
-
-def _given(value: Value) -> Element:
+def plain(value: Value) -> Element:
+    """An element that is there already."""
     return lambda: value
 
 

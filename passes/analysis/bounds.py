@@ -36,6 +36,25 @@ class Known:
     bounds: Bounds | None = None
 
 
+def alike(one: Known, other: Known) -> bool:
+    """Whether just as much is known about both."""
+    if one is other:
+        return True
+    types = (one.fact.elem_type, one.fact.shape, one.fact.other)
+    same = types == (other.fact.elem_type, other.fact.shape, other.fact.other)
+    return same and one.bounds == other.bounds and same_content(one.fact, other.fact)
+
+
+def same_content(one: Fact, other: Fact) -> bool:
+    """Whether the elements of both are followed and the same, or of neither."""
+    if one.content is None or other.content is None:
+        return one.content is other.content
+    if one.content.shape != other.content.shape:
+        return False
+    pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
+    return all(a is not None and a == b for a, b in pairs)
+
+
 Rule = Callable[[Node, Sequence[Known], Sequence[Fact]], Bounds | None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import onnx
 
@@ -18,15 +19,27 @@ from ...ir import (
     to_proto,
 )
 from ...reference import EvaluationError, Evaluator
+from ...reference.loop import Loop
 from .randomness import draws_random_numbers, find_random
 
 _CONSTRUCTS = ("If", "Loop", "Scan")
 
 MAX_TRIPS = 10_000
-"""A Loop inside a condition is run for so many trips at most."""
+"""The Loops of a construct make so many trips at most, all together, when it is computed."""
 
 
-def may_evaluate(node: Node, model: Model) -> bool:
+def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
+    """What computes a construct or a call of a model function; None where it is neither, it draws
+    random numbers, or it holds what the reference does not know."""
+    if not _may_evaluate(node, model):
+        return None
+    try:
+        return ConstructEvaluator(node, model)
+    except EvaluationError:
+        return None
+
+
+def _may_evaluate(node: Node, model: Model) -> bool:
     """Whether a node is a construct or a call of a model function, free of random operators."""
     key = (normal_domain(node.domain), node.op_type, node.op.overload)
     if not (node.is_op(*_CONSTRUCTS) or key in model.functions) or node.op.references:
@@ -43,12 +56,13 @@ class ConstructEvaluator:
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = _reads(node)
-        self._evaluator = Evaluator(to_proto(_alone(node, model, self.reads)))
+        self._budget = _Budget()
+        alone = to_proto(_alone(node, model, self.reads))
+        self._evaluator = Evaluator(alone, operators=[_bounded_loop(self._budget)])
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
         """The outputs; None where one is no tensor, it fails, or it might run for too long."""
-        if self._is_long(known):
-            return None
+        self._budget.trips = MAX_TRIPS
         feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
         try:
             results = self._evaluator.run(feeds)
@@ -58,11 +72,36 @@ class ConstructEvaluator:
             return None
         return [Tensor(array=result) for result in results]
 
-    def _is_long(self, known: Mapping[Value, Tensor]) -> bool:
-        if not self.node.is_op("Loop"):
-            return False
-        most = self.node.input(0)
-        return most is None or int(known[most].numpy().reshape(-1)[0]) > MAX_TRIPS
+
+class _Budget:
+    """The trips that are left."""
+
+    trips = MAX_TRIPS
+
+
+def _bounded_loop(budget: _Budget) -> type[Loop]:
+    class BoundedLoop(Loop):
+        def _iterate(self, run: Any, *rest: Any) -> Any:
+            return super()._iterate(_Counted(run, budget), *rest)  # type: ignore[arg-type]
+
+    # The reference finds the operator by the name of the class.
+    BoundedLoop.__name__ = "Loop"
+    return BoundedLoop
+
+
+class _Counted:
+    """A body of a Loop that can be run only so often."""
+
+    def __init__(self, run: Any, budget: _Budget) -> None:
+        self.run = run
+        self.body = run.body
+        self.budget = budget
+
+    def __call__(self, inputs: Any) -> Any:
+        self.budget.trips -= 1
+        if self.budget.trips < 0:
+            raise EvaluationError(f"it makes more than {MAX_TRIPS} trips")
+        return self.run(inputs)
 
 
 def _reads(node: Node) -> list[Value]:

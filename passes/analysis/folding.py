@@ -39,7 +39,7 @@ def _padded(array: Any, pads: Any) -> float:
 
 def _broadcast(node: Node, arrays: list[Any]) -> float:
     try:
-        return math.prod(np.broadcast_shapes(*(a.shape for a in arrays)))
+        return float(math.prod(np.broadcast_shapes(*(a.shape for a in arrays))))
     except ValueError:
         return 0
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from ...ir import Node, Value
-from .bounds import Known, join, known
+from .bounds import Known, alike, join, known, same_content
 from .facts import Fact, Shape, constant_fact
 from .selectable import shown, unselectable
 from .speculation import Hazard, Speculation
@@ -102,7 +102,7 @@ class _Prophet:
         joined = new if self.certain else self._join(new)
         if not last and holds is None and not self.certain:
             self._require_one_element(condition)
-        same = all(_same(a, b) for a, b in zip(self.states, joined, strict=True))
+        same = all(alike(a, b) for a, b in zip(self.states, joined, strict=True))
         # Two trips are compared first, as a size may be new on each trip.
         steady = len(self.rows) > 1 and not self.trips[-2].certain
         self._settled = same and steady and not self.numbered and not self.certain
@@ -177,22 +177,7 @@ def _decided(condition: Fact) -> bool | None:
 
 def _joined(one: Known, other: Known) -> Known:
     """What holds for either value; both have one type and shape."""
-    content = one.fact.content if _same_content(one.fact, other.fact) else None
+    content = one.fact.content if same_content(one.fact, other.fact) else None
     fact = Fact(one.fact.elem_type, one.fact.shape, content)
-    return known(fact, join(one.bounds, other.bounds))
-
-
-def _same_content(one: Fact, other: Fact) -> bool:
-    if one.content is None or other.content is None:
-        return one.content is other.content
-    if one.content.shape != other.content.shape:
-        return False
-    pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
-    return all(a is not None and a == b for a, b in pairs)
-
-
-def _same(one: Known, other: Known) -> bool:
-    """Whether just as much is known about both."""
-    types = (one.fact.elem_type, one.fact.shape, one.fact.other)
-    same = types == (other.fact.elem_type, other.fact.shape, other.fact.other)
-    return same and one.bounds == other.bounds and _same_content(one.fact, other.fact)
+    joined = known(fact, join(one.bounds, other.bounds))
+    return one if alike(one, joined) else joined

@@ -44,16 +44,23 @@ def _division(site: Site) -> None:
     _elementwise(site)
     if not site.is_integer(1):
         return
+    require(_never(site, 0), f"{site.name(1)} may be zero")
+    if not _never(site, -1):
+        # The smallest integer by -1 overflows, which stops the program on some processors.
+        least = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(site.elem_type(1))).min
+        smallest = site.bounds(0).low.less(least + 1) is not False
+        what = f"{site.name(1)} may be -1 where {site.name(0)} is the smallest integer"
+        require(not smallest, what)
+
+
+def _never(site: Site, number: int) -> bool:
+    """Whether no element of the divisor is this number."""
     low, high = site.bounds(1)
-    require(low.less(1) is False or high.less(0) is True, f"{site.name(1)} may be zero")
-    if low.less(1) is False or high.less(-1) is True:
-        return
-    # The smallest integer divided by -1 overflows, which stops the program on some processors.
-    least = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(site.elem_type(1))).min
-    require(
-        site.bounds(0).low.less(least + 1) is False,
-        f"{site.name(1)} may be -1 where {site.name(0)} is the smallest integer",
-    )
+    if low.less(number + 1) is False or high.less(number) is True:
+        return True
+    content = site.inputs[1].fact.content
+    elements = [None] if content is None else content.reshape(-1)
+    return all(e is not None and e.equals(number) is False for e in elements)
 
 
 def _power(site: Site) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ...ir import Graph, Node, Tensor, Value, captured_by
-from .evaluation import ConstructEvaluator, may_evaluate
+from .evaluation import ConstructEvaluator, construct_evaluator
 from .folding import Folder
 from .origins import origins
 
@@ -48,6 +48,9 @@ def trip_count(
         return TripCount(0)
     if start is not None and first is None:
         return TripCount(None, f"its initial condition depends on {origins(start)}")
+    if most == 1:
+        # What the body computes is about further trips.
+        return TripCount(1)
     body = loop.body("body")
     if always_holds(body) or (start is None and absent_cond == "ignore"):
         if maximum is None:
@@ -55,14 +58,17 @@ def trip_count(
         if most is None:
             return TripCount(None, f"trip count depends on {origins(maximum)}")
         return TripCount(int(most))
+    computed = _count_by_condition(loop, folder, most, limit)
     if start is None and maximum is not None and absent_cond == "keep":
+        if computed.count is not None and computed.count == most:
+            return computed
         return TripCount(
             None,
             "it has no initial condition but its body computes one: the specification ignores it,"
             " onnxruntime stops when it is false; choose with absent_cond=ignore or"
             " absent_cond=honour",
         )
-    return _count_by_condition(loop, folder, most, limit)
+    return computed
 
 
 def always_holds(body: Graph) -> bool:
@@ -99,7 +105,7 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
             return TripCount(None, f"its condition still holds after {limit} trips")
         holds = plan.step(trips)
         if holds is None:
-            return TripCount(None, f"its condition cannot be computed: {plan.failed} fails")
+            return TripCount(None, f"its condition cannot be computed: {plan.failure}")
         trips += 1
         if not holds:
             break
@@ -115,14 +121,14 @@ class _ConditionSlice:
 
     Attributes:
         obstacle: what keeps the condition from being computed; None if nothing does.
-        failed: the node that could not be computed.
+        failure: why the condition could not be computed.
     """
 
     def __init__(self, loop: Node, folder: Folder) -> None:
         self.body = loop.body("body")
         self.folder = folder
         self.obstacle: str | None = None
-        self.failed: Node | None = None
+        self.failure = ""
         self._carried: dict[Value, Tensor] = {}
         self._updates: dict[Value, Value] = {}
         self._constructs: dict[Node, ConstructEvaluator] = {}
@@ -144,8 +150,9 @@ class _ConditionSlice:
             elif node is None or node.graph is not self.body:
                 self.obstacle = origins(value)
             elif node not in needed:
-                if may_evaluate(node, self.folder.model):
-                    self._constructs[node] = ConstructEvaluator(node, self.folder.model)
+                construct = construct_evaluator(node, self.folder.model)
+                if construct is not None:
+                    self._constructs[node] = construct
                 elif not self.folder.may_fold(node):
                     self.obstacle = f"{node}, which is not computed beforehand"
                 needed.add(node)
@@ -172,7 +179,7 @@ class _ConditionSlice:
         for node in self._nodes:
             results = self._compute(node, known)
             if results is None:
-                self.failed = node
+                self.failure = f"{node} fails"
                 return None
             for value, tensor in zip(node.outputs, results, strict=False):
                 if value is not None:
@@ -180,7 +187,10 @@ class _ConditionSlice:
         self._carried = {v: new.constant or known[new] for v, new in self._updates.items()}
         condition = self.body.outputs[0]
         tensor = condition.constant or known[condition]
-        return bool(tensor.numpy().reshape(-1)[0]) if tensor.size == 1 else None
+        if tensor.size != 1:
+            self.failure = f"'{condition.name}' has {tensor.size} elements"
+            return None
+        return bool(tensor.numpy().reshape(()))
 
     def _compute(self, node: Node, known: dict[Value, Tensor]) -> list[Tensor] | None:
         construct = self._constructs.get(node)
