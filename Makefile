@@ -30,5 +30,15 @@ types: $(VENV)/.installed
 	  -p straightline.reference -p straightline.versions \
 	  -m straightline -m straightline.cli -m straightline.__main__
 
+fuzz: $(VENV)/.installed  ## a longer run of the random tests
+	$(PY) tests/fuzz.py
+
+bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
+	$(PY) benchmarks/unroll_gru.py
+	$(PY) benchmarks/flat_pipeline.py
+
+wheel: $(VENV)/.installed
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,9 +1,72 @@
 """straightline rewrites ONNX models so that control flow disappears or changes form, and proves
 that the outputs stayed the same."""
 
-from . import ir, passes, reference
-from .api import rewrite
-from .ir import Error
-from .passes import Pipeline, Remark, Result
+from __future__ import annotations
 
-__all__ = ["Error", "Pipeline", "Remark", "Result", "ir", "passes", "reference", "rewrite"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import ir, passes, reference
+    from .api import rewrite
+    from .binding import BindingError
+    from .inspection import Construct, Inspection, inspect
+    from .ir import Error
+    from .passes import Pipeline, Remark, Result
+    from .reference.verdict import Verdict
+    from .reference.verify import verify
+    from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning
+
+__all__ = [
+    "BindingError",
+    "Construct",
+    "Error",
+    "Inspection",
+    "MismatchError",
+    "NotVerifiedError",
+    "NotVerifiedWarning",
+    "Pipeline",
+    "Remark",
+    "Result",
+    "Verdict",
+    "inspect",
+    "ir",
+    "passes",
+    "reference",
+    "rewrite",
+    "verify",
+]
+
+# Where each public name lives. Loaded when first asked for (PEP 562): onnx and what it brings take
+# over a second, which `straightline --help` need not wait for.
+_HOMES = {
+    "BindingError": ".binding",
+    "Construct": ".inspection",
+    "Error": ".ir",
+    "Inspection": ".inspection",
+    "MismatchError": ".rewriting",
+    "NotVerifiedError": ".rewriting",
+    "NotVerifiedWarning": ".rewriting",
+    "Pipeline": ".passes",
+    "Remark": ".passes",
+    "Result": ".passes",
+    "Verdict": ".reference.verdict",
+    "inspect": ".inspection",
+    "rewrite": ".api",
+    "verify": ".reference.verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name], __name__), name)
+    elif name in __all__:
+        found = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'straightline' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,48 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .ir import ModelSource
-from .passes import Pass, Pipeline, parse_pipeline, straighten
+from .binding import Shapes, Values
+from .ir import ModelSource, in_kind
+from .passes import FreezeInitializers, Pass, Pipeline, parse_pipeline, straighten
+from .passes.pipeline import require_all_rewritten
+from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
 
 
-def pipeline_of(passes: str | Pass | Iterable[Pass] | None, **options: Any) -> Pipeline:
+def pipeline_of(
+    passes: str | Pass | Iterable[Pass] | None, *, freeze_initializers: bool = False, **options: Any
+) -> Pipeline:
     """The pipeline that a caller describes: None for the default one, text, or passes.
+
+    Args:
+        freeze_initializers: put that pass in front.
+        options: options of the passes, where the pipeline is the default one or text.
 
     Raises:
         PassOptionError: the text does not parse, or names no pass or option.
     """
-    if passes is None:
-        return straighten(**options)
-    if isinstance(passes, str):
-        return parse_pipeline(passes, **options)
-    return Pipeline([passes] if isinstance(passes, Pass) else list(passes))
+    if passes is None or isinstance(passes, str):
+        pipeline = straighten(**options) if passes is None else parse_pipeline(passes, **options)
+    else:
+        pipeline = Pipeline([passes] if isinstance(passes, Pass) else list(passes))
+    if freeze_initializers:
+        return Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
+    return pipeline
 
 
 def rewrite(
     model: ModelSource,
     passes: str | Pass | Iterable[Pass] | None = None,
     *,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    verify: bool | Mapping[str, Any] = False,
     strict: bool = False,
+    freeze_initializers: bool = False,
     **options: Any,
 ) -> ModelSource:
-    """The model without the control flow that constants decide.
+    """The model without the control flow that is decided before run time.
 
     Args:
         model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
             never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
-        strict: raise when a construct is left alone.
+        values: values of inputs, which leave the signature: `{"sr": 16000}`.
+        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
+        verify: compare the outputs with the original's, on inputs that are drawn, or as the
+            options of `straightline.verify` given here say.
+        strict: raise when a construct is left alone, or when nothing could be compared.
+        freeze_initializers: take inputs that have a default as constants.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
         the rewritten model, of the same kind; an `onnx.ModelProto` for a path or bytes.
 
     Raises:
-        straightline.Error: the model cannot be read, is not well formed, or (strict) keeps a
-            construct.
+        straightline.Error: the model cannot be read or is not well formed; a value or shape does
+            not fit; (`verify`) the outputs differ; (`strict`) a construct is kept.
+
+    Warns:
+        NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    return pipeline_of(passes, **options).run(model, strict=strict).model
+    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    rewritten = Rewriting(model, pipeline, values or {}, shapes or {}).run()
+    if strict:
+        require_all_rewritten(rewritten.result.remarks)
+    if verify is not False:
+        verdict = rewritten.verify(**(verify if isinstance(verify, Mapping) else {}))
+        if not verdict.equal and strict:
+            raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
+        if not verdict.equal:
+            message = f"the rewrite was not verified: {verdict.reason}"
+            warnings.warn(message, NotVerifiedWarning, stacklevel=2)
+    return in_kind(rewritten.model, model)

@@ -191,7 +191,7 @@ class _Reader:
         """Read nodes in any order, since some tools write them before what they use."""
         protos = list(protos)  # so that protobuf makes its Python objects once
         if not in_order(protos):
-            protos = put_in_order(protos, graph)
+            protos = put_in_order(protos, graph, scope.names)
         return [self.read_node(graph, proto, scope) for proto in protos]
 
     def read_node(self, graph: Graph, proto: onnx.NodeProto, scope: Scope) -> Node:

@@ -80,7 +80,7 @@ def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
         with _opened(path, offset, tensor.name) as source:
             tensor.raw_data = source.read(length)
         tensor.ClearField("external_data")
-        tensor.data_location = onnx.TensorProto.DEFAULT
+        tensor.ClearField("data_location")
 
 
 def refers_elsewhere(proto: onnx.ModelProto, base_dir: Path | None, folder: Path) -> bool:

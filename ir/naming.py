@@ -58,8 +58,9 @@ class _Namer:
                 self.give(value, info.name if graph.is_interface else value.name)
         self.values.names |= graph.reserved
         nodes = list(graph.unordered_nodes())
-        for value in (*graph.initializers, *[v for node in nodes for v in node.outputs]):
-            if value is not None and value.pinned:
+        outputs = [v for node in nodes for v in node.outputs if v is not None]
+        for value in (*graph.initializers, *outputs):
+            if value.pinned:
                 self.give(value, value.name)
         for value in graph.initializers:
             self.give(value, value.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import onnx
 
@@ -37,6 +37,12 @@ def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
             yield from free_names(graph)
 
 
+def nesting(nodes: Iterable[onnx.NodeProto]) -> int:
+    """How deep graphs are nested in nodes."""
+    held = [g for node in nodes for attribute in node.attribute for g in graphs_of(attribute)]
+    return max([1 + nesting(graph.node) for graph in held], default=0)
+
+
 def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
     """Whether no node stands before one whose output it reads."""
     read: set[str] = set()
@@ -47,13 +53,24 @@ def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
     return True
 
 
-def put_in_order(protos: Sequence[onnx.NodeProto], where: object) -> list[onnx.NodeProto]:
+def put_in_order(
+    protos: Sequence[onnx.NodeProto], where: object, sources: Container[str] = ()
+) -> list[onnx.NodeProto]:
     """The nodes, each after those whose outputs it reads, otherwise as they stood.
 
+    Args:
+        protos: the nodes of one graph.
+        where: the graph, as errors name it.
+        sources: the names of its inputs and initializers.
+
     Raises:
-        ModelError: the nodes form a cycle.
+        ModelError: the nodes form a cycle, or a name is defined twice.
     """
-    producer = {name: index for index, proto in enumerate(protos) for name in proto.output if name}
+    producer: dict[str, int] = {}
+    for index, proto in enumerate(protos):
+        for name in filter(None, proto.output):
+            if name in sources or producer.setdefault(name, index) != index:
+                raise ModelError(f"'{name}' is defined twice in {where}; names must be unique")
     order = Topology()
     for index in range(len(protos)):
         order.insert(index)

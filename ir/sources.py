@@ -18,7 +18,11 @@ from .external_data import (
 )
 from .files import encode, parse_bytes, read_proto, replacing
 from .model import Model
+from .ordering import nesting
 from .serialize import serialize
+
+_MAX_NESTING = 30
+"""Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | onnx_ir.Model | Model
 
@@ -110,12 +114,18 @@ def save(model: Model | onnx.ModelProto, path: str | os.PathLike[str]) -> None:
     is streamed into `<file name>.data` beside the file, as is all large data of a model over 2 GB.
 
     Raises:
-        SaveError: the folder does not exist or cannot be written.
+        SaveError: the folder does not exist or cannot be written, or no file can hold the model.
         LoadError: external data that the model refers to cannot be read.
     """
     path = Path(path)
     base_dir = model.base_dir if isinstance(model, Model) else None
     proto = serialize(model) if isinstance(model, Model) else model
+    deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
+    if deepest > _MAX_NESTING:
+        raise SaveError(
+            f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
+            f" take no more than {_MAX_NESTING}"
+        )
     # A link is followed for the model itself; its data belongs beside the link, where readers look.
     target = Path(os.path.realpath(path))
     content = None if refers_elsewhere(proto, base_dir, path.parent) else encode(proto)
@@ -133,7 +143,6 @@ def save(model: Model | onnx.ModelProto, path: str | os.PathLike[str]) -> None:
         content = encode(proto)
         if content is None:
             raise SaveError(
-                f"cannot write '{path}': the model without its tensors is over 2 GB, or graphs are"
-                " nested too deeply for ONNX's file format"
+                f"cannot write '{path}': the model is over 2 GB even without its tensors"
             )
         temporary.write_bytes(content)

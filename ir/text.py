@@ -25,6 +25,10 @@ def parse(text: str) -> Model:
     """
     try:
         proto = onnx.parser.parse_model(text)
-    except onnx.parser.ParseError as error:
-        raise LoadError(f"the text is not a model: {error}") from error
+    except (onnx.parser.ParseError, IndexError, RuntimeError, UnicodeError) as error:
+        # The C++ parser lets out what its number conversions throw.
+        detail = error.args[0] if error.args else ""
+        if isinstance(detail, bytes):
+            detail = detail.decode(errors="replace")
+        raise LoadError(f"the text is not a model: {' '.join(str(detail).split())}") from error
     return deserialize(proto)

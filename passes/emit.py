@@ -70,6 +70,10 @@ class Emitter:
             self._axes[numbers] = self.constant(np.array(numbers, np.int64), label)
         return self._axes[numbers]
 
+    def scalar(self, value: Value, label: str) -> Value:
+        """A tensor of one element, in whatever rank, as a scalar."""
+        return self.add("Reshape", [value, self._vector((), "scalar")], label)
+
     def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
         """`value` with its axes in another order; itself where the order stays."""
         if list(perm) == list(range(len(perm))):

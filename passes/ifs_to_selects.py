@@ -26,7 +26,7 @@ from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
 from .replace import replace_value
-from .select import scalar, select
+from .select import broadcasting, select
 
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -98,7 +98,8 @@ class _Converter:
         emitter = Emitter(graph, self.folder.fold)
         one, other = [self.copy(graph, node.body(name)) for name in _BRANCHES]
         shape = self.speculation.outside(given).fact.shape
-        condition = scalar(emitter, given, shape, f"{given.name}_scalar")
+        rank = min((len(fact.shape or ()) for fact in facts), default=0)
+        condition = broadcasting(emitter, given, shape, rank, f"{given.name}_scalar")
         for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False):
             if old is not None and graph.is_used(old):
                 new = select(emitter, condition, a, b, fact.elem_type, old.name)

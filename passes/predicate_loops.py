@@ -36,7 +36,7 @@ from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
 from .replace import replace_value
-from .select import scalar, select
+from .select import broadcasting, select
 from .unroll_loops import DEFAULT_MAX_NODES
 
 _MOST_EVALUATED = 1_000_000
@@ -177,7 +177,7 @@ class _Writer:
 
     def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:
         """Let the next trip be live where it would be so far and this condition holds."""
-        holds = scalar(self.emitter, condition, shape, f"{condition.name}_scalar")
+        holds = broadcasting(self.emitter, condition, shape, 0, f"{condition.name}_scalar")
         live = self.live
         self.live = holds if live is None else self.emitter.add("And", [live, holds], label)
 

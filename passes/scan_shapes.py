@@ -206,11 +206,12 @@ class ScanShapes:
         for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
             if final is not None:
                 self.inference.assume(final, state.without_content())
-        shape = self._scanned()[0].shape
+        around = self._scanned()[0].shape
         for element, output in zip(elements, scan.scan_outputs, strict=False):
             if output is not None:
-                whole = shape is not None and element.shape is not None
-                dims = (*shape[:2], *element.shape) if whole else None  # type: ignore[index,misc]
+                dims = None
+                if around is not None and element.shape is not None:
+                    dims = (*around[:2], *element.shape)
                 self.inference.assume(output, Fact(element.elem_type, dims))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
 from ..ir import Value
@@ -35,18 +34,18 @@ def select(
     return emitter.add("Or", [taken, emitter.add("And", [opposite, other], f"{label}_else")], label)
 
 
-def scalar(emitter: Emitter, condition: Value, shape: Shape | None, label: str) -> Value:
-    """A condition of one element, in whatever rank, as a scalar, which broadcasts to anything.
+def broadcasting(
+    emitter: Emitter, condition: Value, shape: Shape | None, rank: int, label: str
+) -> Value:
+    """A condition of one element in a form that broadcasts without raising a rank.
 
     Args:
         emitter: adds a node where one is needed.
         condition: the condition; one of more elements fails here at run time, as in an If.
         shape: its shape, None where it is not known.
+        rank: that of what is to be selected, the lowest if they differ.
         label: for the result.
     """
-    if shape == ():
+    if shape is not None and len(shape) <= rank and all(dim == 1 for dim in shape):
         return condition
-    return emitter.add("Reshape", [condition, emitter.constant(_SCALAR, f"{label}_shape")], label)
-
-
-_SCALAR = np.empty(0, np.int64)
+    return emitter.scalar(condition, label)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from hypothesis import strategies as st
 from strategy_operators import (
     arithmetic,
     bounded,
@@ -19,8 +18,10 @@ from strategy_operators import (
     literal,
     produce,
     scalar,
+    weight,
 )
 from strategy_scope import BOOL, FLOAT, INT64, LIMIT, Scope, Shape, Value
+from strategy_sequences import a_sequence, insert, is_tensor, use_sequence
 
 MOST_TRIPS = (4, 3, 2)  # by depth: at most 24 copies of the innermost body
 MOST_COPIES = 24
@@ -28,10 +29,6 @@ MOST_COPIES = 24
 
 def most_trips(scope: Scope) -> int:
     return min(MOST_TRIPS[min(scope.depth, 2)], max(MOST_COPIES // scope.trips, 1))
-
-
-def is_tensor(v: Value) -> bool:
-    return not v.sequence
 
 
 def decided(scope: Scope) -> bool:
@@ -42,18 +39,20 @@ def decided(scope: Scope) -> bool:
 def trip(scope: Scope, known: bool, most: int) -> Value:
     """A trip count of at most `most`, perhaps 0 or negative."""
     ready = scope.find(
-        lambda v: is_tensor(v)
-        and v.type == INT64
-        and v.shape in ((), (1,))
-        and v.bound <= most
-        and v.known == known
+        lambda v: (
+            is_tensor(v)
+            and v.type == INT64
+            and v.shape in ((), (1,))
+            and v.bound <= most
+            and v.known == known
+        )
     )
-    kinds = ["literal"] * known + ["ready"] * (2 * bool(ready)) + ["clamp"]
-    kind = scope.draw(st.sampled_from(kinds))
+    kinds = ["literal"] * (3 * known) + ["ready"] * (2 * bool(ready)) + ["clamp"]
+    kind = scope.pick(kinds)
     if kind == "ready":
         return scope.choose(ready)
     if kind == "literal":
-        count = scope.draw(st.sampled_from([2, 1, 3, 0, 4, -1]))
+        count = scope.pick([2, 1, 3, 0, 4, -1])
         return scope.constant(np.full([1] * scope.flip(5), min(count, most)), INT64)
     value = integer(scope, known, literals=False)
     return clamp(scope, value, most) if value.bound > most else value
@@ -74,15 +73,17 @@ class Control:
 
 def for_control(scope: Scope, known: bool, most: int) -> Control:
     trips = trip(scope, known, most)
-    kind = scope.draw(st.sampled_from(["absent", "true", "any"]))
+    kind = scope.pick(["absent", "true", "any"])
     entry = None
     if kind == "true":
         entry = scope.constant(np.full([1] * scope.flip(5), True), BOOL)
     elif kind == "any":
         entry = condition(scope, known)
+        if entry.shape != (1,):  # unlike that of If it has at most one axis
+            entry = ranked(scope, entry, ())
     # With the condition absent the specification ignores the body's, onnxruntime does not.
     stops = ["true", "pass", "iteration", "computed"] if entry else ["true"]
-    stop = scope.draw(st.sampled_from(stops))
+    stop = scope.pick(stops)
     count = None
     if entry is not None and entry.literal == 0:
         count = 0
@@ -93,8 +94,8 @@ def for_control(scope: Scope, known: bool, most: int) -> Control:
 
 def while_control(scope: Scope, known: bool, most: int) -> Control:
     """A counter or accumulator that starts at a constant and runs to a limit."""
-    type = scope.draw(st.sampled_from([INT64, FLOAT]))
-    counter = scope.constant(scope.draw(st.integers(0, 1)), type)
+    type = scope.pick([INT64, FLOAT])
+    counter = scope.constant(scope.number(0, 1), type)
     limit = trip(scope, known, most)
     if limit.type != type or limit.shape != ():
         limit = scalar(scope, limit)
@@ -104,9 +105,9 @@ def while_control(scope: Scope, known: bool, most: int) -> Control:
     else:
         entry = scope.constant(True, BOOL)
     trips = None
-    kind = scope.draw(st.sampled_from(["absent", "absent", "huge", "trip"]))
+    kind = scope.pick(["absent", "absent", "huge", "trip"])
     if kind == "huge":
-        trips = scope.constant(np.iinfo(np.int64).max, INT64)
+        trips = scope.constant(2**63 - 1 if scope.opset >= 9 else 2**62, INT64)
     elif kind == "trip":
         trips = trip(scope, known, most)
     return Control(trips, entry, "counter", known, None, limit, counter)
@@ -129,18 +130,20 @@ def count_on(body: Scope, control: Control, counter: Value) -> tuple[Value, Valu
 def literal_step(body: Scope, counter: Value, known: bool) -> Value:
     """A constant of 1 or 2, or Abs of a drawn value plus 1."""
     ready = body.find(
-        lambda v: is_tensor(v)
-        and v.type == counter.type
-        and v.shape == ()
-        and (v.known or not known)
-        and v.bound <= 100
-        and v.name != counter.name
+        lambda v: (
+            is_tensor(v)
+            and v.type == counter.type
+            and v.shape == ()
+            and (v.known or not known)
+            and v.bound <= 100
+            and v.name != counter.name
+        )
     )
     if ready and body.flip(3):
         x = body.choose(ready)
         x = body.node("Abs", [x], x)
         return arithmetic(body, "Add", x, body.constant(1, counter.type))
-    return body.constant(body.draw(st.integers(1, 2)), counter.type)
+    return body.constant(body.number(1, 2), counter.type)
 
 
 @dataclass
@@ -156,9 +159,9 @@ class Carried:
 def draw_carried(scope: Scope, known: bool, least: int) -> list[Carried]:
     """Up to three carried values, of any type that the opset allows."""
     result = []
-    for _ in range(scope.draw(st.integers(least, 3))):
+    for _ in range(scope.number(least, 3)):
         kinds = ["fixed", "fixed", "grow"] + ["sequence"] * scope.options.sequences
-        kind = scope.draw(st.sampled_from(kinds))
+        kind = scope.pick(kinds)
         if kind == "sequence":
             start = a_sequence(scope)
             # Each iteration may add elements of other shapes.
@@ -169,7 +172,7 @@ def draw_carried(scope: Scope, known: bool, least: int) -> list[Carried]:
             keep = known and start.known and scope.flip()
             inner = replace(start, bound=bound, known=keep, literal=None)
             if kind == "grow" and start.shape and start.fixed and start.size < 30:
-                axis = scope.draw(st.integers(0, len(start.shape) - 1))
+                axis = scope.number(0, len(start.shape) - 1)
                 shape = (*start.shape[:axis], None, *start.shape[axis + 1 :])
                 inner = replace(inner, shape=shape, known_shape=known and start.known_shape)
                 result.append(Carried(kind, start, inner, axis))
@@ -177,53 +180,6 @@ def draw_carried(scope: Scope, known: bool, least: int) -> list[Carried]:
             kind = "fixed"
         result.append(Carried(kind, start, inner))
     return result
-
-
-def a_sequence(scope: Scope) -> Value:
-    """A visible sequence, or a new one, empty or of one tensor."""
-    ready = scope.find(lambda v: v.sequence)
-    if ready and scope.flip():
-        return scope.choose(ready)
-    if scope.flip():
-        element = scope.choose(scope.find(is_tensor))
-        result = replace(element, sequence=True, least=1, literal=None)
-        return scope.emit("SequenceConstruct", [element], [replace(result, known=False)])[0]
-    type = scope.draw(st.sampled_from(scope.context.types))
-    empty = Value("", type, None, 0, sequence=True, literal=0)
-    return scope.emit("SequenceEmpty", [], [empty], dtype=type)[0]
-
-
-def use_sequence(scope: Scope) -> Value:
-    """An operator on a sequence; those that need an element only where one is certain."""
-    s = a_sequence(scope)
-    kinds = ["length", "insert"] + ["at"] * (2 * bool(s.least))
-    if s.least and s.shape is not None and None not in s.shape and len(s.shape) < 4:
-        kinds.append("stack")
-    kind = scope.draw(st.sampled_from(kinds))
-    if kind == "length":
-        return scope.emit("SequenceLength", [s], [Value("", INT64, (), 100)])[0]
-    if kind == "insert":
-        return insert(scope, s)
-    element = replace(s, sequence=False, known=False, least=0)
-    if kind == "at":
-        index = scope.constant(scope.draw(st.sampled_from([0, -1])), INT64)
-        return scope.emit("SequenceAt", [s, index], [element])[0]
-    stacked = replace(element, shape=(None, *(s.shape or ())), known_shape=False)
-    return scope.emit("ConcatFromSequence", [s], [stacked], axis=0, new_axis=1)[0]
-
-
-def insert(scope: Scope, s: Value) -> Value:
-    """The sequence with one more tensor, at its end or its start."""
-    ready = scope.find(lambda v: is_tensor(v) and v.type == s.type)
-    alike = [v for v in ready if v.shape == s.shape and v.fixed]
-    element = scope.choose(alike or ready) if ready else literal(scope, s.type)
-    shape = s.shape if s.least and element.shape == s.shape else None
-    if s.literal == 0:  # certainly empty so far
-        shape = element.shape
-    bound = max(s.bound, element.bound)
-    result = replace(s, shape=shape, bound=bound, least=s.least + 1, literal=None)
-    where = [scope.constant(0, INT64)] if scope.flip(3) else []
-    return scope.emit("SequenceInsert", [s, element, *where], [result])[0]
 
 
 def loop(scope: Scope) -> list[Value]:
@@ -237,6 +193,8 @@ def loop(scope: Scope) -> list[Value]:
         inner = replace(control.counter, bound=200, known=known, literal=None)
         carried.insert(0, Carried("counter", control.counter, inner))
     body = scope.child(most)
+    if control.limit:
+        body.use(control.limit)
     declare = not scope.flip(3)
     shape = control.trips.shape if control.trips else ()
     last = most if control.stop == "counter" else most - 1
@@ -245,11 +203,14 @@ def loop(scope: Scope) -> list[Value]:
     going = body.input(Value("", BOOL, shape, 1, known))
     for c in carried:
         c.inner = body.input(c.inner, declare)
-    statements(body, body.draw(st.integers(0, 3)))
-    outputs = [c for c in loop_outputs(body, control, carried, index, going)]
+    statements(body, body.number(0, 3))
+    outputs = loop_outputs(body, control, carried, index, going)
     scans = scan_outputs(body, at_least=not carried, at_most=0 if huge(control) else 2)
-    graph = body.graph("body", [*outputs, *scans], True)
-    results = [after_loop(c, out, control) for c, out in zip(carried, outputs[1:], strict=True)]
+    vague = [] if declare else [c.inner.name for c in carried if not c.inner.sequence]
+    never = {index.name, *vague}
+    outputs = body_outputs(body, [*outputs, *scans], never, repeat=True)
+    graph = body.graph("body", outputs)
+    results = [after_loop(c, out, control) for c, out in zip(carried, outputs[1:], strict=False)]
     results += [
         replace(v, shape=(control.count, *(v.shape or ())), known=False, known_shape=known)
         for v in scans
@@ -276,7 +237,9 @@ def loop_outputs(
             outputs.append(after)
         elif c.kind == "grow":
             assert c.inner.shape
-            piece = replace(c.start, shape=(*c.inner.shape[: c.axis], 1, *c.inner.shape[c.axis + 1 :]))
+            piece = replace(
+                c.start, shape=(*c.inner.shape[: c.axis], 1, *c.inner.shape[c.axis + 1 :])
+            )
             more = bounded(body, produce(body, piece, c.inner.known), c.inner.bound)
             pair = [body.use(c.inner), more]
             if body.flip(3):
@@ -288,7 +251,7 @@ def loop_outputs(
             outputs.append(bounded(body, produce(body, c.inner, c.inner.known), c.inner.bound))
     if stop is None:
         stop = condition_output(body, control, index, going)
-    return [body.as_output(v) for v in [stop, *outputs]]
+    return [stop, *outputs]
 
 
 def condition_output(body: Scope, control: Control, index: Value, going: Value) -> Value:
@@ -316,8 +279,23 @@ def ranked(scope: Scope, x: Value, shape: Shape) -> Value:
 def scan_outputs(body: Scope, at_least: int, at_most: int = 2) -> list[Value]:
     """Values of the body whose shape is the same in every iteration, perhaps one twice."""
     ready = body.find(lambda v: is_tensor(v) and v.fixed)
-    count = body.draw(st.integers(at_least, at_most))
-    return [body.as_output(body.choose(ready)) for _ in range(count)]
+    count = body.number(at_least, at_most)
+    return [body.choose(ready) for _ in range(count)]
+
+
+def body_outputs(
+    body: Scope, values: list[Value], never: Iterable[str] = (), repeat: bool = False
+) -> list[Value]:
+    """The values as a body's outputs; a copy where onnxruntime bears no repetition, or not one of
+    the names `never` (KNOWN_FAULTS).
+    """
+    taken, outputs = set(never), []
+    for value in values:
+        copy = value.name in taken and not body.options.faults
+        outputs.append(body.as_output(value, copy=copy))
+        if not repeat:
+            taken.add(outputs[-1].name)
+    return outputs
 
 
 def after_loop(c: Carried, out: Value, control: Control) -> Value:
@@ -346,7 +324,7 @@ def branch_value(branch: Scope, kind: str, like: Value) -> Value:
     ready = branch.find(lambda v: is_tensor(v) and v.type == like.type)
     if ready and not branch.flip(4):
         return branch.choose(ready)
-    shape = branch.draw(st.sampled_from([(), (1,), (2,), (2, 3)]))
+    shape = branch.pick([(), (1,), (2,), (2, 3)])
     return literal(branch, like.type, shape)
 
 
@@ -354,23 +332,24 @@ def if_(scope: Scope) -> list[Value]:
     """An If whose branches may differ in shape, and reuse each other's names."""
     known = decided(scope)
     test = condition(scope, known)
-    count = scope.draw(st.integers(1, 2))
+    count = scope.number(1, 2)
     likes = []
     for _ in range(count):
         sequence = scope.options.sequences and scope.opset >= 14 and scope.flip(6)
         like = a_sequence(scope) if sequence else scope.choose(scope.find(is_tensor))
-        likes.append((scope.draw(st.sampled_from(["same", "free"])), like))
+        # If-1 wants equal shapes of its branches.
+        kinds = ["same", "free"] if scope.opset >= 11 else ["same"]
+        likes.append((scope.pick(kinds), like))
     graphs, results = [], []
+    weights = scope.options.ir_version >= 4 and scope.flip(3)
     for name in ("then_branch", "else_branch"):
         branch = scope.child()
-        statements(branch, branch.draw(st.integers(0, 2)))
-        values: list[Value] = []
-        for kind, like in likes:
-            value = branch.as_output(branch_value(branch, kind, like))
-            twice = any(v.name == value.name for v in values)
-            if twice and not scope.options.faults:
-                value = branch.node("Identity", [value], value)
-            values.append(value)
+        for _, like in likes:
+            branch.use(like)
+        if weights:  # of one name in both branches
+            weight(branch, likes[0][1].type, (2,))
+        statements(branch, branch.number(0, 2))
+        values = body_outputs(branch, [branch_value(branch, *kind_like) for kind_like in likes])
         results.append(values)
         graphs.append(branch.graph(name, values, declare=not branch.flip(3)))
     merged = [
@@ -398,4 +377,4 @@ def statements(scope: Scope, count: int) -> None:
             kinds.append(Scope.attribute_constant)
         if scope.depth < scope.options.max_depth and scope.context.room():
             kinds += [*scope.context.constructs, *scope.context.constructs]
-        scope.draw(st.sampled_from(kinds))(scope)
+        scope.pick(kinds)(scope)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import strategies as st
 from onnx import helper
-from strategy_control import is_tensor, statements
+from strategy_control import statements
 from strategy_scope import Scope, Value
+from strategy_sequences import is_tensor
 
 DOMAIN = "local"
 
@@ -15,15 +15,15 @@ DOMAIN = "local"
 def function(scope: Scope) -> list[Value]:
     """A new function of drawn tensors, called once or twice."""
     context = scope.context
-    arguments = [scope.choose(scope.find(is_tensor)) for _ in range(scope.draw(st.integers(1, 3)))]
+    arguments = [scope.choose(scope.find(is_tensor)) for _ in range(scope.number(1, 3))]
     body = Scope(context, depth=scope.depth + 1)
-    body.is_function, body.trips = True, scope.trips
+    body.in_function, body.trips = True, scope.trips
     if scope.opset >= 12 and scope.flip():
-        body.attribute = scope.draw(st.integers(0, 2))
+        body.attribute = scope.number(0, 2)
     parameters = [body.input(replace(a, literal=None)) for a in arguments]
-    statements(body, body.draw(st.integers(1, 3)))
+    statements(body, body.number(1, 3))
     outputs: list[Value] = []
-    for _ in range(scope.draw(st.integers(1, 2))):
+    for _ in range(scope.number(1, 2)):
         value = body.as_output(body.choose(body.find(is_tensor)), node_only=True)
         if all(v.name != value.name for v in outputs):
             outputs.append(value)

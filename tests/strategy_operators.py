@@ -6,8 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import strategies as st
-from strategy_scope import BOOL, DTYPES, FLOAT, INT64, LIMIT, Dim, Scope, Shape, Value
+from strategy_scope import (
+    BOOL,
+    DTYPES,
+    FLOAT,
+    INT64,
+    LIMIT,
+    Dim,
+    Scope,
+    Shape,
+    Value,
+    constant_value,
+)
 
 FLOATS = (FLOAT, 11)  # TensorProto.FLOAT, TensorProto.DOUBLE
 
@@ -79,7 +89,9 @@ def arithmetic(scope: Scope, op: str, a: Value, b: Value) -> Value:
     return bounded(scope, scope.node(op, [a, b], Value("", a.type, shape, bound)))
 
 
-def with_axes(scope: Scope, op: str, x: Value, result: Value, axes: Sequence[int], **rest: int) -> Value:
+def with_axes(
+    scope: Scope, op: str, x: Value, result: Value, axes: Sequence[int], **rest: int
+) -> Value:
     """An operator whose axes became an input: at 18 those of ReduceMax, at 13 those of others."""
     if scope.opset >= (18 if op == "ReduceMax" else 13):
         return scope.node(op, [x, scope.constant(list(axes), INT64)], result, known=x.known, **rest)
@@ -123,7 +135,7 @@ def size(scope: Scope, x: Value) -> Value:
 def dimension(scope: Scope, x: Value) -> Value:
     """One dimension of x, the exporters' way: Gather of Shape."""
     assert x.shape
-    axis = scope.draw(st.integers(0, len(x.shape) - 1))
+    axis = scope.number(0, len(x.shape) - 1)
     known = x.known_shape and scope.options.shapes
     shape = scope.node("Shape", [x], Value("", INT64, (len(x.shape),), 1000), known=known)
     index = scope.constant(axis, INT64)
@@ -140,11 +152,11 @@ def integer(scope: Scope, known: bool, literals: bool = True) -> Value:
     if known and not scope.options.shapes:
         shaped = []
     kinds = ["literal"] * literals + ["ready"] * (2 * bool(ready)) + ["shape"] * bool(shaped)
-    kind = scope.draw(st.sampled_from(kinds or ["literal"]))
+    kind = scope.pick(kinds or ["literal"])
     if kind == "ready":
         return scope.choose(ready)
     if kind == "literal":
-        return scope.constant(scope.draw(st.integers(-1, 4)), INT64)
+        return scope.constant(scope.number(-1, 4), INT64)
     x = scope.choose(shaped)
     return dimension(scope, x) if x.shape and scope.flip() else size(scope, x)
 
@@ -157,21 +169,21 @@ def condition(scope: Scope, known: bool, depth: int = 0) -> Value:
     kinds = ["compare", "literal"] + ["ready"] * (2 * bool(ready))
     if depth < 2:
         kinds += ["not", "and"]
-    kind = scope.draw(st.sampled_from(kinds))
+    kind = scope.pick(kinds)
     if kind == "ready":
         return scope.choose(ready)
     if kind == "literal":
-        shape = scope.draw(st.sampled_from([(), (), (1,), (1, 1)]))
+        shape = scope.pick([(), (), (1,), (1, 1)])
         return scope.constant(np.full(shape, scope.flip()), BOOL)
     if kind == "compare":
-        op = scope.draw(st.sampled_from(["Less", "Equal", "Greater"]))
+        op = scope.pick(["Less", "Equal", "Greater"])
         return compare(scope, op, integer(scope, known, literals=False), integer(scope, known))
     a = condition(scope, known, depth + 1)
     if kind == "not":
         return scope.node("Not", [a], a)
     b = condition(scope, known, depth + 1)
     shape = broadcast(a.shape, b.shape)
-    op = scope.draw(st.sampled_from(["And", "Or"]))
+    op = scope.pick(["And", "Or"])
     return scope.node(op, [a, b], Value("", BOOL, shape, 1))
 
 
@@ -191,18 +203,26 @@ def partner(scope: Scope, x: Value, type: int, known: bool = False, keep: bool =
 
 def literal(scope: Scope, type: int, shape: Sequence[int] = ()) -> Value:
     """A small constant of the given type and shape."""
-    start = scope.draw(st.integers(-3, 3))
+    return scope.constant(small_data(scope, type, shape), type)
+
+
+def weight(scope: Scope, type: int, shape: Sequence[int]) -> Value:
+    """The same as an initializer of a body."""
+    array = small_data(scope, type, shape).astype(DTYPES[type])
+    return scope.initializer(array, constant_value(array, type))
+
+
+def small_data(scope: Scope, type: int, shape: Sequence[int]) -> np.ndarray:
+    start = scope.number(-3, 3)
     count = int(np.prod(shape, dtype=int))
-    data = (np.arange(count).reshape(tuple(shape)) + start) % 7 - 3 if shape else np.array(start)
-    if type == BOOL:
-        data = data > 0
-    return scope.constant(data.astype(DTYPES[type]), type)
+    data = (np.arange(count).reshape(tuple(shape)) + start + 3) % 7 - 3
+    return data > 0 if type == BOOL else data
 
 
 def elementwise(scope: Scope, x: Value, known: bool = False) -> Value:
     """A value of x's own type and shape, computed from x."""
     if x.type == BOOL:
-        op = scope.draw(st.sampled_from(["Not", "And", "Or"]))
+        op = scope.pick(["Not", "And", "Or"])
         other = [] if op == "Not" else [partner(scope, x, BOOL, known, keep=True)]
         return scope.node(op, [x, *other], replace(x))
     ops = ["Add", "Sub", "Mul", "Neg", "Abs"]
@@ -212,7 +232,7 @@ def elementwise(scope: Scope, x: Value, known: bool = False) -> Value:
         ops += ["Max", "Min"]
     if scope.opset >= 9:
         ops.append("Where")
-    op = scope.draw(st.sampled_from(ops))
+    op = scope.pick(ops)
     if op in ("Neg", "Abs", "Relu"):
         return scope.node(op, [x], x)
     other = partner(scope, x, x.type, known, keep=True)
@@ -228,7 +248,7 @@ def produce(scope: Scope, like: Value, known: bool = False) -> Value:
 
     def fits(v: Value) -> bool:
         same = v.shape == like.shape and v.shape is not None and None not in v.shape
-        alike = v.type == like.type and not v.sequence and (same or v.name == like.name)
+        alike = v.type == like.type and not v.sequence and (same or v == like)
         return alike and (v.known or not known)
 
     ready = scope.find(fits)
@@ -237,7 +257,7 @@ def produce(scope: Scope, like: Value, known: bool = False) -> Value:
             return literal(scope, like.type, like.shape)
         ready = ready or [like]
     x = scope.choose(ready)
-    for _ in range(scope.draw(st.integers(0, 2))):
+    for _ in range(scope.number(0, 2)):
         x = elementwise(scope, x, known)
     return x
 
@@ -255,8 +275,8 @@ def cut(scope: Scope, x: Value, axis: int) -> Value:
     """A Slice along an axis whose length is a number."""
     assert x.shape
     length = x.shape[axis]
-    start = scope.draw(st.integers(0, length - 1))
-    stop = scope.draw(st.integers(start + 1, length))
+    start = scope.number(0, length - 1)
+    stop = scope.number(start + 1, length)
     result = replace(x, shape=(*x.shape[:axis], stop - start, *x.shape[axis + 1 :]))
     if scope.opset < 10:
         return scope.node("Slice", [x], result, axes=[axis], starts=[start], ends=[stop])
@@ -281,7 +301,7 @@ def gather(scope: Scope, x: Value, axis: int) -> Value:
 
 def reduce(scope: Scope, x: Value, axis: int) -> Value:
     assert x.shape
-    op = scope.draw(st.sampled_from(["ReduceSum", "ReduceMax"]))
+    op = scope.pick(["ReduceSum", "ReduceMax"])
     keep = scope.flip()
     shape = x.shape[:axis] + (1,) * keep + x.shape[axis + 1 :]
     bound = x.bound * int(x.shape[axis]) if op == "ReduceSum" else x.bound
@@ -291,7 +311,7 @@ def reduce(scope: Scope, x: Value, axis: int) -> Value:
 
 def _reshaped(scope: Scope, x: Value) -> Value:
     assert x.shape is not None
-    goal = scope.draw(st.sampled_from([(x.size,), (1, x.size), tuple(reversed(x.shape)), (x.size, 1)]))
+    goal = scope.pick([(x.size,), (1, x.size), tuple(reversed(x.shape)), (x.size, 1)])
     return reshape(scope, x, [-1] if goal == (x.size,) else goal, goal)
 
 
@@ -303,12 +323,12 @@ def _combined(scope: Scope, x: Value) -> Value:
     else:
         ops = ["Less", "Equal", "Greater"]
     other = partner(scope, x, x.type)
-    op = scope.draw(st.sampled_from([*ops, "Add", "Sub", "Mul"]))
+    op = scope.pick([*ops, "Add", "Sub", "Mul"])
     return (compare if op in ops else arithmetic)(scope, op, x, other)
 
 
 def _cast(scope: Scope, x: Value) -> Value:
-    return cast(scope, x, scope.draw(st.sampled_from([t for t in scope.context.types if t != x.type])))
+    return cast(scope, x, scope.pick([t for t in scope.context.types if t != x.type]))
 
 
 def _joined(scope: Scope, x: Value, axis: int) -> Value:
@@ -341,13 +361,13 @@ def grow(scope: Scope) -> Value:
         kinds.append(lambda: _reshaped(scope, x))
     if x.shape:
         kinds += _axis_operators(scope, x)
-    return bounded(scope, scope.draw(st.sampled_from(kinds))())
+    return bounded(scope, scope.pick(kinds)())
 
 
 def _axis_operators(scope: Scope, x: Value) -> list[Callable[[], Value]]:
     """The operators that work along one drawn axis of x."""
     assert x.shape
-    axis = scope.draw(st.integers(0, len(x.shape) - 1))
+    axis = scope.number(0, len(x.shape) - 1)
     kinds: list[Callable[[], Value]] = [lambda: dimension(scope, x)]
     if len(x.shape) > 1:
         order = list(reversed(range(len(x.shape))))

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 
 FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
 INT32, INT64, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
@@ -25,6 +35,11 @@ DTYPES = {
 }
 # A value beyond this is clamped, and not read before; sums and products then stay below 2**24.
 LIMIT = 1000
+
+T = TypeVar("T")
+integers = cache(st.integers)  # to make a strategy takes longer than to draw from it
+
+CONSTRUCTS = ("Loop", "If", "Scan")
 
 Dim = int | str | None  # a number, a symbol (always at least 1), or unknown
 Shape = tuple[Dim, ...] | None  # None: the rank is unknown
@@ -110,6 +125,12 @@ def value_info(value: Value, declare: bool = True) -> ValueInfoProto:
     return helper.make_value_info(value.name, type_proto(value, declare))
 
 
+def constant_value(array: np.ndarray, type: int) -> Value:
+    bound = int(np.abs(array.astype(int)).max(initial=0))
+    content = int(array.item()) if array.size == 1 else None
+    return Value("", type, array.shape, bound, known=True, literal=content)
+
+
 class Scope:
     """A graph under construction and its view of the outer ones.
 
@@ -121,20 +142,24 @@ class Scope:
         self.context, self.parent = context, parent
         self.draw, self.options = context.draw, context.options
         self.depth = depth if parent is None else parent.depth + 1
-        self.is_function = False
+        self.in_function = parent is not None and parent.in_function
         self.attribute: int | None = parent.attribute if parent else None  # of the function, "k"
         self.trips = 1 if parent is None else parent.trips  # times that the body runs in all
         self.next = 0 if parent is None else parent.next
-        self.deepest = self.next - 1  # the last number used in a name here or in a body
+        self.inside: set[str] = set()  # the names that bodies here have used
+        self.bodies: list[Scope] = []  # of the construct that is being drawn
+        self.within: list[set[str]] = []  # the names used in the bodies of each construct
+        self.after: dict[str, frozenset[int]] = {}  # the constructs that a value depends on
         self.own: dict[str, Value] = {}
-        self.captured: set[str] = set()
+        self.captured: set[str] = set()  # outer names that may not be shadowed here any more
+        self.reads: set[str] = set()  # those of them that nodes here or in bodies do read
         self.nodes: list[NodeProto] = []
         self.inputs: list[ValueInfoProto] = []
         self.initializers: list[TensorProto] = []
-        self.infos: list[ValueInfoProto] = []
 
     def child(self, trips: int = 1) -> Scope:
         inner = Scope(self.context, self)
+        self.bodies.append(inner)
         inner.trips *= max(trips, 1)
         return inner
 
@@ -151,40 +176,55 @@ class Scope:
     def find(self, accept: Callable[[Value], bool]) -> list[Value]:
         return [v for v in self.visible() if accept(v)]
 
+    def number(self, low: int, high: int) -> int:
+        """A drawn integer; without a draw where there is no choice."""
+        return low if low == high else int(self.draw(integers(low, high)))
+
+    def pick(self, values: Sequence[T]) -> T:
+        """One of the values; shrinks to the first."""
+        return values[self.number(0, len(values) - 1)]
+
     def choose(self, values: Sequence[Value]) -> Value:
         """Draw one of the values, and keep its name from being shadowed here from now on."""
-        return self.use(self.draw(st.sampled_from(values)))
+        return self.use(self.pick(values))
 
-    def use(self, value: Value) -> Value:
+    def use(self, value: Value, reads: bool = False) -> Value:
+        """Note that a node here will read the value, or does."""
         scope: Scope | None = self
         while scope is not None and value.name not in scope.own:
             scope.captured.add(value.name)
+            if reads:
+                scope.reads.add(value.name)
             scope = scope.parent
         return value
 
     def flip(self, one_in: int = 2) -> bool:
         """True once in `one_in` draws; shrinks to False."""
-        return bool(self.draw(st.integers(0, one_in - 1)) == one_in - 1)
+        return bool(self.number(0, one_in - 1) == one_in - 1)
 
     def hiding(self) -> str:
         """For a body's input or initializer: perhaps a name that hides an outer value."""
         if self.options.shadowing and self.parent and self.flip():
             taken = self.own.keys() | self.captured
-            outer = [v.name for v in self.parent.visible() if v.name not in taken]
+            ready = self.parent.find(lambda v: not v.sequence and v.name not in taken)
+            outer = [v.name for v in ready]
             if outer:
-                return str(self.draw(st.sampled_from(outer)))
+                return str(self.pick(outer))
         return ""
 
-    def fresh(self) -> str:
-        """A new name, perhaps one that a body before has used."""
+    def fresh(self, before: frozenset[int] = frozenset()) -> str:
+        """A new name, perhaps one that the body of a construct before has used.
+
+        Only a construct that the node depends on: onnxruntime orders nodes in its own way, and
+        refuses a body's name that is an output of a node it puts earlier ("name-after-body").
+        """
         while self.sees(f"v{self.next}"):
             self.next += 1
-        scope: Scope | None = self
-        while scope is not None:
-            scope.deepest = max(scope.deepest, self.next)
-            scope = scope.parent
-        self.next += 1
-        return f"v{self.next - 1}"
+        number = self.next
+        others = [names for i, names in enumerate(self.within) if i not in before]
+        while self.sees(f"v{number}") or any(f"v{number}" in names for names in others):
+            number += 1
+        return f"v{number}"
 
     def sees(self, name: str) -> bool:
         return name in self.own or (self.parent is not None and self.parent.sees(name))
@@ -195,29 +235,47 @@ class Scope:
         An initializer is visible in them all, whatever the order, and onnxruntime makes one of
         each Constant node (KNOWN_FAULTS, "constant-after-body").
         """
-        self.deepest += 1
-        while self.sees(f"v{self.deepest}"):
-            self.deepest += 1
-        if self.parent:
-            self.parent.deepest = max(self.parent.deepest, self.deepest)
-        return f"v{self.deepest}"
+        number = self.next
+        while f"v{number}" in self.inside or self.sees(f"v{number}"):
+            number += 1
+        return f"v{number}"
 
-    def add(self, value: Value, declare: bool = False) -> Value:
+    def add(self, value: Value) -> Value:
         self.own[value.name] = value
-        if declare:
-            self.infos.append(value_info(value))
+        outer = self.parent
+        while outer is not None:
+            outer.inside.add(value.name)
+            outer = outer.parent
         return value
 
     def emit(
         self, op: str, inputs: Sequence[Value | None], outputs: Sequence[Value], **attributes: Any
     ) -> list[Value]:
         """Append a node; `outputs` say everything but the names."""
-        names = [self.use(v).name if v else "" for v in inputs]
-        new = self.unused if op == "Constant" else self.fresh
-        values = [self.add(replace(v, name=new())) for v in outputs]
+        names = [self.use(v, reads=True).name if v else "" for v in inputs]
+        before = self.close(names)
+        # A sequence can be copied, where its name could not be an output's, from opset 14.
+        reuse = op != "Constant" and not (op in CONSTRUCTS and self.flip())
+        reuse = reuse and (self.opset >= 14 or not any(v.sequence for v in outputs))
+        values = []
+        for v in outputs:
+            name = self.fresh(before) if reuse else self.unused()
+            values.append(self.add(replace(v, name=name)))
+            self.after[name] = before
         self.nodes.append(helper.make_node(op, names, [v.name for v in values], **attributes))
-        self.context.nodes += op not in ("Constant", "Identity")
+        self.context.nodes += op != "Constant"
         return values
+
+    def close(self, names: list[str]) -> frozenset[int]:
+        """The constructs here that a node of these inputs comes after, itself included."""
+        read = set(names)
+        before: frozenset[int] = frozenset()
+        if self.bodies:
+            read |= {name for body in self.bodies for name in body.reads}
+            before = frozenset([len(self.within)])
+            self.within.append({n for body in self.bodies for n in (*body.own, *body.inside)})
+            self.bodies = []
+        return before.union(*(self.after.get(name, ()) for name in read))
 
     def node(
         self,
@@ -237,11 +295,12 @@ class Scope:
     def constant(self, data: Any, type: int) -> Value:
         """A Constant node or, where one is legal, an initializer."""
         array = np.asarray(data, DTYPES[type])
-        value = Value("", type, array.shape, int(np.abs(array.astype(int)).max(initial=0)), True)
-        if array.size == 1:
-            value = replace(value, literal=int(array.item()))
-        if self.allows_initializers and self.flip():
+        value = constant_value(array, type)
+        floats_only = self.opset < 9 and type != FLOAT  # Constant-1
+        if self.allows_initializers and (floats_only or self.flip()):
             return self.initializer(array, value)
+        if floats_only:
+            return self.emit("Cast", [self.constant(array, FLOAT)], [value], to=type)[0]
         if self.opset >= 12 and type == INT64 and array.ndim == 0 and self.flip():
             return self.emit("Constant", [], [value], value_int=array.item())[0]
         return self.emit("Constant", [], [value], value=numpy_helper.from_array(array))[0]
@@ -258,10 +317,12 @@ class Scope:
     @property
     def allows_initializers(self) -> bool:
         # Below IR version 4 an initializer must be a graph input too, which a branch cannot have.
-        return not self.is_function and (self.parent is None or self.options.ir_version >= 4)
+        if self.parent is None:
+            return not self.in_function
+        return self.options.ir_version >= 4
 
     def initializer(self, array: Any, value: Value) -> Value:
-        name = self.hiding() or self.unused()
+        name = (self.options.faults and self.hiding()) or self.unused()
         value = self.add(replace(value, name=name))
         self.initializers.append(numpy_helper.from_array(array, value.name))
         if self.options.ir_version < 4:
@@ -274,21 +335,34 @@ class Scope:
         self.inputs.append(value_info(value, declare))
         return value
 
-    def as_output(self, value: Value, node_only: bool = False) -> Value:
-        """`value`, through an Identity unless this graph defines it (it must, says the checker)."""
-        made = value.name in self.own
+    def as_output(self, value: Value, node_only: bool = False, copy: bool = False) -> Value:
+        """`value`, through an Identity (a `copy`) unless it can be an output itself.
+
+        The checker wants this graph to define it. And onnx's shape inference takes the declared
+        type of an output also for an equal name in a body, though that is another value.
+        """
+        made = value.name in self.own and value.name not in self.inside and not copy
         if node_only and made:
             made = any(value.name in node.output for node in self.nodes)
         if made:
             return value
-        return self.node("Identity", [value], value)
+        result = replace(value, name=self.unused(), literal=None)
+        self.nodes.append(
+            helper.make_node("Identity", [self.use(value, reads=True).name], [result.name])
+        )
+        return self.add(result)
 
     def graph(self, name: str, outputs: Sequence[Value], declare: bool = True) -> GraphProto:
+        infos = []
+        if not self.in_function and self.flip(3):  # see KNOWN_FAULTS, "function-value-info"
+            told = {v.name for v in self.inputs} | {v.name for v in outputs} | self.inside
+            told |= {v.name for v in self.initializers}
+            infos = [value_info(v) for v in self.own.values() if v.fixed and v.name not in told]
         return helper.make_graph(
             self.nodes,
             name,
             self.inputs,
             [value_info(v, declare) for v in outputs],
             self.initializers,
-            value_info=self.infos,
+            value_info=infos,
         )

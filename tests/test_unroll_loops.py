@@ -1,9 +1,51 @@
-import numpy as np
-import pytest
-from harness import assert_keeps, assert_rewrites
-from straightline.passes import UnrollLoops
+"""What becomes of every kind of Loop; each result is compared with the reference and onnxruntime."""
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from harness import (
+    as_model,
+    assert_equal,
+    assert_equal_outputs,
+    assert_keeps,
+    assert_rewrites,
+    run_passes,
+)
+from straightline import reference
+from straightline.passes import EliminateDeadNodes, Pipeline, UnrollLoops, straighten
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
+X = {"x": np.array([1, -2], np.float32)}
+NEGATE = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+    c2 = Identity (c) r = Neg (a)
+}>"""
+NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r, float[2] s) {
+    c2 = Identity (c) r = Neg (a) s = Add (a, a)
+}>"""
+
+
+def op_types(graph):
+    """The operators of a graph and of all graphs inside it."""
+    for node in graph.node:
+        yield node.op_type
+        for attribute in node.attribute:
+            yield from op_types(attribute.g)
+
+
+def assert_unrolls(text, *feeds, head=HEAD, break_without_cond=False, **options):
+    """Check that no Loop is left and nothing kept, and that outputs are equal; the result."""
+    before = as_model(head + text)
+    result = run_passes(before, UnrollLoops(**options), EliminateDeadNodes())
+    assert result.kept == ()
+    assert "Loop" not in op_types(result.model.graph)
+    for feed in feeds:
+        if break_without_cond:
+            expected = reference.run(before, feed, break_without_cond=True)
+            assert_equal(reference.run(result.model, feed), expected)
+        else:
+            assert_equal_outputs(before, result.model, feed)
+    return result.model
 
 
 def test_carried_value():
@@ -78,3 +120,425 @@ def test_over_budget_is_kept(limit):
         }""",
         next(iter(limit)),
     )
+
+
+@pytest.mark.parametrize(
+    "decides", ["int64 n = {-2}", "int64 n = {0}", "int64 n = {3}, bool no = {0}"]
+)
+def test_no_trips(decides):
+    no = "no" if "no" in decides else ""
+    model = assert_unrolls(
+        f"""g (float[2] x) => (float[2] y, float[K,2] s) <{decides}> {{
+            y, s = Loop (n, {no}, x) {NEGATE_AND_KEEP}
+        }}""",
+        X,
+    )
+    assert list(op_types(model.graph)) == ["Identity"]
+    assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 2)]
+
+
+def test_no_trips_of_elements_with_a_symbolic_size():
+    model = assert_unrolls(
+        """g (float[N] x) => (float[N] y, float[K,M] s) <int64 n = {0}> {
+            y, s = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)
+                                       => (bool c, float[N] r, float[N] r) { r = Neg (a) }>
+        }"""
+    )
+    assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 0)]
+
+
+def test_no_trips_of_elements_of_unknown_rank_are_kept():
+    text = (
+        HEAD
+        + """g (float[2] x) => (float[2] y, float[K,2] s) <int64 n = {0}> {
+            y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
+                                       => (bool c2, float[2] r, t) {
+                c2 = Identity (c) r = Neg (a) t = com.microsoft.Strange (a)
+            }>
+        }"""
+    )
+    result = Pipeline([UnrollLoops()]).run(onnx.parser.parse_model(text))
+    assert not result.changed
+    assert "run shape inference first" in result.kept[0].reason
+
+
+@pytest.mark.parametrize("rank", ["", "[1]"])
+def test_the_body_sees_number_and_condition_in_the_rank_that_it_declares(rank):
+    model = assert_unrolls(
+        f"""g (float[2] x) => (float[2] y, int64[K{",1" if rank else ""}] s)
+            <int64{rank} n = {{3}}, bool{rank} yes = {{1}}> {{
+            y, s = Loop (n, yes, x)
+                <body = b (int64{rank} i, bool{rank} c, float[2] a)
+                       => (bool{rank} c2, float[2] r, int64{rank} j) {{
+                    c2 = Identity (c) r = Neg (a) j = Identity (i)
+                }}>
+        }}""",
+        X,
+    )
+    assert "Concat" not in op_types(model.graph)
+
+
+def test_an_initializer_that_callers_may_override_decides_nothing():
+    text = f"g (float[2] x, int64 n) => (float[2] y) <int64 n = {{2}}> {{ y = Loop (n, , x) {NEGATE} }}"
+    assert_keeps(UnrollLoops(), HEAD + text, "'n', an initializer that callers may override")
+    old = '<ir_version: 3, opset_import: ["" : 11]>\n'
+    assert_unrolls(text, X, head=old)
+
+
+CONDITIONS = {
+    "always false": "c2 = Constant <value = bool {0}> ()",
+    "false after three trips": "c2 = Less (i, two)",
+    "from outside": "c2 = Not (q)",
+}
+
+
+def without_condition(kind):
+    return f"""g (float[2] x, bool q) => (float[2] y, bool[K] s) <int64 n = {{5}}, int64 two = {{2}}> {{
+        y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
+                                   => (bool c2, float[2] r, bool d) {{
+            {CONDITIONS[kind]} r = Neg (a) d = Identity (c)
+        }}>
+    }}"""
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+@pytest.mark.parametrize("q", [False, True])
+def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, q):
+    text = without_condition(kind)
+    assert_keeps(UnrollLoops(), HEAD + text, "choose with absent_cond=ignore or absent_cond=honour")
+    assert_unrolls(text, {**X, "q": np.array(q)}, absent_cond="ignore")
+
+
+@pytest.mark.parametrize("kind", list(CONDITIONS)[:2])
+def test_without_an_initial_condition_onnxruntime_honours_the_bodys(kind):
+    feed = {**X, "q": np.array(True)}
+    text = without_condition(kind)
+    assert_unrolls(text, feed, absent_cond="honour", break_without_cond=True)
+
+
+def test_a_computed_condition_that_never_fails_is_not_ambiguous():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {3}, int64 nine = {9}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Less (i, nine) r = Neg (a)
+            }>
+        }""",
+        X,
+    )
+
+
+@pytest.mark.parametrize("given", ["", "yes"])
+def test_one_trip_whatever_the_body_says(given):
+    assert_unrolls(
+        f"""g (float[2] x, bool q) => (float[2] y) <int64 n = {{1}}, bool yes = {{1}}> {{
+            y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a)
+                                           => (bool c2, float[2] r) {{ c2 = Not (q) r = Neg (a) }}>
+        }}""",
+        {**X, "q": np.array(True)},
+    )
+
+
+@pytest.mark.parametrize("most", ["", "most"])
+def test_while_loop(most):
+    assert_unrolls(
+        f"""g (float[2] x) => (float[2] y, int64 k) <int64 most = {{9223372036854775807}},
+              int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}, bool yes = {{1}}> {{
+            y, k = Loop ({most}, yes, x, zero)
+                <body = b (int64 i, bool c, float[2] a, int64 k0)
+                       => (bool c2, float[2] r, int64 k1) {{
+                    k1 = Add (k0, one) c2 = Less (k1, five) r = Neg (a)
+                }}>
+        }}""",
+        X,
+    )
+
+
+def test_an_unknown_maximum_may_end_a_while_loop_at_once():
+    assert_keeps(
+        UnrollLoops(),
+        HEAD
+        + """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
+            y = Loop (m, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Identity (no) r = Neg (a)
+            }>
+        }""",
+        "trip count depends on input 'm'",
+    )
+
+
+@pytest.mark.parametrize("inputs", ["", "yes"])
+def test_a_loop_that_never_ends_is_kept(inputs):
+    text = (
+        f"g (float[2] x) => (float[2] y) <bool yes = {{1}}> {{ y = Loop (, {inputs}, x) {NEGATE} }}"
+    )
+    assert_keeps(UnrollLoops(), HEAD + text, "it never ends")
+
+
+def test_outputs_of_a_body_in_any_form():
+    """Swapped and repeated inputs, the number, the condition: all are outputs at some time."""
+    model = assert_unrolls(
+        """g (float[2] x, float[2] y) => (float[2] p, float[2] q, float[K,2] s, float[K,2] t,
+                                          int64[K] u, bool[K] v) <int64 n = {3}> {
+            p, q, s, t, u, v = Loop (n, , x, y)
+                <body = b (int64 i, bool c, float[2] a, float[2] b)
+                       => (bool c, float[2] b, float[2] a, float[2] a, float[2] a, int64 i, bool c) {}>
+        }""",
+        head=HEAD,
+    )
+    feed = {"x": np.array([1, 2], np.float32), "y": np.array([3, 4], np.float32)}
+    p, q, s, t, u, v = reference.run(model, feed)
+    np.testing.assert_array_equal(p, [3, 4])
+    np.testing.assert_array_equal(q, [1, 2])
+    np.testing.assert_array_equal(s, [[1, 2], [3, 4], [1, 2]])
+    np.testing.assert_array_equal(t, s)
+    np.testing.assert_array_equal(u, [0, 1, 2])
+    np.testing.assert_array_equal(v, [True] * 3)
+
+
+def test_a_graph_output_twice_and_a_graph_input_as_output():
+    model = assert_unrolls(
+        f"""g (float[2] x, float[2] w) => (float[2] p, float[2] q, float[2] y) <int64 n = {{0}},
+                                                                              int64 m = {{2}}> {{
+            p = Loop (n, , x) {NEGATE}
+            q = Identity (p)
+            y = Loop (m, , w) {NEGATE}
+        }}""",
+        {**X, "w": np.array([3, 4], np.float32)},
+    )
+    assert [o.name for o in model.graph.output] == ["p", "q", "y"]
+
+
+def test_omitted_and_unused_outputs():
+    assert_unrolls(
+        f"g (float[2] x) => (float[K,2] s) <int64 n = {{2}}> {{ , s = Loop (n, , x) {NEGATE_AND_KEEP} }}",
+        X,
+    )
+
+
+def test_carried_shape_that_changes():
+    model = assert_unrolls(
+        """g (float[2] x) => (float[K] y) <int64 n = {3}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[K] a) => (bool c, float[L] r)
+                    <float[4] d> {
+                d = Concat <axis = 0> (a, x) r = Neg (d)
+            }>
+        }"""
+    )
+    np.testing.assert_array_equal(reference.run(model, X)[0].shape, [8])
+
+
+def test_declared_shapes_of_inner_bodies_do_not_outlive_the_loop():
+    text = (
+        HEAD
+        + """g (float[2] x, bool q) => (float[K] y) <int64 n = {3}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[P] a) => (bool c, float[Q] r) {
+                d = Concat <axis = 0> (a, x)
+                r = If (q) <
+                    then_branch = t () => (float[4] u) <float[4] w> { w = Neg (d) u = Relu (w) },
+                    else_branch = e () => (float[4] v) { v = Relu (d) }>
+            }>
+        }"""
+    )
+    result = straighten().run(onnx.parser.parse_model(text)).model
+    onnx.checker.check_model(result, full_check=True)
+    assert_equal_outputs(result, result, {**X, "q": np.array(True)})
+    assert reference.run(result, {**X, "q": np.array(True)})[0].shape == (8,)
+
+
+def test_inner_trip_count_from_the_outer_number():
+    model = assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {4}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2] r1) {
+                    q = Add (a1, a) r1 = Sub (q, x)
+                }>
+            }>
+        }""",
+        X,
+    )
+    assert list(op_types(model.graph)).count("Sub") == 0 + 1 + 2 + 3
+
+
+def test_strict_mode_asks_for_what_is_left_at_the_end():
+    text = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+            r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2] r1) {
+                r1 = Neg (a1)
+            }>
+        }>
+    }"""
+    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text), strict=True)
+    assert result.kept == ()
+
+
+def test_names_that_are_used_again():
+    """Each copy, an inner Loop and what comes after use the same names; all stay apart."""
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+            y0 = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                t = Neg (a)
+                r = Loop (n, , t) <body = d (int64 i1, bool c1, float[2] a1) => (bool c1, float[2] r1) {
+                    r1 = Add (a1, x)
+                }>
+            }>
+            y1 = Loop (n, , y0) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                t = Add (a, a) r = Sub (t, x)
+            }>
+            y = Neg (y1)
+        }""",
+        X,
+    )
+
+
+RANDOM = "z = RandomNormal <shape = [2], seed = 1.0> () r = Add (a, z)"
+IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUniformLike (a)
+    u = Add (a, z) }, else_branch = e () => (float[2] v) { v = Neg (a) }>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [
+        (RANDOM, ""),
+        (IN_BRANCH, ""),
+        ("r, mask = Dropout (a, ratio, yes)", ""),
+        ("p = Sigmoid (a) r = Bernoulli (p)", ""),
+        ("r = local.f (a)", RANDOM),
+        ("r = com.microsoft.BiasDropout (a, x, , ratio, yes)", ""),
+    ],
+)
+def test_random_operators_keep_the_loop(body, function):
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio = {{0.5}}> {{
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
+            c2 = Identity (c) {body}
+        }}>
+    }}"""
+    if function:
+        text += f'<domain: "local", opset_import: ["" : 17]> f (a) => (r) {{ {function} }}'
+    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    assert not result.changed
+    assert "it draws random numbers" in result.kept[0].reason
+
+
+def test_dropout_that_does_not_train_is_not_random():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}, bool no = {0}, float ratio = {0.5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                r, mask = Dropout (a, ratio, no)
+            }>
+        }""",
+        X,
+    )
+
+
+TRAINING = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
+
+
+def test_what_a_gradient_names_is_kept():
+    outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
+        y = Loop (n, , x) {NEGATE}
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)
+    }}"""
+    inside = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Identity (c) q = Mul (a, a)
+            r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a)
+        }>
+    }"""
+    for text, reason in ((outside, "named from outside"), (inside, "names tensors")):
+        result = Pipeline([UnrollLoops()]).run(as_model(TRAINING + text))
+        assert not result.changed
+        assert reason in result.kept[0].reason
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_sequences(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    carried = """g (float[2] x) => (seq(float[K]) y) <int64 n = {{{n}}}> {{
+        s = SequenceConstruct (x)
+        y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K]) r) {{
+            c2 = Identity (c) r = SequenceInsert (a, x)
+        }}>
+    }}"""
+    assert_unrolls(carried.format(n=2), X, head=head)
+    assert_unrolls(carried.format(n=0), X, head=head)
+    given = carried.replace("float[2] x)", "float[2] x, seq(float[K]) s)").replace(
+        "s = SequenceConstruct (x)", ""
+    )
+    feed = {**X, "s": [np.array([5], np.float32)]}
+    assert_unrolls(given.format(n=2), feed, head=head)
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + given.format(n=0), "no Identity can name in opset 13")
+    else:
+        assert_unrolls(given.format(n=0), feed, head=head)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_one_sequence_as_two_outputs(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    text = """g (float[2] x) => (seq(float[K]) y, seq(float[K]) z) <int64 n = {2}> {
+        s = SequenceConstruct (x)
+        y, z = Loop (n, , s, s) <body = b (int64 i, bool c, seq(float[K]) a, seq(float[K]) b)
+                                     => (bool c2, seq(float[K]) r, seq(float[K]) r) {
+            c2 = Identity (c) r = SequenceInsert (a, x)
+        }>
+    }"""
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + text, "no Identity can name in opset 13")
+    else:
+        model = assert_unrolls(text, head=head)
+        assert [len(s) for s in reference.run(model, X)] == [3, 3]
+
+
+def test_optionals():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+            o = Optional (x)
+            p = Loop (n, , o)
+                <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2]) r) {
+                    c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w)
+                }>
+            y = OptionalGetElement (p)
+        }""",
+        X,
+    )
+
+
+def test_a_node_that_would_fail_is_not_run_by_a_loop_without_trips():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {0}, float[1] w = {1}, int64[1] five = {5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                k = Gather (w, five) r = Add (a, k)
+            }>
+        }""",
+        X,
+    )
+
+
+def test_a_budget_is_counted_over_all_loops_and_before_anything_is_copied():
+    loops = "".join(f"y{k} = Loop (n, , x) {NEGATE} " for k in range(3))
+    text = f"""{HEAD}g (float[2] x) => (float[2] y) <int64 n = {{4}}> {{
+        {loops} z = Add (y0, y1) y = Add (z, y2)
+    }}"""
+    result = Pipeline([UnrollLoops(max_nodes=12)]).run(as_model(text))
+    assert len(result.kept) == 1
+    assert "over max_nodes=12" in result.kept[0].reason
+    assert list(op_types(result.model.graph)).count("Loop") == 1
+    assert_keeps(UnrollLoops(max_nodes=3), text, "over max_nodes=3")
+
+
+def test_a_weight_is_shared_by_all_copies():
+    weight = np.ones((256, 256), np.float32)
+    model = as_model(
+        HEAD
+        + """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256] r) {
+                r = MatMul (a, w)
+            }>
+        }"""
+    )
+    del model.graph.initializer[:]
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(40, np.int64), "n"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    del model.graph.value_info[:]
+    result = run_passes(model, UnrollLoops())
+    assert result.model.ByteSize() < weight.nbytes + 40 * 100

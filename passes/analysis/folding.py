@@ -34,7 +34,7 @@ def _steps(start: float, limit: float, delta: float) -> float:
 
 
 def _padded(array: Any, pads: Any) -> float:
-    return math.prod(dim + int(np.abs(pads).sum()) for dim in array.shape)
+    return float(math.prod(dim + int(np.abs(pads).sum()) for dim in array.shape))
 
 
 def _broadcast(node: Node, arrays: list[Any]) -> float:

@@ -12,6 +12,11 @@ _ALWAYS = frozenset(
         "RandomUniformLike",
         "Multinomial",
         "Bernoulli",
+        # Of onnxruntime's own operators.
+        "com.microsoft::BiasDropout",
+        "com.microsoft::BitmaskBiasDropout",
+        "com.microsoft::BitmaskDropout",
+        "com.microsoft::Sampling",
     }
 )
 

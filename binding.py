@@ -1,0 +1,236 @@
+"""Fix inputs of a model before it is rewritten: give them a value, or write down their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir
+from onnx import helper
+
+from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, to_proto
+from .reference.feeds import check_feeds
+
+Values = Mapping[str, Any]
+Shapes = Mapping[str, Sequence[int | None]]
+
+
+class BindingError(Error):
+    """A value or shape does not fit the input that it was given for."""
+
+
+def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array]:
+    """Fix shapes, then values, in place; the bound values in the type of their input.
+
+    Raises:
+        BindingError, FeedError: there is no such input, or what was given does not fit it.
+    """
+    if shapes:
+        bind_shapes(model, shapes)
+    return bind_values(model, values) if values else {}
+
+
+# Values -----------------------------------------------------------------------------------------
+
+
+def bind_values(model: Model, values: Values) -> dict[str, Array]:
+    """Make inputs constants: they leave the signature.
+
+    Args:
+        model: is changed in place.
+        values: by input name. An array must have the declared element type; a Python number, text
+            or list of them is converted where that is exact (floats may be rounded). One number
+            stands for every shape of one element.
+
+    Returns:
+        the values as arrays of the declared type.
+
+    Raises:
+        BindingError, FeedError: there is no such input, or its value has the wrong type or shape.
+    """
+    inputs = {value.name: value for value in model.graph.inputs}
+    infos = [value.info for value in inputs.values() if value.info is not None]
+    arrays = _typed(onnx.ModelProto(graph=onnx.GraphProto(input=infos)), values)
+    for name, array in arrays.items():
+        model.graph.bind_input(inputs[name], Tensor(array=array))
+        inputs[name].info = None  # the tensor says more than the declaration did
+    return arrays
+
+
+def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
+    """Values of inputs in the declared types, the model left as it is.
+
+    Raises:
+        BindingError, FeedError: as `bind_values`.
+    """
+    return _typed(to_proto(model), values) if values else {}
+
+
+def _typed(model: onnx.ModelProto, values: Values) -> dict[str, Array]:
+    inputs = {info.name: Value(info.name, info) for info in model.graph.input}
+    prepared = {n: _prepare(inputs[n], v) if n in inputs else v for n, v in values.items()}
+    return check_feeds(prepared, model, partial=True)
+
+
+def _prepare(declared: Value, value: Any) -> Any:
+    """What has no type of its own, in the declared type."""
+    elem_type = declared.elem_type
+    if elem_type is None:
+        raise BindingError(f"input '{declared.name}' is not a tensor; only tensors can be set")
+    if isinstance(value, np.ndarray | np.generic | onnx.TensorProto):
+        return value
+    try:
+        plain = np.asarray(value)
+    except ValueError as error:
+        raise BindingError(f"the value for input '{declared.name}' is ragged: {error}") from error
+    converted = _convert(plain, onnx_ir.DataType(elem_type))
+    if converted is None:
+        kind = onnx.TensorProto.DataType.Name(elem_type).lower()
+        raise BindingError(f"input '{declared.name}' is {kind}; {value!r} is not exactly that")
+    shape = declared.shape
+    if plain.ndim == 0 and shape is not None and all(dim == 1 for dim in shape):
+        return converted.reshape((1,) * len(shape))
+    return converted
+
+
+def _convert(plain: Array, wanted: onnx_ir.DataType) -> Array | None:
+    """The same values in another type; None where a value would not stay the same.
+
+    A float may be rounded to a narrower one, as every decimal literal is, but not to infinity.
+    """
+    if wanted == onnx_ir.DataType.STRING:
+        return plain.astype(object) if plain.dtype.kind == "U" else None
+    allowed = "bi" if wanted == onnx_ir.DataType.BOOL else "iuf"
+    if plain.dtype.kind not in allowed + ("c" if wanted.name.startswith("COMPLEX") else ""):
+        return None
+    dtype = helper.tensor_dtype_to_np_dtype(wanted)
+    with np.errstate(all="ignore"):
+        cast = plain.astype(dtype)
+        if plain.dtype.kind in "fc" and not wanted.is_integer():
+            same = np.isfinite(cast.astype(plain.dtype)) == np.isfinite(plain)
+        else:
+            # Python compares numbers of different types by their exact value; numpy rounds first.
+            same = cast.astype(object) == plain.astype(object)
+    return cast if bool(np.all(same)) else None
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+
+def bind_shapes(model: Model, shapes: Shapes) -> None:
+    """Write dimensions into the declared types of inputs, and wherever the same symbol stands.
+
+    Args:
+        model: is changed in place.
+        shapes: by input name; None leaves a dimension as it is declared.
+
+    Raises:
+        BindingError: there is no such input, the rank or a dimension contradicts what is declared,
+            or a symbol would get two sizes.
+    """
+    inputs = {value.name: value for value in model.graph.inputs}
+    symbols: dict[str, tuple[int, str]] = {}
+    for name, dims in shapes.items():
+        if name not in inputs:
+            known = ", ".join(f"'{other}'" for other in inputs) or "none"
+            raise BindingError(f"the model has no input '{name}'; it has {known}")
+        inputs[name].type = _fixed(inputs[name], dims, symbols)
+    sizes = {symbol: size for symbol, (size, _) in symbols.items()}
+    for graph in model.graph.walk():
+        _replace_symbols(graph, sizes)
+    for value in inputs.values():
+        _check_default(model.graph, value)
+
+
+def _fixed(value: Value, dims: Sequence[int | None], symbols: dict[str, tuple[int, str]]) -> Any:
+    """The type of an input with the given dimensions; the sizes of its symbols are noted."""
+    if value.type is None or not value.type.HasField("tensor_type"):
+        raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
+    declared = value.shape if value.shape is not None else (None,) * len(dims)
+    given = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
+    if len(declared) != len(dims):
+        raise BindingError(
+            f"input '{value.name}' has rank {len(declared)}, but the shape {given} rank {len(dims)}"
+        )
+    type_ = onnx.TypeProto()
+    type_.CopyFrom(value.type)
+    shape = type_.tensor_type.shape
+    shape.SetInParent()
+    while len(shape.dim) < len(dims):
+        shape.dim.add()
+    for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
+        if new is None:
+            continue
+        if isinstance(new, bool) or not isinstance(new, int | np.integer) or new < 0:
+            raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
+        if isinstance(old, int) and old >= 0 and old != new:
+            raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
+        if isinstance(old, str):
+            size, other = symbols.setdefault(old, (int(new), value.name))
+            if size != new:
+                raise BindingError(
+                    f"input '{value.name}': dimension '{old}' would be {new}, but input '{other}'"
+                    f" makes it {size}"
+                )
+        shape.dim[axis].dim_value = int(new)
+    return type_
+
+
+def _replace_symbols(graph: Graph, sizes: Mapping[str, int]) -> None:
+    for value in _declared_values(graph):
+        if value.info is not None and _symbols(value.info.type) & sizes.keys():
+            value.type = _sized(value.info, sizes).type
+    graph.set_outputs(graph.outputs, [_sized(info, sizes) for info in graph.output_infos])
+    graph.value_infos = [
+        _sized(entry, sizes) if isinstance(entry, onnx.ValueInfoProto) else entry
+        for entry in graph.value_infos
+    ]
+
+
+def _declared_values(graph: Graph) -> Iterator[Value]:
+    yield from graph.inputs
+    yield from graph.initializers
+    for node in graph.unordered_nodes():
+        yield from (value for value in node.outputs if value is not None)
+
+
+def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
+    """A declaration with sizes for symbols; the same object where it has none of them."""
+    if not _symbols(info.type) & sizes.keys():
+        return info
+    sized = onnx.ValueInfoProto()
+    sized.CopyFrom(info)
+    for tensor in _tensors(sized.type):
+        for dim in tensor.shape.dim:
+            if dim.dim_param in sizes:
+                dim.dim_value = sizes[dim.dim_param]
+    return sized
+
+
+def _symbols(type_: onnx.TypeProto) -> set[str]:
+    return {d.dim_param for tensor in _tensors(type_) for d in tensor.shape.dim if d.dim_param}
+
+
+def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
+    """The tensor type that a type is made of."""
+    kind = type_.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        yield from _tensors(getattr(type_, kind).elem_type)
+    elif kind in ("tensor_type", "sparse_tensor_type"):
+        yield getattr(type_, kind)
+
+
+def _check_default(graph: Graph, value: Value) -> None:
+    """An initializer that is also an input must still fit what is declared for it."""
+    default, shape = graph.initializers.get(value), value.shape
+    if default is None or shape is None:
+        return
+    pairs = zip(shape, default.dims, strict=False)
+    fits = len(shape) == len(default.dims)
+    if not fits or any(isinstance(d, int) and d >= 0 and d != n for d, n in pairs):
+        raise BindingError(
+            f"input '{value.name}' has a default of shape {list(default.dims)}, which the shape"
+            " set contradicts"
+        )

@@ -1,0 +1,207 @@
+"""What control flow a model holds, what decides it, and what a rewrite would do with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from .api import pipeline_of
+from .binding import Shapes, Values
+from .ir import Graph, Model, ModelSource, Node, Operator, Value
+from .passes import PASSES, Pass, Remark, Result, Run, straighten
+from .passes.analysis.origins import origins
+from .passes.analysis.trip_count import always_holds
+from .rewriting import Rewriting, count_all_nodes, watched
+
+Outcome = Literal["rewritten", "kept", "removed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Construct:
+    """One Loop, Scan, If, or other operator that holds a graph.
+
+    Attributes:
+        op_type: the operator.
+        path: the labels of the nodes around it and its own.
+        decided_by: what decides how it runs: "constants", or the inputs and operators it is
+            computed from.
+        outcome: "rewritten"; "kept", in whole or in some copies; or "removed", because nothing
+            uses it, it is never run, or it was decided while what holds it was rewritten.
+        reason: what would be done, or why it stays and what the user can do.
+        remaining: how many copies of it the rewritten model holds.
+    """
+
+    op_type: str
+    path: str
+    decided_by: str
+    outcome: Outcome
+    reason: str
+    remaining: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The construct as JSON takes it."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """The control flow of a model.
+
+    Attributes:
+        constructs: every Loop, Scan and If, outer before inner.
+        nodes_before: the number of nodes in all graphs.
+        nodes_after: how many there would be after the rewrite.
+    """
+
+    constructs: tuple[Construct, ...]
+    nodes_before: int
+    nodes_after: int
+
+    @property
+    def straight_line(self) -> bool:
+        """Whether a rewrite would leave no control flow."""
+        return all(construct.outcome != "kept" for construct in self.constructs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inspection as JSON takes it."""
+        found = [construct.to_dict() for construct in self.constructs]
+        nodes = {"before": self.nodes_before, "after": self.nodes_after}
+        return {"straight_line": self.straight_line, "nodes": nodes, "constructs": found}
+
+    def __str__(self) -> str:
+        lines = [f"{c.op_type} '{c.path}': {c.outcome}, {c.reason}" for c in self.constructs]
+        return "\n".join(lines) or "no control flow"
+
+
+def inspect(
+    model: ModelSource,
+    passes: str | Pass | Iterable[Pass] | None = None,
+    *,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    freeze_initializers: bool = False,
+    **options: Any,
+) -> Inspection:
+    """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
+
+    The model is rewritten in memory to find out; it is not changed.
+
+    Raises:
+        straightline.Error: as `rewrite`.
+    """
+    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    copy, _ = Rewriting(model, pipeline, values or {}, shapes or {}).prepare()
+    before = count_all_nodes(copy)
+    constructs = list(control_flow(copy))
+    log = _Log()
+    found = [(node.op_type, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    watched(pipeline, log, lambda *_: None).apply(copy)
+    left = Counter(node.op for node in control_flow(copy))
+    described = []
+    for op_type, path, decider, op in found:
+        outcome, reason, remaining = log.outcome(op, left[op])
+        decider = "constants" if outcome == "rewritten" else decider
+        described.append(Construct(op_type, path, decider, outcome, reason, remaining))
+    return Inspection(tuple(described), before, count_all_nodes(copy))
+
+
+def left_over(result: Result[Model]) -> list[Remark]:
+    """Why each node that still holds graphs stays, as far as a pass said so."""
+    reasons = {(remark.op_type, remark.path): remark for remark in result.kept}
+    found = []
+    for node in control_flow(result.model):
+        unsaid = f"no pass of the pipeline rewrites {node.op_type}"
+        default = Remark("", node.op_type, node.path, "kept", unsaid)
+        found.append(reasons.get((node.op_type, node.path), default))
+    return found
+
+
+def describe_passes() -> list[dict[str, Any]]:
+    """Every pass as JSON takes it: name, summary, options with their defaults, and whether the
+    default pipeline holds it."""
+    default = {pass_.name for pass_ in straighten().passes}
+    return [
+        {
+            "name": kind.name,
+            "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+            "default": kind.name in default,
+            "options": [{"name": name, "default": value} for name, value in kind().options()],
+        }
+        for kind in PASSES
+    ]
+
+
+def control_flow(model: Model) -> Iterator[Node]:
+    """Every node that holds graphs (Loop, Scan, If and the like), outer before inner."""
+    for root in model.roots():
+        yield from _holders(root.graph)
+
+
+def _holders(graph: Graph) -> Iterator[Node]:
+    for node in graph.nodes():
+        if node.bodies:
+            yield node
+        for inner in node.graphs():
+            yield from _holders(inner)
+
+
+def decided_by(node: Node) -> str:
+    """What decides how a construct runs: "constants", or the inputs it is computed from."""
+    found = [_origins(value) for value in _deciding(node) if value.constant is None]
+    return ", ".join(dict.fromkeys(filter(None, found))) or "constants"
+
+
+def _deciding(node: Node) -> list[Value]:
+    """The values on which the number of trips, or the choice of the branch, depends."""
+    if node.is_op("Loop"):
+        ends = [] if always_holds(node.body("body")) else [node.body("body").outputs[0]]
+        return [value for value in (*node.inputs[:2], *ends) if value is not None]
+    return [value for value in node.inputs[: 1 if node.is_op("If") else None] if value is not None]
+
+
+def _origins(value: Value) -> str:
+    """The inputs and operators that a value is computed from; "" where those are constants."""
+    text = origins(value).partition("; ")[0]
+    return "" if text == str(value) else text
+
+
+class _Log(Run):
+    """Remarks by the construct of the original that they speak of, also where of a copy of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._done: dict[Operator, Counter[str]] = {}
+        self._why: dict[Operator, str] = {}
+
+    def mark(self, node: Node) -> Operator:
+        """Give a construct an operator of its own, by which its copies are known."""
+        op = node.op
+        node.op = Operator(op.op_type, op.attributes, op.domain, op.overload, op.extra)
+        return node.op
+
+    def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
+        """Note what was done to a construct or a copy of it."""
+        super().rewritten(pass_, node, path, what)
+        self._done.setdefault(node.op, Counter())[what] += 1
+
+    def kept(self, pass_: Pass, node: Node, why: str) -> None:
+        """Note why a construct or a copy of it stays."""
+        super().kept(pass_, node, why)
+        self._why[node.op] = why
+
+    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, str, int]:
+        """What became of a construct, why, and how many copies of it are left."""
+        done = self._done.get(op, Counter())
+        what = "; ".join(f"{text}{_times(count)}" for text, count in done.items())
+        if remaining:
+            why = self._why.get(op, f"no pass of the pipeline rewrites {op.qualname}")
+            return "kept", f"{why}{_times(remaining)}" + (f"; {what}" if what else ""), remaining
+        if what:
+            return "rewritten", what, 0
+        return "removed", "unused, never run, or decided while what holds it was rewritten", 0
+
+
+def _times(count: int) -> str:
+    return f" ({count} copies)" if count > 1 else ""

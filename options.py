@@ -1,0 +1,127 @@
+"""The options that commands share, and how their text is read."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+class Runtime(str, enum.Enum):
+    """What runs the models."""
+
+    auto = "auto"
+    onnxruntime = "onnxruntime"
+    reference = "reference"
+    both = "both"
+
+
+VERIFICATION = "Verification"
+
+Source = Annotated[Path, typer.Argument(metavar="IN", help="The model.")]
+Passes = Annotated[
+    str | None,
+    typer.Option(
+        help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
+        "inline-ifs'; see the command 'passes'."
+    ),
+]
+MaxTrips = Annotated[int | None, typer.Option(min=0, help="Leave loops with more trips.")]
+MaxNodes = Annotated[int | None, typer.Option(min=0, help="How many nodes may be added in all.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Give an input a value; it leaves the signature. Repeatable. Values as in JSON:"
+        " 16000, true, [1, 2].",
+    ),
+]
+Shape = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="NAME=D,D",
+        help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
+    ),
+]
+Freeze = Annotated[
+    bool,
+    typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Inputs = Annotated[
+    Path | None,
+    typer.Option(
+        help="Inputs to compare on: an .npz file or a test_data_set folder; drawn if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+RuntimeOption = Annotated[
+    Runtime,
+    typer.Option(
+        "--runtime",
+        help="auto: onnxruntime where it is installed and runs the model, else the reference.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+Rtol = Annotated[
+    float | None,
+    typer.Option(help="Relative tolerance; tight, by element type.", rich_help_panel=VERIFICATION),
+]
+Atol = Annotated[
+    float | None,
+    typer.Option(help="Absolute tolerance; tight, by element type.", rich_help_panel=VERIFICATION),
+]
+Samples = Annotated[
+    int, typer.Option(min=1, help="How many inputs are drawn.", rich_help_panel=VERIFICATION)
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="The same draws the same.", rich_help_panel=VERIFICATION)
+]
+
+
+def values_of(assignments: list[str] | None) -> dict[str, Any]:
+    """What --set gives: JSON, or text where it is none.
+
+    Raises:
+        BadParameter: it is not written as name=value.
+    """
+    values = {}
+    for name, text in _pairs(assignments, "--set", "name=value"):
+        try:
+            values[name] = json.loads(text)
+        except json.JSONDecodeError:
+            values[name] = text
+    return values
+
+
+def shapes_of(dimensions: list[str] | None) -> dict[str, list[int | None]]:
+    """What --shape gives; None for a dimension that stays open.
+
+    Raises:
+        BadParameter: it is not written as name=1,512.
+    """
+    shapes: dict[str, list[int | None]] = {}
+    for name, text in _pairs(dimensions, "--shape", "name=1,512"):
+        try:
+            dims = [part.strip() for part in text.split(",")] if text.strip() else []
+            shapes[name] = [None if dim == "?" else int(dim) for dim in dims]
+        except ValueError as error:
+            raise typer.BadParameter(f"--shape {name}={text}: write numbers and '?'") from error
+    return shapes
+
+
+def _pairs(texts: list[str] | None, option: str, form: str) -> list[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{option} {text}: write it as {option} {form}")
+        if name in found:
+            raise typer.BadParameter(f"{option}: '{name}' is given twice")
+        found[name] = value
+    return list(found.items())

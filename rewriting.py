@@ -1,0 +1,201 @@
+"""One rewrite, from the model given to the verified result."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from .binding import Shapes, Values, bind_inputs
+from .ir import Array, Error, Model, ModelSource, base_dir_of, load
+from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
+from .reference.runtimes import Workers
+from .reference.verdict import Verdict
+from .reference.verify import verify
+
+
+class MismatchError(Error):
+    """A rewrite gives other outputs than its original; it is withheld.
+
+    Attributes:
+        verdict: what differs.
+        culprit: the pass after which it differs first; "" where no single one was found.
+        remarks: what that pass rewrote when it went wrong.
+    """
+
+    def __init__(self, verdict: Verdict, culprit: str, remarks: tuple[Remark, ...] = ()) -> None:
+        where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
+        if remarks:
+            more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
+            where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
+        super().__init__(f"{where}; {verdict.reason}; nothing was written")
+        self.verdict = verdict
+        self.culprit = culprit
+        self.remarks = remarks
+
+
+class NotVerifiedError(Error):
+    """Strict mode asked for a verified rewrite, and nothing could be compared."""
+
+
+class NotVerifiedWarning(UserWarning):
+    """Verification was asked for, and nothing could be compared."""
+
+
+def count_all_nodes(model: Model) -> int:
+    """The number of nodes in all graphs of a model."""
+    return sum(len(graph) for graph in model.graphs())
+
+
+@dataclasses.dataclass(frozen=True)
+class Watched(Pass):
+    """A pass that runs in a session of its watcher's, who is told after each of its runs."""
+
+    name: ClassVar[str] = "watched"
+    watched: Pass
+    session: Run
+    after: Callable[[Pass, Model, bool], None]
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Run the watched pass; the pipeline's own session stays empty."""
+        self.session.forget_kept(self.watched)
+        changed = self.watched.run(model, self.session)
+        self.after(self.watched, model, changed)
+        return changed
+
+
+def watched(
+    pipeline: Pipeline, session: Run, after: Callable[[Pass, Model, bool], None]
+) -> Pipeline:
+    """The pipeline with a watcher behind each of its passes.
+
+    Args:
+        session: collects the remarks.
+        after: called after each run of a pass, with the pass, the model and whether it changed.
+    """
+    return Pipeline([Watched(p, session, after) for p in pipeline.passes], pipeline.repeat)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewriting:
+    """One rewrite: a model, what is known of its inputs, and the passes.
+
+    Attributes:
+        source: the model; never changed.
+        pipeline: the passes.
+        values: values of inputs, by name.
+        shapes: shapes of inputs, by name.
+    """
+
+    source: ModelSource
+    pipeline: Pipeline
+    values: Values = dataclasses.field(default_factory=dict)
+    shapes: Shapes = dataclasses.field(default_factory=dict)
+
+    def run(self, progress: Progress | None = None) -> Rewritten:
+        """Rewrite a copy.
+
+        Raises:
+            Error: the model cannot be read, is not well formed, or what is set does not fit it.
+        """
+        started = time.perf_counter()
+        model, bound = self.prepare()
+        nodes = count_all_nodes(model)
+        result = self.pipeline.apply(model, progress)
+        return Rewritten(self, result, bound, nodes, time.perf_counter() - started)
+
+    def prepare(self) -> tuple[Model, dict[str, Array]]:
+        """A copy of the model with its inputs bound, and the value of each input that leaves."""
+        model = load(self.source)
+        bound = bind_inputs(model, self.values, self.shapes)
+        if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
+            defaults = model.graph.initializers
+            overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]
+            bound |= {v.name: defaults[v].numpy() for v in overridable}
+        return model, bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewritten:
+    """What a rewrite made.
+
+    Attributes:
+        rewriting: what was asked for.
+        result: the model with the remarks and timings.
+        bound: the values of the inputs that the model no longer has.
+        nodes_before: how many nodes the original has in all its graphs.
+        seconds: the time from reading the model to the rewritten one.
+    """
+
+    rewriting: Rewriting
+    result: Result[Model]
+    bound: dict[str, Array]
+    nodes_before: int
+    seconds: float
+
+    @property
+    def model(self) -> Model:
+        """The rewritten model."""
+        return self.result.model
+
+    @property
+    def nodes_after(self) -> int:
+        """How many nodes the rewritten model has in all its graphs."""
+        return count_all_nodes(self.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rewrite as JSON takes it."""
+        result = self.result
+        return {
+            "changed": result.changed,
+            "nodes": {"before": self.nodes_before, "after": self.nodes_after},
+            "remarks": [remark.to_dict() for remark in result.remarks],
+            "seconds": self.seconds,
+            "passes": [dataclasses.asdict(timing) for timing in result.timings],
+        }
+
+    def verify(self, **options: Any) -> Verdict:
+        """Compare with the original; `options` are those of `straightline.verify`.
+
+        Raises:
+            MismatchError: the outputs differ; it names the pass that is at fault.
+        """
+        with Workers() as workers:
+            compare = self._comparer({**options, "workers": workers})
+            verdict = compare(self.model, self.bound)
+            if verdict.status == "different":
+                raise self._located(verdict, compare)
+        return verdict
+
+    def _comparer(self, options: Mapping[str, Any]) -> Callable[[Model, dict[str, Array]], Verdict]:
+        source = self.rewriting.source
+
+        def compare(model: Model, bound: dict[str, Array]) -> Verdict:
+            folder = base_dir_of(source)
+            return verify(source, model, bound=bound, base_dir=folder, **options)
+
+        return compare
+
+    def _located(
+        self, verdict: Verdict, compare: Callable[[Model, dict[str, Array]], Verdict]
+    ) -> MismatchError:
+        """Run the passes again, each followed by a comparison, until one breaks the outputs."""
+        model, bound = self.rewriting.prepare()
+        if compare(model, bound).status == "different":
+            return MismatchError(verdict, "that binds inputs")
+        session, done = Run(), [0]
+
+        def check(pass_: Pass, model: Model, changed: bool) -> None:
+            made = [remark for remark in session.remarks if remark.action == "rewritten"]
+            new, done[0] = made[done[0] :], len(made)
+            if changed:
+                found = compare(model, bound)
+                if found.status == "different":
+                    raise MismatchError(found, pass_.name, tuple(new))
+
+        try:
+            watched(self.rewriting.pipeline, session, check).apply(model)
+        except MismatchError as error:
+            return error
+        return MismatchError(verdict, "")

@@ -1,0 +1,12 @@
+"""What property tests that draw ONNX text share."""
+
+import onnx
+
+
+def is_valid(text):
+    """Whether the checker, which knows all constants, lets a drawn model pass."""
+    try:
+        onnx.checker.check_model(onnx.parser.parse_model(text), full_check=True)
+    except onnx.shape_inference.InferenceError:
+        return False
+    return True

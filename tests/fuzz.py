@@ -1,0 +1,177 @@
+"""The longer run: draw many models and apply the checks to each.
+
+    python tests/fuzz.py --models 1000 --seed 0
+
+A check is a function of a model and its feeds that raises when something is wrong; add it to
+CHECKS. Models that fail are kept under --keep. Each batch runs in a process of its own, because
+a runtime may crash: that counts as a failure of the model that was running.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import numpy as np
+import onnx
+import onnxruntime
+import strategies
+from hypothesis import HealthCheck, Phase
+
+Feeds = dict[str, np.ndarray]
+Check = Callable[[onnx.ModelProto, Feeds], None]
+BATCH = 100
+
+DRAWS = {
+    "any": strategies.model_and_feeds(),
+    "static": strategies.model_and_feeds(static_only=True),
+    "scan-8": strategies.scan_8_model_and_feeds(),
+    "shadowing": strategies.model_and_feeds(shadowing=True),
+}
+
+
+def run_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> list[Any]:
+    """The outputs, on one thread and as the model says: the optimiser has faults of its own."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession(data, options, providers=providers)
+    return list(session.run(None, feeds))
+
+
+def check_valid(model: onnx.ModelProto, feeds: Feeds) -> None:
+    onnx.checker.check_model(model, full_check=True)
+
+
+def check_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> None:
+    run_onnxruntime(model, feeds)
+
+
+def check_reference(model: onnx.ModelProto, feeds: Feeds) -> None:
+    """The reference evaluator gives what onnxruntime gives."""
+    from straightline.reference import run
+
+    outputs = zip(model.graph.output, run_onnxruntime(model, feeds), run(model, feeds), strict=True)
+    for output, theirs, ours in outputs:
+        assert_equal(ours, theirs, output.name)
+
+
+def assert_equal(actual: Any, expected: Any, name: str) -> None:
+    """Equal in type, shape and every element; sequences element by element."""
+    if isinstance(expected, list):
+        assert isinstance(actual, list) and len(actual) == len(expected), (name, actual, expected)
+        for a, e in zip(actual, expected, strict=True):
+            assert_equal(a, e, name)
+        return
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), (
+        name,
+        actual,
+        expected,
+    )
+    np.testing.assert_array_equal(actual, expected, err_msg=name)
+
+
+CHECKS: dict[str, Check] = {
+    "valid": check_valid,
+    "onnxruntime": check_onnxruntime,
+    "reference": check_reference,
+}
+
+
+def failures(model: onnx.ModelProto, feeds: Feeds) -> list[tuple[str, Exception]]:
+    """What each check says of a model."""
+    found = []
+    for name, check in CHECKS.items():
+        try:
+            check(model, feeds)
+        except Exception as error:  # noqa: BLE001 - any failure of a check is what this counts
+            found.append((name, error))
+    return found
+
+
+def batch(draws: str, count: int, seed: int, keep: Path, results: Any) -> None:
+    """Draw and check `count` models, and put what was found on the queue, model by model."""
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @hypothesis.given(DRAWS[draws])
+    def apply(drawn: tuple[onnx.ModelProto, Feeds]) -> None:
+        model, feeds = drawn
+        path = keep / f"{draws}-{seed}-{next(numbers)}"
+        save(path, model, feeds)  # before the checks: one of them may crash
+        found = failures(model, feeds)
+        results.put([(name, f"{type(error).__name__}: {error}") for name, error in found])
+        if not found:
+            for suffix in (".onnx", ".npz"):
+                path.with_suffix(suffix).unlink()
+
+    numbers = iter(range(sys.maxsize))
+    apply()
+
+
+def save(path: Path, model: onnx.ModelProto, feeds: Feeds) -> None:
+    onnx.save(model, path.with_suffix(".onnx"))
+    np.savez(path.with_suffix(".npz"), **feeds)
+
+
+def fuzz(draws: str, models: int, seed: int, keep: Path) -> Counter[str]:
+    """Counts of models and of failures by check, over batches in processes of their own."""
+    counts: Counter[str] = Counter()
+    context = multiprocessing.get_context("spawn")
+    for start in range(0, models, BATCH):
+        size = min(BATCH, models - start)
+        results = context.SimpleQueue()
+        # Hypothesis starts from simple models, and a whole batch needs a seed of its own.
+        child = context.Process(target=batch, args=(draws, size, seed + start, keep, results))
+        child.start()
+        while child.is_alive() or not results.empty():
+            if results.empty():
+                child.join(0.05)
+                continue
+            counts["models"] += 1
+            for name, message in results.get():
+                counts[name] += 1
+                print(f"{draws}: {name}: {' '.join(message.split())[:300]}")
+        if child.exitcode:
+            counts["crash"] += 1
+            print(f"{draws}: seed {seed + start}: the process ended with {child.exitcode}")
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--draws", choices=[*DRAWS, "all"], default="any")
+    parser.add_argument("--keep", type=Path, default=Path("build/fuzz"))
+    arguments = parser.parse_args()
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for draws in DRAWS if arguments.draws == "all" else [arguments.draws]:
+        begin = time.perf_counter()
+        counts = fuzz(draws, arguments.models, arguments.seed, arguments.keep)
+        bad = {name: counts[name] for name in [*CHECKS, "crash"] if counts[name]}
+        failed += sum(bad.values())
+        seconds = time.perf_counter() - begin
+        print(f"{draws}: {counts['models']} models in {seconds:.0f} s, failed: {bad or 'none'}")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

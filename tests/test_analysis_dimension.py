@@ -1,0 +1,112 @@
+"""Dimensions: what is said about them holds for all sizes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from straightline.passes.analysis.dimension import Dimension
+
+SYMBOLS = ("K", "M", "N")
+SIZES = st.fixed_dictionaries({name: st.integers(0, 5) for name in SYMBOLS})
+
+monomials = st.lists(st.sampled_from(SYMBOLS), max_size=3).map(lambda names: tuple(sorted(names)))
+dimensions = st.dictionaries(monomials, st.integers(-4, 4), max_size=4).map(Dimension)
+
+
+def at(dim: Dimension, sizes: dict[str, int]) -> int:
+    """The number that a dimension is for these sizes."""
+    total = 0
+    for monomial, factor in dim.terms.items():
+        for name in monomial:
+            factor *= sizes[name]
+        total += factor
+    return total
+
+
+@given(dimensions, dimensions, SIZES)
+def test_arithmetic(a, b, sizes):
+    x, y = at(a, sizes), at(b, sizes)
+    assert at(a + b, sizes) == x + y
+    assert at(a - b, sizes) == x - y
+    assert at(a * b, sizes) == x * y
+    assert at(-a, sizes) == -x
+    assert at(3 - a, sizes) == 3 - x
+    assert at(3 + a * 2, sizes) == 3 + x * 2
+
+
+@given(dimensions, dimensions, SIZES)
+def test_comparisons_hold_for_all_sizes(a, b, sizes):
+    x, y = at(a, sizes), at(b, sizes)
+    assert a.equals(b) in (None, x == y)
+    assert a.less(b) in (None, x < y)
+    assert a.less(2) in (None, x < 2)
+    assert a.at_least is None or a.at_least <= x
+    assert a.at_most is None or a.at_most >= x
+    assert a.value in (None, x)
+
+
+@given(dimensions, dimensions, SIZES)
+def test_a_quotient_is_exact(a, b, sizes):
+    quotient = a.divided_by(b)
+    if quotient is not None and at(b, sizes):
+        assert at(quotient, sizes) * at(b, sizes) == at(a, sizes)
+
+
+@given(dimensions, dimensions)
+def test_a_product_can_be_divided_by_a_term(a, b):
+    if a.terms and len(b.terms) == 1:
+        assert (a * b).divided_by(b) == a
+
+
+@given(dimensions)
+def test_equal_dimensions_hash_alike(a):
+    other = Dimension({**a.terms, ("N", "N", "N", "N"): 0})
+    assert a == other
+    assert hash(a) == hash(other)
+    assert a != a + 1
+    assert a.equals(a + 1) is False
+
+
+@pytest.mark.parametrize(
+    ("dim", "text"),
+    [
+        (Dimension({}), "0"),
+        (Dimension.symbol("N") + 5, "N + 5"),
+        (Dimension.symbol("N") - 1, "N - 1"),
+        (5 - Dimension.symbol("N"), "-N + 5"),
+        ((Dimension.symbol("N") + 2) * Dimension.symbol("N"), "N*N + 2*N"),
+        (Dimension.symbol("N") * 2 * Dimension.symbol("K"), "2*K*N"),
+    ],
+)
+def test_text(dim, text):
+    assert str(dim) == text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        ("N+5", 0, False),
+        ("N+5", 5, None),
+        ("2N", 3, False),
+        ("2N", 4, None),
+        ("N*K", 1, None),
+        ("N", "N", True),
+        ("N", "K", None),
+        ("N+1", "N", False),
+    ],
+)
+def test_equality_is_decided_only_for_all_sizes(a, b, equal):
+    n, k = Dimension.symbol("N"), Dimension.symbol("K")
+    known = {"N+5": n + 5, "2N": n * 2, "N*K": n * k, "N": n, "K": k, "N+1": n + 1}
+    assert known[a].equals(known.get(b, b)) is equal
+
+
+def test_a_number_equals_a_constant():
+    assert Dimension.constant(4) == 4
+    assert Dimension.symbol("N") != 4
+    assert Dimension.constant(0).value == 0
+    assert (Dimension.symbol("N") - Dimension.symbol("N")).value == 0
+
+
+def test_division_by_zero_is_no_number():
+    assert Dimension.symbol("N").divided_by(0) is None
+    assert Dimension.constant(0).divided_by(Dimension.symbol("N")) is None

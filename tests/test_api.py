@@ -1,0 +1,166 @@
+"""The public functions, as scripts call them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnx_ir
+import pytest
+import straightline as sl
+from straightline.passes import InlineIfs, Pass, UnrollLoops
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N] x, int64 n, bool c) => (float[N] y) {
+    h = Loop (n, , x) <body = b (int64 i, bool g, float[N] a) => (bool d, float[N] e) {
+        d = Identity (g)
+        e = Add (a, a)
+    }>
+    y = If (c) <
+        then_branch = t () => (float[N] r) { r = Relu (h) },
+        else_branch = f () => (float[N] s) { s = Neg (h) }
+    >
+}"""
+VALUES = {"n": 2, "c": True}
+
+
+@pytest.fixture
+def model():
+    return onnx.parser.parse_model(TEXT)
+
+
+def kinds(proto):
+    return [node.op_type for node in sl.ir.to_proto(proto).graph.node]
+
+
+def test_every_public_name_is_there():
+    for name in sl.__all__:
+        assert getattr(sl, name) is not None
+        assert name in dir(sl)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sl.nothing
+
+
+def test_importing_loads_what_is_asked_for_only():
+    program = "import sys, straightline; assert 'onnx' not in sys.modules; straightline.rewrite"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_answer_is_of_the_kind_that_was_given(model, tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    for source, kind in (
+        (model, onnx.ModelProto),
+        (model.SerializeToString(), onnx.ModelProto),
+        (path, onnx.ModelProto),
+        (str(path), onnx.ModelProto),
+        (sl.ir.load(model), sl.ir.Model),
+        (onnx_ir.from_proto(model), onnx_ir.Model),
+    ):
+        found = sl.rewrite(source, values=VALUES)
+        assert isinstance(found, kind)
+        assert kinds(found) == ["Add", "Add", "Relu"]
+
+
+def test_the_callers_objects_are_not_changed(model):
+    before = model.SerializeToString(deterministic=True)
+    values, shapes = dict(VALUES), {"x": [3]}
+    loaded = sl.ir.load(model)
+    for source in (model, loaded):
+        sl.rewrite(source, values=values, shapes=shapes, verify=True)
+    assert model.SerializeToString(deterministic=True) == before
+    assert sl.ir.to_proto(loaded).SerializeToString(deterministic=True) == before
+    assert (values, shapes) == (VALUES, {"x": [3]})
+
+
+def test_passes_come_as_text_or_objects(model):
+    for passes in (
+        "unroll-loops,inline-ifs",
+        UnrollLoops(),
+        [UnrollLoops(max_trips=64), InlineIfs()],
+        iter([UnrollLoops()]),
+    ):
+        assert "Loop" not in kinds(sl.rewrite(model, passes, values=VALUES))
+    assert "Loop" in kinds(sl.rewrite(model, UnrollLoops(max_trips=1), values=VALUES))
+    assert "Loop" in kinds(sl.rewrite(model, values=VALUES, max_trips=1))
+    assert sl.Pipeline([InlineIfs()]).run(model).changed is False
+
+
+def test_unknown_passes_and_options_are_errors(model):
+    for arguments in (("no-such-pass",), ("unroll-loops{depth=1}",), ("",), ("a b",)):
+        with pytest.raises(sl.Error):
+            sl.rewrite(model, *arguments)
+    with pytest.raises(sl.Error, match="'depth'"):
+        sl.rewrite(model, depth=3)
+
+
+def test_shapes_are_written_into_the_signature(model):
+    found = sl.rewrite(model, shapes={"x": (3,)})
+    assert found.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
+    assert found.graph.output[0].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+def test_a_verified_rewrite_gives_the_same_numbers(model):
+    found = sl.rewrite(model, values=VALUES, verify=True, strict=True)
+    (y,) = sl.reference.run(found, {"x": np.float32([1, -1])})
+    np.testing.assert_array_equal(y, [4, 0])
+    assert sl.verify(model, found, bound={"n": np.int64(2), "c": np.bool_(True)}).equal
+
+
+def test_strict_raises_for_what_stays(model):
+    with pytest.raises(sl.Error, match=r"Loop 'h': kept, .* --set n="):
+        sl.rewrite(model, strict=True)
+
+
+def test_frozen_initializers_are_constants():
+    text = TEXT.replace("(float[N] y) {", "(float[N] y) <int64 n = {2}, bool c = {1}> {", 1)
+    model = onnx.parser.parse_model(text)
+    assert "Loop" in kinds(sl.rewrite(model))
+    found = sl.rewrite(model, freeze_initializers=True, verify=True, strict=True)
+    assert kinds(found) == ["Add", "Add", "Relu"]
+    assert kinds(sl.rewrite(model, values={"n": 1}, freeze_initializers=True)) == ["Add", "Relu"]
+
+
+class Negate(Pass):
+    """Turns every Relu into a Neg, which is wrong."""
+
+    name = "negate"
+
+    def run(self, model, run):
+        found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Relu")]
+        for node in found:
+            node.op = sl.ir.Operator("Neg")
+        return bool(found)
+
+
+def test_a_broken_pass_is_located(model):
+    passes = [UnrollLoops(), InlineIfs(), Negate()]
+    with pytest.raises(sl.MismatchError, match="the pass negate changed the outputs") as caught:
+        sl.rewrite(model, passes, values=VALUES, verify=True)
+    assert caught.value.culprit == "negate"
+    assert caught.value.verdict.status == "different"
+    assert kinds(sl.rewrite(model, passes, values=VALUES))[-1] == "Neg"
+
+
+def test_what_cannot_be_compared_is_said():
+    text = '<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] y)'
+    random = onnx.parser.parse_model(text + " { y = RandomNormal <shape = [2]> () }")
+    with pytest.warns(sl.NotVerifiedWarning, match="not verified"):
+        sl.rewrite(random, verify=True)
+    with pytest.raises(sl.NotVerifiedError, match="not verified"):
+        sl.rewrite(random, verify=True, strict=True)
+
+
+def test_the_verification_takes_options(model):
+    with pytest.raises(sl.Error, match="unknown runtime 'cuda'"):
+        sl.rewrite(model, verify={"runtime": "cuda"})
+    feeds = {"x": np.float32([1, 2]), "n": np.int64(1), "c": np.bool_(True)}
+    sl.rewrite(model, verify={"feeds": feeds, "runtime": "reference"})
+
+
+@pytest.mark.parametrize("source", ["none.onnx", b"no model", 5, None])
+def test_bad_input_is_an_error_of_ours(source):
+    with pytest.raises(sl.Error):
+        sl.rewrite(source)
+    with pytest.raises(sl.Error):
+        sl.inspect(source)

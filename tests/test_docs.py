@@ -1,0 +1,49 @@
+"""The documentation speaks of what there is: every pass and option, every exit code."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+from straightline import cli
+from straightline.passes import PASSES
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "command-line.md").read_text(encoding="utf-8")
+COMMANDS = typer.main.get_command(cli.app).commands
+
+
+@pytest.mark.parametrize("kind", PASSES, ids=lambda kind: kind.name)
+def test_every_pass_has_a_page_with_its_options(kind):
+    page = (DOCS / "passes" / f"{kind.name}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {kind.name}\n")
+    for field in dataclasses.fields(kind):
+        assert f"`{field.name}`" in page
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert f"(passes/{kind.name}.md)" in index
+
+
+def test_every_command_and_option_is_described_and_none_else():
+    real = {name for command in COMMANDS.values() for p in command.params for name in options(p)}
+    told = set(re.findall(r"`(--[a-z-]+)", PAGE)) | set(re.findall(r", `(--[a-z-]+)", PAGE))
+    assert told - {"--help"} == real - {"--help"}
+    for name in COMMANDS:
+        assert re.search(rf"^## {name}\b", PAGE, re.MULTILINE), name
+
+
+def options(parameter):
+    return [name for name in (*parameter.opts, *parameter.secondary_opts) if name[:2] == "--"]
+
+
+def test_every_exit_code_is_described():
+    codes = {value for name, value in vars(cli).items() if name.startswith("EXIT_")}
+    told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
+    assert told == {0, *codes}
+
+
+def test_links_lead_somewhere():
+    for page in (ROOT / "README.md", ROOT / "DESIGN.md", *DOCS.rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page}: {target}"

@@ -1,0 +1,67 @@
+"""What nothing depends on goes; what is named, or an input, stays."""
+
+import numpy as np
+from harness import as_model, assert_rewrites, run_passes
+from straightline.passes import EliminateDeadNodes
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+X = {"x": np.array([1, -2], np.float32)}
+
+
+def test_nodes_and_constants_that_nothing_uses():
+    assert_rewrites(
+        EliminateDeadNodes(),
+        HEAD
+        + """g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {1, 2}> {
+            y = Add (x, v) a = Exp (x) b = Mul (a, w)
+        }""",
+        HEAD + "g (float[2] x) => (float[2] y) <float[2] v = {1, 2}> { y = Add (x, v) }",
+        [X],
+    )
+
+
+def test_a_value_that_only_an_inner_body_reads_is_used():
+    text = """g (float[2] x, int64 n) => (float[2] y) <float[2] w = {1, 2}> {
+        a = Neg (w)
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
+            c2 = Identity (c)
+            r = If (c) <then_branch = t () => (float[2] u) { u = Add (s, a) },
+                        else_branch = e () => (float[2] v) { v = Relu (s) }>
+        }>
+    }"""
+    assert not run_passes(HEAD + text, EliminateDeadNodes()).changed
+
+
+def test_what_only_dead_inner_nodes_kept_alive():
+    text = """g (float[2] x, int64 n) => (float[2] y) <float[2] w = {1, 2}> {
+        a = Neg (w)
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
+            c2 = Identity (c) dead = Add (s, a) r = Neg (s)
+        }>
+    }"""
+    result = run_passes(HEAD + text, EliminateDeadNodes())
+    assert [n.op_type for n in result.model.graph.node] == ["Loop"]
+    assert list(result.model.graph.initializer) == []
+
+
+def test_inputs_and_their_defaults_stay():
+    text = "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Neg (x) }"
+    assert not run_passes(HEAD + text, EliminateDeadNodes()).changed
+
+
+def test_what_an_annotation_names_stays():
+    model = as_model(f"{HEAD}g (float[2] x) => (float[2] y) {{ y = Neg (x) z = Exp (x) }}")
+    annotation = model.graph.quantization_annotation.add(tensor_name="z")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
+    assert not run_passes(model, EliminateDeadNodes()).changed
+
+
+def test_in_functions():
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+    text = (
+        head
+        + """g (float[2] x) => (float[2] y) { y = local.f (x) }
+        <domain: "local", opset_import: ["" : 17]> f (x) => (y) { y = Neg (x) z = Exp (x) }"""
+    )
+    result = run_passes(text, EliminateDeadNodes())
+    assert [n.op_type for n in result.model.functions[0].node] == ["Neg"]

@@ -1,0 +1,52 @@
+"""Operators: what nodes share."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import AttributeProto, helper
+from straightline.ir import ModelError, Operator
+
+
+def test_made_from_python_values() -> None:
+    op = Operator.make("Scale", "own", axis=1, mode="linear", sizes=[1, 2])
+    assert op.qualname == repr(op) == "own::Scale"
+    assert (op.attribute("axis"), op.attribute("mode"), op.attribute("sizes")) == (
+        1,
+        b"linear",
+        [1, 2],
+    )
+    assert op.attribute("none", 7) == 7
+    assert op.node_proto() == helper.make_node(
+        "Scale", [], [], domain="own", axis=1, mode="linear", sizes=[1, 2]
+    )
+
+
+def test_both_names_of_the_default_domain() -> None:
+    assert Operator("Add", domain="ai.onnx").qualname == "Add"
+    assert Operator("Add", domain="ai.onnx").node_proto().domain == "ai.onnx"
+
+
+def test_attributes_that_come_from_the_function_around() -> None:
+    message = AttributeProto(name="to", type=AttributeProto.INT, ref_attr_name="kind")
+    op = Operator("Cast", {"to": message})
+    assert op.references
+    with pytest.raises(ModelError, match="attribute 'to' of Cast is 'kind' of the function"):
+        op.attribute("to")
+    assert not Operator.make("Cast", to=1).references
+
+
+def test_other_attributes_leave_the_rest() -> None:
+    extra = onnx.NodeProto(doc_string="text", input=["a"])
+    op = Operator("F", {}, "own", "second", extra)
+    other = op.with_attributes([helper.make_attribute("k", 1)])
+    assert not op.attributes
+    proto = other.node_proto()
+    assert (proto.overload, proto.doc_string, list(proto.input)) == ("second", "text", [])
+    assert other.attribute("k") == 1
+
+
+def test_a_message_without_its_graphs() -> None:
+    graph = AttributeProto(name="body", type=AttributeProto.GRAPH)
+    op = Operator("Loop", {"body": graph, "k": helper.make_attribute("k", 1)})
+    assert [a.name for a in op.node_proto().attribute] == ["k"]

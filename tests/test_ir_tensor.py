@@ -1,0 +1,112 @@
+"""Constant tensors in every form, read when they are asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from straightline.ir import LoadError, Tensor
+
+DTYPES = [np.float32, np.int64, np.bool_, np.float16, np.complex64, ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_and_messages_agree(dtype: type) -> None:
+    array = np.array([[0, 1, 1]]).astype(dtype)
+    made = Tensor(array=array)
+    read = Tensor(made.message())
+    assert made.dims == read.dims == (1, 3)
+    assert made.size == read.size == 3
+    assert made.elem_type == read.elem_type
+    np.testing.assert_array_equal(read.numpy(), array)
+    assert read.numpy() is read.numpy()
+    assert made.message() is made.message()
+
+
+def test_arrays_cannot_be_written_to() -> None:
+    tensor = Tensor(numpy_helper.from_array(np.ones(3, np.float32)))
+    with pytest.raises(ValueError, match="read-only"):
+        tensor.numpy()[0] = 2
+
+
+def test_strings() -> None:
+    tensor = Tensor(helper.make_tensor("s", TensorProto.STRING, [2], ["a", "ö"]))
+    assert tensor.numpy().tolist() == ["a", "ö"]
+    made = Tensor(array=np.array(["a"], dtype=object))
+    assert made.elem_type == TensorProto.STRING
+
+
+@pytest.mark.parametrize("indices", [[1, 4], [[0, 1], [1, 1]]])
+def test_sparse_tensors(indices: list[int]) -> None:
+    values = helper.make_tensor("s", TensorProto.INT32, [2], [5, 6])
+    shape = np.array(indices).shape
+    where = helper.make_tensor("", TensorProto.INT64, shape, np.array(indices).flatten().tolist())
+    tensor = Tensor(helper.make_sparse_tensor(values, where, [2, 3]))
+    assert tensor.is_sparse and tensor.elem_type == TensorProto.INT32 and tensor.size == 6
+    assert tensor.numpy().tolist() == [[0, 5, 0], [0, 6, 0]]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"12345"),
+        TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"1234"),
+        TensorProto(name="t", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
+        TensorProto(name="t", data_type=99, dims=[1], raw_data=b"1"),
+        TensorProto(name="t", dims=[1], raw_data=b"1"),
+    ],
+)
+def test_content_that_does_not_fit(message: TensorProto) -> None:
+    with pytest.raises(LoadError, match="tensor 't' cannot be read"):
+        Tensor(message).numpy()
+
+
+def test_sparse_indices_that_do_not_fit() -> None:
+    values = helper.make_tensor("s", TensorProto.INT32, [1], [5])
+    where = helper.make_tensor("", TensorProto.INT64, [1], [7])
+    with pytest.raises(LoadError, match="sparse tensor 's' does not fit its shape"):
+        Tensor(helper.make_sparse_tensor(values, where, [3])).numpy()
+
+
+def external(data_type: int, dims: list[int], location: str = "w.bin") -> onnx.TensorProto:
+    message = TensorProto(name="w", data_type=data_type, dims=dims)
+    message.data_location = TensorProto.EXTERNAL
+    message.external_data.add(key="location", value=location)
+    return message
+
+
+class TestExternal:
+    def test_is_read_late_and_once(self, tmp_path: Path) -> None:
+        tensor = Tensor(external(TensorProto.FLOAT, [2]), base_dir=tmp_path)
+        assert tensor.is_external and tensor.dims == (2,) and tensor.size == 2
+        (tmp_path / "w.bin").write_bytes(np.array([1, 2], np.float32).tobytes())
+        assert tensor.numpy().tolist() == [1, 2]
+        (tmp_path / "w.bin").unlink()
+        assert tensor.numpy().tolist() == [1, 2]
+
+    def test_packed_elements(self, tmp_path: Path) -> None:
+        (tmp_path / "w.bin").write_bytes(b"\x21\x03")
+        tensor = Tensor(external(TensorProto.UINT4, [3]), base_dir=tmp_path)
+        assert tensor.numpy().astype(int).tolist() == [1, 2, 3]
+
+    def test_sparse_values(self, tmp_path: Path) -> None:
+        (tmp_path / "w.bin").write_bytes(np.array([7], np.int32).tobytes())
+        where = helper.make_tensor("", TensorProto.INT64, [1], [1])
+        message = helper.make_sparse_tensor(external(TensorProto.INT32, [1]), where, [3])
+        assert Tensor(message, base_dir=tmp_path).numpy().tolist() == [0, 7, 0]
+
+    def test_faults(self, tmp_path: Path) -> None:
+        message = external(TensorProto.FLOAT, [2])
+        with pytest.raises(LoadError, match="folder is not known; load the model from its path"):
+            Tensor(message).numpy()
+        with pytest.raises(LoadError, match="is missing"):
+            Tensor(message, base_dir=tmp_path).numpy()
+        (tmp_path / "w.bin").write_bytes(b"1234567")
+        with pytest.raises(LoadError, match=r"ends at byte 8 of .*, which has 7"):
+            Tensor(message, base_dir=tmp_path).numpy()
+        with pytest.raises(LoadError, match="cannot be external"):
+            Tensor(external(TensorProto.STRING, [2]), base_dir=tmp_path).numpy()

@@ -1,0 +1,86 @@
+"""The one record of who feeds whom."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from straightline.ir import ModelError
+from straightline.ir.topology import Topology
+
+EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)))
+
+
+def built(edges: list[tuple[int, int]]) -> Topology:
+    topology = Topology()
+    for vertex in range(10):
+        topology.insert(vertex)
+    for source, target in edges:
+        topology.connect(source, target)
+    return topology
+
+
+@given(EDGES)
+def test_order(edges: list[tuple[int, int]]) -> None:
+    topology = built(edges)
+    plain = nx.DiGraph(edges)
+    if not nx.is_directed_acyclic_graph(plain):
+        with pytest.raises(ModelError, match="cycle"):
+            list(topology.ordered())
+        return
+    order = list(topology.ordered())
+    assert sorted(order) == list(range(10))
+    assert all(order.index(source) < order.index(target) for source, target in edges)
+    if all(source < target for source, target in edges):
+        assert order == list(range(10)), "an order that was right stays"
+    assert 9 not in topology.ordered(sink=9) or any(source == 9 for source, _ in edges)
+
+
+@given(EDGES, st.lists(st.integers(0, 9)))
+def test_it_is_an_ordinary_networkx_graph(edges: list[tuple[int, int]], gone: list[int]) -> None:
+    topology = built(edges)
+    plain = nx.DiGraph(edges)
+    plain.add_nodes_from(range(10))
+    assert set(topology.edges) == set(plain.edges)
+    for vertex in gone:
+        if vertex in plain and not plain.succ[vertex]:
+            topology.discard(vertex)
+            plain.remove_node(vertex)
+    for source, target in list(plain.edges):
+        topology.disconnect(source, target)
+        plain.remove_edge(source, target)
+        assert set(topology.edges) == set(plain.edges)
+    assert set(topology) == set(plain)
+    assert nx.number_weakly_connected_components(nx.DiGraph(topology)) == len(plain)
+
+
+def test_insert_with_sources() -> None:
+    topology = Topology()
+    topology.insert("a")
+    topology.insert("b", ["a", "a"])
+    assert list(topology.users["a"]) == ["b"] and list(topology.sources["b"]) == ["a"]
+
+
+def test_every_change_is_counted() -> None:
+    topology = built([])
+    counts = [topology.changes]
+    for change in (
+        lambda: topology.insert("new", [1]),
+        lambda: topology.connect(2, "new"),
+        lambda: topology.disconnect(1, "new"),
+        lambda: topology.discard("new"),
+    ):
+        change()
+        counts.append(topology.changes)
+    assert counts == sorted(set(counts))
+
+
+def test_long_chains_do_not_recurse() -> None:
+    topology = Topology()
+    size = 200_000
+    for vertex in range(size):
+        topology.insert(vertex)
+    for vertex in range(size - 1):
+        topology.connect(vertex + 1, vertex)
+    assert next(topology.ordered()) == size - 1

@@ -1,0 +1,155 @@
+"""Upsample and Resize: their inputs, and the places of the pixels that they take."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Array
+from ..site import Site
+from .registry import Outcome, downgrade, upgrade
+
+_EMPTY = np.zeros(0, np.float32)
+
+
+@upgrade(10, "Upsample")
+def upsample_to_resize(site: Site) -> Outcome:
+    """Resize 10 takes the same inputs and does the same."""
+    site.op_type = "Resize"
+    return None
+
+
+@downgrade(10, "Resize")
+def resize_to_upsample(site: Site) -> Outcome:
+    """Upsample does not make anything smaller."""
+    if (site.required_constant(1, "scales") < 1).any():
+        site.refuse("Upsample in opset 9 takes no scale below 1")
+    site.op_type = "Upsample"
+    return None
+
+
+@upgrade(11, "Resize")
+def spell_old_places(site: Site) -> Outcome:
+    """Resize 10 divides output positions by the scale and takes the pixel below."""
+    site.inputs = [site.input(0), site.const(_EMPTY, "roi"), site.input(1)]
+    site.set("coordinate_transformation_mode", "asymmetric")
+    site.set("nearest_mode", "floor")
+    return None
+
+
+@downgrade(11, "Resize")
+def only_old_places(site: Site) -> Outcome:
+    """Resize 10 knows one way to place pixels, and scales only."""
+    mode = site.text("mode")
+    if mode == "cubic":
+        site.refuse("mode = 'cubic' does not exist in opset 10")
+    scales = _scales(site)
+    if not _places_as_before(site, mode, scales):
+        places = site.text("coordinate_transformation_mode")
+        rounding = f" and nearest_mode = '{site.text('nearest_mode')}'" if mode == "nearest" else ""
+        site.refuse(
+            f"coordinate_transformation_mode = '{places}'{rounding} cannot be said in opset 10"
+        )
+    value = site.input(2)
+    if site.input(3) is not None or value is None:
+        if scales is None:
+            site.refuse("opset 10 wants scales, and those of the given sizes are not exact")
+        value = site.const(scales, "scales")
+    site.attributes = {name: m for name, m in site.attributes.items() if name == "mode"}
+    site.inputs = [site.input(0), value]
+    return None
+
+
+def _scales(site: Site) -> Array | None:
+    """The scales where they are known, also from sizes whose ratios are exact."""
+    known = site.constant(2)
+    if known is not None and known.size:
+        return known
+    sizes, shape = site.constant(3), site.shape()
+    if sizes is None or shape is None or None in shape or 0 in shape:
+        return None
+    exact = sizes.astype(np.float64) / np.array(shape, np.float64)
+    scales = exact.astype(np.float32)
+    return scales if (scales == exact).all() else None
+
+
+def _places_as_before(
+    site: Site,
+    mode: str,
+    scales: Array | None,
+) -> bool:
+    if scales is not None and (scales == 1).all():
+        return True
+    places, rounding = site.text("coordinate_transformation_mode"), site.text("nearest_mode")
+    if places == "asymmetric":
+        return mode != "nearest" or rounding == "floor"
+    # For whole factors the nearest pixel centre is the one that a division rounds down to.
+    whole = scales is not None and bool((scales == np.round(scales)).all() and (scales > 0).all())
+    return (
+        mode == "nearest"
+        and whole
+        and places in ("half_pixel", "pytorch_half_pixel")
+        and rounding in ("round_prefer_floor", "round_prefer_ceil")
+    )
+
+
+@upgrade(13, "Resize")
+def empty_is_absent(site: Site) -> Outcome:
+    """From opset 13 on unused inputs are left out instead of being empty."""
+    if site.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
+        site.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
+    for index in (1, 2, 3):
+        if site.input(index) is None:
+            continue
+        known, shape = site.constant(index), site.shape(index)
+        if (known is not None and known.size == 0) or shape == [0]:
+            site.set_input(index, None)
+    return None
+
+
+@downgrade(13, "Resize")
+def absent_is_empty(site: Site) -> Outcome:
+    """Before opset 13 the region and the scales must be there, and may be empty."""
+    for index, label in ((1, "roi"), (2, "scales")):
+        if site.input(index) is None:
+            site.set_input(index, site.const(_EMPTY, label))
+    return None
+
+
+@downgrade(18, "Resize")
+def all_axes(site: Site) -> Outcome:
+    """Before opset 18 scales and sizes speak of every axis."""
+    if site.attribute("antialias"):
+        site.refuse("antialias = 1 does not exist in opset 17")
+    policy = site.text("keep_aspect_ratio_policy")
+    if policy not in ("", "stretch") and site.input(3) is not None:
+        site.refuse(f"keep_aspect_ratio_policy = '{policy}' does not exist in opset 17")
+    axes = site.attribute("axes") if "axes" in site.attributes else None
+    if axes is not None:
+        _spread(site, axes)
+    site.drop("antialias", "keep_aspect_ratio_policy", "axes")
+    return None
+
+
+def _spread(site: Site, axes: list[int]) -> None:
+    """Say scales, sizes and the region for all axes instead of some."""
+    rank = site.required_rank("'axes'")
+    places = [axis % rank for axis in axes]
+    if site.input(1) is not None:
+        roi = site.required_constant(1, "region")
+        if roi.size:
+            full = np.concatenate([np.zeros(rank), np.ones(rank)]).astype(roi.dtype)
+            full[places], full[[p + rank for p in places]] = np.split(roi, 2)
+            site.set_input(1, site.const(full, "roi"))
+    if site.input(2) is not None:
+        scales = site.required_constant(2, "scales")
+        if scales.size:
+            spread = np.ones(rank, np.float32)
+            spread[places] = scales
+            site.set_input(2, site.const(spread, "scales"))
+    if site.input(3) is not None:
+        sizes, shape = site.required_constant(3, "sizes"), site.shape()
+        if shape is None or None in shape:
+            site.refuse("sizes for some axes only, and the others have no known length")
+        wanted = np.array(shape, np.int64)
+        wanted[places] = sizes
+        site.set_input(3, site.const(wanted, "sizes"))

@@ -1,0 +1,43 @@
+"""Softmax, LogSoftmax and Hardmax: along one axis from opset 13 on, over all axes from one to the
+last before.
+
+    y = Softmax <axis = 1> (x)
+->
+    y = Reshape (Softmax <axis = -1> (Flatten <axis = 1> (x)), Shape (x))
+"""
+
+from __future__ import annotations
+
+from ..site import Site
+from .registry import Outcome, downgrade, upgrade
+
+_OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
+
+
+@upgrade(13, *_OPERATORS)
+def to_one_axis(site: Site) -> Outcome:
+    """Normalise rows of a flattened input where the axis is not the last one."""
+    axis, rank, data = site.attribute("axis"), site.rank(), site.input(0)
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+        site.set("axis", -1)
+        return None
+    rows = site.emit("Flatten", [data], "rows", axis=axis)
+    normal = site.emit(site.op_type, [rows], "normalised", axis=-1)
+    return [site.emit("Reshape", [normal, site.emit("Shape", [data], "shape")])]
+
+
+@downgrade(13, *_OPERATORS)
+def to_rows(site: Site) -> Outcome:
+    """Move the axis to the end where it is not there, and back."""
+    axis, data = site.attribute("axis"), site.input(0)
+    if axis == -1:
+        return None
+    rank = site.required_rank("an axis that may not be the last")
+    axis %= max(rank, 1)
+    if axis == rank - 1:
+        return None
+    order = [a for a in range(rank) if a != axis] + [axis]
+    back = [order.index(a) for a in range(rank)]
+    moved = site.emit("Transpose", [data], "moved", perm=order)
+    normal = site.emit(site.op_type, [moved], "normalised", axis=rank - 1)
+    return [site.emit("Transpose", [normal], perm=back)]

@@ -1,0 +1,122 @@
+"""Does a drafted node conform to its operator's schema in the next version?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import onnx
+
+from ..ir import Value
+from .adapters.tables import ADDED_VALUES, HARMLESS
+from .schemas import Schema, allowed_types, default_of, schema_at, type_text
+from .site import Site
+
+
+def conform(site: Site, schema: Schema) -> None:
+    """Fit the draft to a schema where that changes no meaning.
+
+    Raises:
+        Refused: it says something that the schema does not allow.
+    """
+    _check_attributes(site, schema)
+    while site.inputs and site.inputs[-1] is None:
+        site.inputs.pop()
+    _check_inputs(site, schema)
+    _check_outputs(site, schema)
+    check_types(site, schema)
+
+
+def keep_defaults(site: Site, schema: Schema) -> None:
+    """Write out the attributes whose default is another one in the next version."""
+    for name in site.schema.attributes:
+        if name in site.attributes or name not in schema.attributes:
+            continue
+        default = default_of(site.schema, name)
+        if default is not None and default != default_of(schema, name):
+            site.set(name, default)
+
+
+def _check_attributes(site: Site, schema: Schema) -> None:
+    for name in list(site.attributes):
+        if name in schema.attributes:
+            continue
+        if (site.op_type, name) in HARMLESS or _is_default(site, name):
+            site.drop(name)
+            continue
+        site.refuse(
+            f"attribute '{name}' = {_shown(site.attribute(name))} does not exist in opset"
+            f" {site.target}"
+        )
+    for name, attribute in schema.attributes.items():
+        if attribute.required and name not in site.attributes and name not in site.node.bodies:
+            site.refuse(f"opset {site.target} requires its attribute '{name}'")
+    if not site.is_upgrade:
+        for name, since in ADDED_VALUES.get(site.op_type, {}).items():
+            value = site.attribute(name) if name in site.attributes else None
+            if value in since and since[value] > site.target:
+                site.refuse(f"{name} = {_shown(value)} does not exist in opset {site.target}")
+
+
+def _is_default(site: Site, name: str) -> bool:
+    value = site.attribute(name)
+    default = default_of(site.schema, name) if name in site.schema.attributes else None
+    if default is None and isinstance(value, list):
+        # Dilations without a default are all ones.
+        return name == "dilations" and all(v == 1 for v in value)
+    return bool(value == default)
+
+
+def _shown(value: Any) -> str:
+    return repr(value.decode()) if isinstance(value, bytes) else str(value)
+
+
+def _formal(parameters: Sequence[Any], count: int) -> Iterator[Any]:
+    """The formal parameter of each actual one: the last is repeated where it is variadic."""
+    for index in range(count):
+        yield parameters[min(index, len(parameters) - 1)]
+
+
+def _check_inputs(site: Site, schema: Schema) -> None:
+    if len(site.inputs) > schema.max_input:
+        extra = site.schema.inputs[min(schema.max_input, len(site.schema.inputs) - 1)].name
+        site.refuse(f"input '{extra}' does not exist in opset {site.target}")
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    for index, parameter in enumerate(schema.inputs):
+        if parameter.option == single and site.input(index) is None:
+            site.refuse(f"opset {site.target} requires its input '{parameter.name}'")
+
+
+def _check_outputs(site: Site, schema: Schema) -> None:
+    for index in range(schema.max_output, len(site.node.outputs)):
+        if site.is_used(index):
+            site.refuse(f"its output {index} is used and does not exist in opset {site.target}")
+
+
+def check_types(site: Site, schema: Schema) -> None:
+    """Check the types of inputs and outputs, as far as they are known.
+
+    Raises:
+        Refused: the schema does not allow one.
+    """
+    outputs = site.node.outputs[: schema.max_output]
+    for values, parameters in ((site.inputs, schema.inputs), (outputs, schema.outputs)):
+        for value, parameter in zip(values, _formal(parameters, len(values)), strict=True):
+            if value is not None:
+                _check_type(site, value, allowed_types(schema, parameter.type_str))
+
+
+def _check_type(site: Site, value: Value, allowed: frozenset[str]) -> None:
+    for type_ in site.types.every(value):
+        text = type_text(type_)
+        if text and text not in allowed:
+            site.refuse(
+                f"'{value.name}' is a {text}, which {site.op_type} does not take in opset"
+                f" {site.target}"
+            )
+
+
+def target_schema(site: Site) -> Schema | None:
+    """The schema of the draft's operator in the next version; None where it has none to use."""
+    schema = schema_at(site.op_type, site.target)
+    return None if schema is None or schema.deprecated else schema

@@ -1,0 +1,238 @@
+"""Carrying every node of a model from one opset version to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..ir import Annotation, Function, Graph, Model, Node, Operator, Value
+from ..passes.analysis.folding import Folder
+from . import scans
+from .adapters import adapter_for, detour
+from .check import conform, keep_defaults, target_schema
+from .errors import Failure, Refused
+from .function_body import function_body, instantiate_function
+from .schemas import REVIEWED, changes, schema_at
+from .site import Site
+from .through_onnx import Batch
+from .types import Types, key_of
+
+_BY_ONNX = {("GroupNormalization", 20, 21)}
+"""Steps for which onnx's own adapter is right and does more than this package's tables say."""
+
+
+class Engine:
+    """Converts a model in place, one version after the other.
+
+    Attributes:
+        failures: the nodes that could not be carried over; the model is of no use if there are any.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.types = Types(model)
+        self.failures: list[Failure] = []
+        self._folder = Folder(model)
+        self._stuck: set[Node] = set()
+        # Nodes that stand for another one, with its path, operator and version.
+        self._origins: dict[Node, tuple[str, str, int]] = {}
+
+    def convert(self, root: Model | Function, target: int) -> None:
+        """Carry the model's graph or one function to a version, with all graphs inside."""
+        version = root.opset()
+        while version != target:
+            step = version + (1 if target > version else -1)
+            self._step(root, version, step)
+            version = step
+
+    def _step(self, root: Model | Function, source: int, target: int) -> None:
+        nodes = [n for n in self._nodes(root.graph) if self._needs_work(n, source, target)]
+        crossing = None
+        if scans.crosses(source, target) and any(n.op_type == "Scan" for n in nodes):
+            crossing = scans.Crossing(root, self.model, source, self.types)
+            nodes = [n for n in nodes if n.op_type != "Scan"]
+        root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = target
+        batch = Batch(source, target, self.types)
+        while nodes:
+            node = nodes.pop()
+            if node.graph is not None:
+                nodes += self._visit(node, source, target, batch)
+        self._run(batch)
+        # Scans come last: their bodies, which are copied, are in the next version by now.
+        if crossing is not None and not self.failures:
+            self._cross(crossing, source, target)
+
+    def _cross(self, crossing: scans.Crossing, source: int, target: int) -> None:
+        for node, path, reason, added in crossing.run():
+            if reason is not None:
+                self._fail(node, source, target, reason)
+            else:
+                self._origins.update((new, (path, "Scan", source)) for new in added)
+        if not self.failures:
+            self.types = Types(self.model)
+
+    def _nodes(self, graph: Graph) -> Iterator[Node]:
+        for node in graph.unordered_nodes():
+            yield node
+            for inner in node.graphs():
+                yield from self._nodes(inner)
+
+    def _needs_work(self, node: Node, source: int, target: int) -> bool:
+        if node.op.domain not in ("", "ai.onnx") or node in self._stuck:
+            return False
+        return changes(node.op_type, source, target) and key_of(node) not in self.model.functions
+
+    def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
+        """Convert one node; what comes back are nodes that are still in the old version."""
+        step = (node.op_type, source, target)
+        if step in _BY_ONNX or max(source, target) > REVIEWED:
+            batch.add(node)
+            return []
+        try:
+            self._adapt(node, source, target)
+            return []
+        except Refused as refusal:
+            return self._by_another_way(node, source, target, str(refusal))
+
+    def _adapt(self, node: Node, source: int, target: int) -> None:
+        site = Site(node, source, target, self.types, self._folder)
+        known = schema_at(node.op_type, target)
+        if known is not None:
+            keep_defaults(site, known)
+        adapter = adapter_for(node.op_type, source, target)
+        outcome = adapter(site) if adapter is not None else None
+        self._come_from(node, site.added, source)
+        if outcome is not None:
+            self._supersede(node, outcome)
+            return
+        schema = target_schema(site)
+        if schema is None:
+            gone = known is not None and known.deprecated
+            what = "is deprecated" if gone else "does not exist"
+            site.refuse(f"{site.op_type} {what} in opset {target}")
+        conform(site, schema)
+        redraft(node, site, schema.max_output)
+
+    def _by_another_way(self, node: Node, source: int, target: int, reason: str) -> list[Node]:
+        """Say in the old version what can be converted: in another type, or by a function."""
+        site = Site(node, source, target, self.types, self._folder)
+        results, added = detour(site), site.added
+        if results is None:
+            proto = function_body(node, source, self.types)
+            if proto is None:
+                self._fail(node, source, target, reason)
+                return []
+            results, added = instantiate_function(proto, node, source, self.types)
+        inside = list(self._inside(added))
+        self._come_from(node, inside, source)
+        self._supersede(node, results)
+        return [n for n in inside if self._needs_work(n, source, target)]
+
+    def _come_from(self, node: Node, added: Sequence[Node], version: int) -> None:
+        """Note for which node others now stand."""
+        if added:
+            origin = self._origins.get(node, (node.path, node.op_type, version))
+            self._origins.update((new, origin) for new in added)
+
+    def _inside(self, nodes: Sequence[Node]) -> Iterator[Node]:
+        for node in nodes:
+            yield node
+            for graph in node.graphs():
+                yield from self._nodes(graph)
+
+    def _run(self, batch: Batch) -> None:
+        done, refused = batch.run()
+        for node, values in done:
+            self._supersede(node, values)
+        for node, reason in refused:
+            self._fail(node, batch.source, batch.target, reason)
+
+    def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
+        self._stuck.add(node)
+        path, op_type, since = node.path, node.op_type, source
+        if node in self._origins:
+            path, op_type, since = self._origins[node]
+            reason = f"what stands for it needs {node.op_type}: {reason}"
+        failure = Failure(path, op_type, since, since + target - source, reason)
+        if failure not in self.failures:
+            self.failures.append(failure)
+
+    def _supersede(self, node: Node, values: Sequence[Value | None]) -> None:
+        """Put values in the place of a node's outputs, with all that is known about those."""
+        graph = node.graph
+        assert graph is not None
+        single = {v.producer for v in values if v is not None}
+        for old, new in zip(node.outputs, values, strict=False):
+            if old is not None and new is not None:
+                self._replace(graph, old, new)
+        inputs = list(node.inputs)
+        graph.remove(node)
+        drop_unused(inputs)
+        if len(single) == 1:
+            (last,) = single
+            if last is not None and last.graph is graph:
+                inherit(last, node)
+
+    def _replace(self, graph: Graph, old: Value, new: Value) -> None:
+        for type_ in self.types.every(old):
+            self.types.learn(new, type_)
+        new.name = old.name
+        if old.info is not None and new.producer is not None:
+            new.info = old.info
+            if old in graph.value_infos:
+                graph.value_infos[graph.value_infos.index(old)] = new
+        if old.pinned:
+            new.pinned, old.pinned = True, False
+            graph.annotations[:] = [_renamed(a, old, new) for a in graph.annotations]
+        graph.replace_uses(old, new)
+
+
+def redraft(node: Node, site: Site, max_output: int) -> None:
+    """Make a node what its draft says, without touching what did not change."""
+    graph = site.graph
+    if site.op_type != node.op_type or dict(node.op.attributes) != site.attributes:
+        node.op = Operator(site.op_type, site.attributes, node.op.domain, "", node.op.extra)
+    if site.inputs != list(node.inputs):
+        old = [v for v in node.inputs if v is not None]
+        if len(site.inputs) > len(node.inputs):
+            # Absent inputs at the end are no connections.
+            node.inputs += (None,) * (len(site.inputs) - len(node.inputs))
+        for index in range(len(node.inputs)):
+            value = site.input(index)
+            if value is not node.inputs[index]:
+                graph.set_input(node, index, value)
+        node.inputs = node.inputs[: len(site.inputs)]
+        drop_unused(old)
+    # Outputs that the version does not have are unused, or the draft would not conform.
+    node.outputs = node.outputs[:max_output]
+
+
+def inherit(node: Node, old: Node) -> None:
+    """Give a node the name, and the doc string and metadata, of the one that it replaces."""
+    node.name = old.name
+    if old.op.extra is not None and node.op.extra is None:
+        op = node.op
+        node.op = Operator(op.op_type, op.attributes, op.domain, op.overload, old.op.extra)
+
+
+def drop_unused(values: Sequence[Value | None]) -> None:
+    """Remove constants that nothing reads any more."""
+    for value in dict.fromkeys(values):
+        if value is None or value.constant is None or value.graph is None:
+            continue
+        graph, producer = value.graph, value.producer
+        if value.pinned or graph.is_used(value):
+            continue
+        if producer is not None:
+            if not graph.is_needed(producer):
+                graph.remove(producer)
+        elif value not in graph.inputs:
+            graph.remove_initializer(value)
+
+
+def _renamed(annotation: Annotation, old: Value, new: Value) -> Annotation:
+    def now(value: Value | str) -> Value | str:
+        return new if value is old else value
+
+    return Annotation(
+        now(annotation.value), tuple((key, now(v)) for key, v in annotation.parameters)
+    )

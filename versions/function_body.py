@@ -1,0 +1,137 @@
+"""Replacing an operator by the function that its schema defines it with."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable, Iterator
+
+import onnx
+
+from ..ir import Node, Template, Value, load
+from ..reference.functions import specialize
+from .schemas import Schema, default_of, schema_at
+from .types import Types, connected
+
+
+def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto | None:
+    """The function that an operator is defined by, written in an opset; None if there is none.
+
+    A function that depends on the types of the inputs is built for those of this node (ONNX
+    specification, "Functions", context-dependent bodies).
+    """
+    schema = schema_at(node.op_type, version)
+    if schema is None or node.op.references or node.bodies:
+        return None
+    content = b""
+    if schema.has_function:
+        content = schema.get_function_with_opset_version(version)
+    if not content and schema.has_context_dependent_function:
+        content = _for_types(schema, node, version, types)
+    if not content:
+        return None
+    proto = specialize(onnx.FunctionProto.FromString(content), _attributes(node, schema))
+    # A body for an older opset holds as long as none of its operators has changed since.
+    written = next((o.version for o in proto.opset_import if o.domain == ""), version)
+    return proto if written == version or _holds(proto, written, version) else None
+
+
+def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:
+    inputs = [types.of(value) for value in node.inputs]
+    if any(t is None and v is not None for t, v in zip(inputs, node.inputs, strict=True)):
+        return b""
+    proto = connected(node.op, node)
+    given = [(t or onnx.TypeProto()).SerializeToString() for t in inputs]
+    try:
+        content: bytes = schema.get_context_dependent_function_with_opset_version(
+            version, proto.SerializeToString(), given
+        )
+    except (onnx.checker.ValidationError, RuntimeError):
+        return b""  # onnx has no body for these types
+    return content
+
+
+def _attributes(node: Node, schema: Schema) -> list[onnx.AttributeProto]:
+    """The attributes of a node with the defaults of its schema."""
+    given = list(node.op.attributes.values())
+    for name in schema.attributes:
+        if name not in node.op.attributes and default_of(schema, name) is not None:
+            given.append(schema.attributes[name].default_value)
+    return given
+
+
+def _holds(proto: onnx.FunctionProto, written: int, version: int) -> bool:
+    return all(
+        schema_at(n.op_type, written) == schema_at(n.op_type, version)
+        or getattr(schema_at(n.op_type, written), "since_version", 0)
+        == getattr(schema_at(n.op_type, version), "since_version", -1)
+        for n in proto.node
+    )
+
+
+def instantiate_function(
+    proto: onnx.FunctionProto, node: Node, version: int, types: Types
+) -> tuple[list[Value | None], list[Node]]:
+    """Copy a function's body beside a node that it defines.
+
+    Returns:
+        the values of the node's outputs, and the new nodes, which are written in `version`.
+    """
+    graph = node.graph
+    assert graph is not None
+    wanted = [v is not None for v in node.outputs]
+    body = _body_of(proto, node, version, types)
+    before = set(graph.unordered_nodes())
+    arguments = [node.input(index) for index in range(len(body.graph.input))]
+    results = Template(load(body).graph, graph, keep_infos=False).instantiate(arguments)
+    added = [n for n in graph.unordered_nodes() if n not in before]
+    _learn(added, _types_in(body), types)
+    made = iter(results)
+    return [next(made) if is_wanted else None for is_wanted in wanted], added
+
+
+def _body_of(proto: onnx.FunctionProto, node: Node, version: int, types: Types) -> onnx.ModelProto:
+    """The function as a model, with the types of the node's inputs.
+
+    Outputs that the node omits are left out, since nothing need compute them.
+    """
+    graph = onnx.GraphProto(name=proto.name, node=proto.node)
+    for index, name in enumerate(proto.input):
+        info = graph.input.add(name=name)
+        type_ = types.of(node.input(index))
+        if type_ is not None:
+            info.type.CopyFrom(type_)
+    for name, value in zip(proto.output, node.outputs, strict=False):
+        if value is not None:
+            graph.output.add(name=name)
+    imports = [*(o for o in proto.opset_import if o.domain), onnx.helper.make_opsetid("", version)]
+    return onnx.ModelProto(ir_version=8, graph=graph, opset_import=imports)
+
+
+def _types_in(body: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    """The types of all values of a body, at any depth, whose name is their own."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(body, data_prop=True)
+    except (onnx.shape_inference.InferenceError, RuntimeError):
+        return {}  # types that cannot be inferred are not known
+    infos = list(_infos(inferred.graph))
+    counts = collections.Counter(info.name for info in infos)
+    return {info.name: info.type for info in infos if counts[info.name] == 1}
+
+
+def _infos(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
+    yield from {i.name: i for i in (*graph.output, *graph.value_info, *graph.input)}.values()
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _infos(attribute.g)
+
+
+def _learn(nodes: Iterable[Node], found: dict[str, onnx.TypeProto], types: Types) -> None:
+    for node in nodes:
+        values = [v for v in node.outputs if v is not None]
+        for graph in node.graphs():
+            values += graph.inputs
+            _learn(graph.unordered_nodes(), found, types)
+        for value in values:
+            if value.name in found:
+                types.learn(value, found[value.name])

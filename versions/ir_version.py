@@ -1,0 +1,177 @@
+"""The version of the file format that goes with an opset, and what it asks of initializers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import onnx
+
+from ..ir import Graph, Model, Node, Tensor, Value
+from .errors import ConversionError
+
+NEWEST = int(onnx.IR_VERSION)
+OLDEST = 3
+"""Opset imports, and with them opset 2 and later, came with IR version 3."""
+
+_OVERRIDES = 4
+_ANNOTATIONS = 5
+_SPARSE = 6
+_TRAINING = 7
+_FUNCTIONS = 8
+_METADATA = 10
+_SHARDING = 11
+
+_TensorType = onnx.TensorProto
+_ELEMENTS: dict[int, int] = {
+    _TensorType.BFLOAT16: 4,
+    _TensorType.FLOAT8E4M3FN: 9,
+    _TensorType.FLOAT8E4M3FNUZ: 9,
+    _TensorType.FLOAT8E5M2: 9,
+    _TensorType.FLOAT8E5M2FNUZ: 9,
+    _TensorType.UINT4: 10,
+    _TensorType.INT4: 10,
+    _TensorType.FLOAT4E2M1: 11,
+    _TensorType.FLOAT8E8M0: 12,
+    _TensorType.UINT2: 13,
+    _TensorType.INT2: 13,
+}
+"""The IR version in which an element type came to be (`onnx.proto`, enum Version)."""
+
+_OPTIONALS = 8
+
+
+@functools.cache
+def released_with(opset: int) -> int:
+    """The IR version of the first ONNX release that had an opset."""
+    for row in onnx.helper.VERSION_TABLE:
+        if row[2] >= opset:
+            return int(row[1])
+    return NEWEST
+
+
+def version_for(model: Model, source: int, target: int) -> int:
+    """The IR version of a converted model.
+
+    Up, it is at least the one that ONNX released with the target opset; down, at most that one. It
+    is never below what the model's own features need.
+    """
+    released = released_with(target)
+    if target > source:
+        return max(model.ir_version, released)
+    if target < source:
+        return max(min(model.ir_version, released), needed(model)[0])
+    return model.ir_version
+
+
+def needed(model: Model) -> tuple[int, str]:
+    """The lowest IR version that has all that a model uses, and what asks for it."""
+    return max(_needs(model), key=lambda need: need[0])
+
+
+def _needs(model: Model) -> Iterator[tuple[int, str]]:
+    yield OLDEST, "opset imports"
+    if model.functions:
+        yield _FUNCTIONS, "functions"
+        if any(f.header.metadata_props or f.header.overload for f in model.functions.values()):
+            yield _METADATA, "metadata or overloads of functions"
+    if model.training_info:
+        yield _TRAINING, "training information"
+    if len(model.header.ListFields()) and model.header.configuration:
+        yield _SHARDING, "device configurations"
+    for graph in model.graphs():
+        yield from _needs_of_graph(graph)
+        for node in graph.unordered_nodes():
+            yield from _needs_of_node(node)
+
+
+def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
+    if graph.annotations:
+        yield _ANNOTATIONS, "quantization annotations"
+    if graph.header.metadata_props:
+        yield _METADATA, "metadata of graphs"
+    if graph.is_interface and any(v.constant is None for v in graph.initializers):
+        yield _OVERRIDES, "initializers that callers may override"
+    for tensor in graph.initializers.values():
+        yield from _needs_of_tensor(tensor)
+    infos = [v.info for v in (*graph.inputs, *graph.value_infos) if isinstance(v, Value)]
+    for info in (*infos, *graph.output_infos):
+        if info is not None:
+            yield from _needs_of_type(info.type)
+            if info.metadata_props:
+                yield _METADATA, "metadata of values"
+
+
+def _needs_of_node(node: Node) -> Iterator[tuple[int, str]]:
+    extra = node.op.extra
+    if extra is not None and extra.metadata_props:
+        yield _METADATA, "metadata of nodes"
+    if extra is not None and extra.device_configurations:
+        yield _SHARDING, "device configurations"
+    if node.is_op("Constant") and node.outputs[0] is not None:
+        tensor = node.outputs[0].constant
+        if tensor is not None:
+            yield from _needs_of_tensor(tensor)
+    if node.is_op("Cast") and not node.op.references:
+        yield _ELEMENTS.get(node.attribute("to", 0), OLDEST), "element types"
+
+
+def _needs_of_tensor(tensor: Tensor) -> Iterator[tuple[int, str]]:
+    if tensor.is_sparse:
+        yield _SPARSE, "sparse tensors"
+    yield _ELEMENTS.get(tensor.elem_type, OLDEST), "element types"
+
+
+def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
+    kind = type_.WhichOneof("value")
+    if kind == "tensor_type":
+        yield _ELEMENTS.get(type_.tensor_type.elem_type, OLDEST), "element types"
+    elif kind == "sequence_type":
+        yield from _needs_of_type(type_.sequence_type.elem_type)
+    elif kind == "optional_type":
+        yield _OPTIONALS, "optional types"
+        yield from _needs_of_type(type_.optional_type.elem_type)
+
+
+def set_ir_version(model: Model, version: int) -> None:
+    """Give a model an IR version, with its initializers in the form that this version wants.
+
+    Below 4 every initializer is an input of the graph as well, and constants of bodies become
+    Constant nodes when the model is written. From 4 on such inputs would be defaults that a caller
+    may override, so they stop being inputs.
+
+    Raises:
+        ConversionError: the version does not exist, or the model needs a higher one.
+    """
+    least, why = needed(model)
+    if not max(OLDEST, least) <= version <= NEWEST:
+        raise ConversionError(
+            f"IR version {version} does not fit: this model needs {least} ({why}), and the newest"
+            f" known is {NEWEST}"
+        )
+    before = model.ir_version
+    model.header.ir_version = version
+    if version < _OVERRIDES:
+        for value, tensor in list(model.graph.initializers.items()):
+            if value not in model.graph.inputs:
+                _make_input(model.graph, value, tensor)
+    elif before < _OVERRIDES:
+        for value in model.graph.inputs:
+            if value in model.graph.initializers:
+                model.graph.freeze_input(value)
+
+
+def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
+    info = onnx.ValueInfoProto()
+    if value.info is not None:
+        info.CopyFrom(value.info)
+    info.name = value.name
+    if not info.HasField("type"):
+        info.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims))
+    given = graph.add_input(value.name, info)
+    graph.initializers[given] = tensor
+    given.constant = tensor
+    if value.pinned:
+        given.pinned, value.pinned = True, False
+    graph.replace_uses(value, given)
+    graph.remove_initializer(value)

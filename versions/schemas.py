@@ -1,0 +1,67 @@
+"""What each version of an operator is, from `onnx.defs`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import onnx
+
+REVIEWED = 28
+"""Up to this opset, every change between two versions of an operator was read: a change that its
+schema does not show has an adapter. Later ones go through `onnx.version_converter`."""
+
+OLDEST = 7
+"""Below this version operators broadcast by attributes; no adapter leads there."""
+
+Schema = Any  # onnx.defs.OpSchema has no usable type stubs
+
+
+@functools.cache
+def schema_at(op_type: str, version: int) -> Schema | None:
+    """The schema of an operator of the default domain in an opset; None where it has none."""
+    try:
+        return onnx.defs.get_schema(op_type, version, "")
+    except onnx.defs.SchemaError:
+        return None
+
+
+@functools.cache
+def changes(op_type: str, version: int, other: int) -> bool:
+    """Whether an operator is not the same thing in two opsets."""
+    a, b = schema_at(op_type, version), schema_at(op_type, other)
+    if a is None or b is None:
+        return a is not b
+    return bool(a.since_version != b.since_version)
+
+
+@functools.cache
+def default_of(schema: Schema, name: str) -> Any:
+    """The default of an attribute as Python sees it; None where it has none."""
+    attribute = schema.attributes.get(name)
+    if attribute is None or not attribute.default_value.name:
+        return None
+    return onnx.helper.get_attribute_value(attribute.default_value)
+
+
+@functools.cache
+def allowed_types(schema: Schema, type_str: str) -> frozenset[str]:
+    """The types that a formal parameter takes, such as "tensor(float)"."""
+    for constraint in schema.type_constraints:
+        if constraint.type_param_str == type_str:
+            return frozenset(constraint.allowed_type_strs)
+    return frozenset([type_str])
+
+
+def type_text(type_: onnx.TypeProto) -> str:
+    """A type as schemas write it; empty where part of it is not known."""
+    kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        elem_type = getattr(type_, kind).elem_type
+        name = onnx.TensorProto.DataType.Name(elem_type).lower() if elem_type else ""
+        prefix = "tensor" if kind == "tensor_type" else "sparse_tensor"
+        return f"{prefix}({name})" if name else ""
+    if kind in ("sequence_type", "optional_type"):
+        inner = type_text(getattr(type_, kind).elem_type)
+        return f"{'seq' if kind == 'sequence_type' else 'optional'}({inner})" if inner else ""
+    return ""

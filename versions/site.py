@@ -1,0 +1,251 @@
+"""One node on its way to the next version: what adapters see and change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import onnx
+
+from ..ir import Array, Graph, Node, Operator, Tensor, Value
+from ..passes.analysis.folding import Folder
+from .errors import Refused
+from .schemas import Schema, default_of, schema_at
+from .types import Types, dims_of
+
+
+class Site:
+    """A draft of a node in the next version.
+
+    An adapter edits `op_type`, `attributes` and `inputs` and gives back None, or adds other nodes
+    with `emit` and gives back the values that take the place of the node's outputs. It refuses
+    before it adds anything.
+
+    Attributes:
+        node: the node as it is.
+        source: the opset version in which it is written.
+        target: the next one, up or down.
+        op_type: the operator that the draft has.
+        attributes: the attributes of the draft.
+        inputs: the inputs of the draft.
+        added: the nodes that stand beside it.
+        written_in: the opset version in which those are written.
+    """
+
+    def __init__(self, node: Node, source: int, target: int, types: Types, folder: Folder) -> None:
+        assert node.graph is not None
+        self.node = node
+        self.graph: Graph = node.graph
+        self.source = source
+        self.target = target
+        self.types = types
+        self.op_type = node.op_type
+        self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)
+        self.inputs: list[Value | None] = list(node.inputs)
+        self.added: list[Node] = []
+        self.written_in = target
+        self._folder = folder
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether the next version is a higher one."""
+        return self.target > self.source
+
+    @property
+    def schema(self) -> Schema:
+        """The operator's schema in the version in which the node is written."""
+        schema = schema_at(self.node.op_type, self.source)
+        assert schema is not None
+        return schema
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that the node cannot be carried over."""
+        raise Refused(reason)
+
+    # Attributes ---------------------------------------------------------------------------------
+
+    def attribute(self, name: str) -> Any:
+        """The value of an attribute, that of the schema where it is absent.
+
+        Raises:
+            Refused: it comes from the call of the function that the node is in.
+        """
+        message = self.attributes.get(name)
+        if message is None:
+            return default_of(self.schema, name)
+        if message.ref_attr_name:
+            self.refuse(
+                f"its attribute '{name}' comes from the calls of the function; inline it first"
+            )
+        return onnx.helper.get_attribute_value(message)
+
+    def text(self, name: str) -> str:
+        """The value of a string attribute."""
+        value = self.attribute(name)
+        return value.decode() if isinstance(value, bytes) else ""
+
+    def set(self, name: str, value: Any, kind: int | None = None) -> None:
+        """Give the draft an attribute; an empty list needs its kind, an `AttributeType`."""
+        self.attributes[name] = onnx.helper.make_attribute(name, value, attr_type=kind)
+
+    def drop(self, *names: str) -> None:
+        """Take attributes from the draft."""
+        for name in names:
+            self.attributes.pop(name, None)
+
+    # Inputs and outputs -------------------------------------------------------------------------
+
+    def input(self, index: int) -> Value | None:
+        """An input of the draft; None where it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def set_input(self, index: int, value: Value | None) -> None:
+        """Connect an input of the draft."""
+        while len(self.inputs) <= index:
+            self.inputs.append(None)
+        self.inputs[index] = value
+
+    def constant(self, index: int) -> Array | None:
+        """The elements of an input that constants decide; None where they do not."""
+        tensor = self._known(self.input(index))
+        return None if tensor is None else tensor.numpy()
+
+    def required_constant(self, index: int, what: str) -> Array:
+        """The elements of an input.
+
+        Raises:
+            Refused: they are not known before run time.
+        """
+        array = self.constant(index)
+        if array is None:
+            self.refuse(
+                f"its {what} are computed at run time, and opset {self.target} wants them constant"
+            )
+        return array
+
+    def _known(self, value: Value | None) -> Tensor | None:
+        """The tensor of a value, computed where it hangs on constants alone."""
+        if value is None or value.constant is not None:
+            return None if value is None else value.constant
+        producer = value.producer
+        if producer is None or not self._folder.may_fold(producer):
+            return None
+        tensors = [self._known(v) for v in producer.inputs]
+        if any(t is None and v is not None for t, v in zip(tensors, producer.inputs, strict=True)):
+            return None
+        results = self._folder.fold(producer, tensors)
+        if results is None:
+            return None
+        return results[producer.outputs.index(value)]
+
+    def rank(self, index: int = 0) -> int | None:
+        """The rank of an input; None where it is not known."""
+        return self.types.rank(self.input(index))
+
+    def required_rank(self, why: str, index: int = 0) -> int:
+        """The rank of an input.
+
+        Raises:
+            Refused: it is not known.
+        """
+        rank = self.rank(index)
+        if rank is None:
+            self.refuse(f"{why} needs the rank of input {index}, which is not known")
+        return rank
+
+    def shape(self, index: int = 0) -> list[int | None] | None:
+        """The dimensions of an input; None where even the rank is not known."""
+        return self.types.shape(self.input(index))
+
+    def inferred_shape(self, version: int) -> list[int | None] | None:
+        """The dimensions that output 0 has when the node is read in an opset, if they are known."""
+        type_ = self.types.of_outputs(self.node, self.node.op, version)[0]
+        if type_ is None or not type_.tensor_type.HasField("shape"):
+            return None
+        return dims_of(type_)
+
+    def elem_type(self, index: int = 0) -> int | None:
+        """The element type of an input; None where it is not known."""
+        return self.types.elem_type(self.input(index))
+
+    def required_dtype(self, index: int, why: str) -> np.dtype[Any]:
+        """The element type of an input as numpy sees it.
+
+        Raises:
+            Refused: it is not known.
+        """
+        elem_type = self.elem_type(index)
+        if elem_type is None:
+            self.refuse(f"{why} needs the element type of input {index}, which is not known")
+        return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+
+    def is_used(self, index: int) -> bool:
+        """Whether an output of the node is there and read or named by something."""
+        value = self.node.outputs[index] if index < len(self.node.outputs) else None
+        return value is not None and (value.pinned or self.graph.is_used(value))
+
+    # New nodes ----------------------------------------------------------------------------------
+
+    def const(self, array: Array, label: str) -> Value:
+        """A new constant."""
+        return self.graph.add_initializer(self.label(label), Tensor(array=array))
+
+    def ints(self, values: Sequence[int], label: str) -> Value:
+        """A new constant of rank 1, of 64-bit integers."""
+        return self.const(np.array(values, np.int64), label)
+
+    def emit(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        label: str = "",
+        *,
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        **values: Any,
+    ) -> Value:
+        """A new node of the next version with one output."""
+        return self.emit_all(op_type, inputs, [label], attributes=attributes, **values)[0]
+
+    def emit_all(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        labels: Sequence[str],
+        *,
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        **values: Any,
+    ) -> list[Value]:
+        """A new node of the next version with several outputs."""
+        op = Operator.make(op_type, **values)
+        if attributes:
+            op = op.with_attributes([*attributes.values(), *op.attributes.values()])
+        outputs = [self.label(label or op_type) for label in labels]
+        node = self.graph.add_node(op, inputs, outputs, "")
+        self.added.append(node)
+        self.types.add(node, self.written_in)
+        return [node.output(index) for index in range(len(labels))]
+
+    def label(self, what: str) -> str:
+        """A label for something that stands beside the node."""
+        return f"{self.node.label}_{what}" if self.node.label else what
+
+    def cast(self, value: Value, elem_type: int) -> Value:
+        """`value` in another type; a constant is cast at once."""
+        if value.constant is None:
+            return self.emit("Cast", [value], "cast", to=elem_type)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return self.const(value.constant.numpy().astype(dtype), "cast")
+
+    def unsqueeze(self, value: Value, axes: Sequence[int]) -> Value:
+        """`value` with axes of length 1 inserted."""
+        return self._with_axes("Unsqueeze", value, axes)
+
+    def squeeze(self, value: Value, axes: Sequence[int]) -> Value:
+        """`value` without axes of length 1."""
+        return self._with_axes("Squeeze", value, axes)
+
+    def _with_axes(self, op_type: str, value: Value, axes: Sequence[int]) -> Value:
+        if self.target < 13:
+            return self.emit(op_type, [value], axes=list(axes))
+        return self.emit(op_type, [value, self.ints(axes, "axes")])
