@@ -129,7 +129,7 @@ def test_ifs_inside_each_other_and_inside_loops():
     result = run_passes(HEAD + text, InlineIfs())
     loop = result.model.graph.node[0]
     assert [n.op_type for n in loop.attribute[0].g.node] == ["Identity", "Add"]
-    assert_equal_outputs(HEAD + text, result.model, {**X, "n": np.int64(2)})
+    assert_equal_outputs(HEAD + text, result.model, {**X, "n": np.array(2)})
 
 
 def test_in_functions():

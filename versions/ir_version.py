@@ -9,6 +9,7 @@ import onnx
 
 from ..ir import Graph, Model, Node, Tensor, Value
 from .errors import ConversionError
+from .schemas import constant_takes
 
 NEWEST = int(onnx.IR_VERSION)
 OLDEST = 3
@@ -136,8 +137,9 @@ def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
 def set_ir_version(model: Model, version: int) -> None:
     """Give a model an IR version, with its initializers in the form that this version wants.
 
-    Below 4 every initializer is an input of the graph as well, and constants of bodies become
-    Constant nodes when the model is written. From 4 on such inputs would be defaults that a caller
+    Below 4 every initializer is an input of the graph as well. Constants of bodies become Constant
+    nodes when the model is written, or go to the main graph where the opset has no such Constant.
+    From 4 on such inputs would be defaults that a caller
     may override, so they stop being inputs.
 
     Raises:
@@ -152,6 +154,8 @@ def set_ir_version(model: Model, version: int) -> None:
     before = model.ir_version
     model.header.ir_version = version
     if version < _OVERRIDES:
+        for graph in list(model.graph.walk())[1:]:
+            _hoist(model, graph)
         for value, tensor in list(model.graph.initializers.items()):
             if value not in model.graph.inputs:
                 _make_input(model.graph, value, tensor)
@@ -159,6 +163,15 @@ def set_ir_version(model: Model, version: int) -> None:
         for value in model.graph.inputs:
             if value in model.graph.initializers:
                 model.graph.freeze_input(value)
+
+
+def _hoist(model: Model, body: Graph) -> None:
+    for value, tensor in list(body.initializers.items()):
+        if value in body.inputs or constant_takes(tensor.elem_type, model.opset()):
+            continue
+        hoisted = model.graph.add_initializer(value.name, tensor)
+        body.replace_uses(value, hoisted)
+        body.remove_initializer(value)
 
 
 def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:

@@ -65,3 +65,9 @@ def type_text(type_: onnx.TypeProto) -> str:
         inner = type_text(getattr(type_, kind).elem_type)
         return f"{'seq' if kind == 'sequence_type' else 'optional'}({inner})" if inner else ""
     return ""
+
+
+def constant_takes(elem_type: int, version: int) -> bool:
+    """Whether a Constant node can hold elements of a type in an opset."""
+    name = onnx.TensorProto.DataType.Name(elem_type).lower()
+    return f"tensor({name})" in allowed_types(schema_at("Constant", version), "T")

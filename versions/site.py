@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 import onnx
 
-from ..ir import Array, Graph, Node, Operator, Tensor, Value
+from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value
 from ..passes.analysis.folding import Folder
 from .errors import Refused
-from .schemas import Schema, default_of, schema_at
+from .schemas import Schema, constant_takes, default_of, schema_at
 from .types import Types, dims_of
 
 
@@ -188,8 +188,22 @@ class Site:
     # New nodes ----------------------------------------------------------------------------------
 
     def const(self, array: Array, label: str) -> Value:
-        """A new constant."""
-        return self.graph.add_initializer(self.label(label), Tensor(array=array))
+        """A new constant.
+
+        Raises:
+            Refused: it would have to be a Constant node, and the version has none of this type.
+        """
+        tensor = Tensor(array=array)
+        if isinstance(self.graph.root, Function) and not self.takes_constant(tensor):
+            self.refuse(
+                f"a function has no initializers, and opset {self.target} no Constant of the type"
+                f" {array.dtype}; inline the function first"
+            )
+        return self.graph.add_initializer(self.label(label), tensor)
+
+    def takes_constant(self, tensor: Tensor) -> bool:
+        """Whether a Constant node of the next version can hold a tensor."""
+        return constant_takes(tensor.elem_type, self.target)
 
     def ints(self, values: Sequence[int], label: str) -> Value:
         """A new constant of rank 1, of 64-bit integers."""

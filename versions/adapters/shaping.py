@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Tensor, constant_operator
+from ...ir import Function, Tensor, Value, constant_operator
 from ..site import Site
 from .registry import Outcome, downgrade, upgrade
 
@@ -49,14 +49,25 @@ def spell_lengths(site: Site) -> Outcome:
     shape, axis = site.shape(), site.attribute("axis")
     length = None if shape is None else shape[axis]
     if length is None:
-        site.refuse(
-            "opset 17 splits into equal parts only, and the length of the axis is not known"
-        )
-    if length % count:
+        site.set_input(1, _lengths_at_run_time(site, count, axis))
+    elif length % count:
         part = -(-length // count)
         lengths = [part] * (count - 1) + [length - part * (count - 1)]
+        if lengths[-1] < 0:
+            site.refuse(f"{length} elements in {count} parts leave none for the last ones")
         site.set_input(1, site.ints(lengths, "split"))
     return None
+
+
+def _lengths_at_run_time(site: Site, count: int, axis: int) -> Value:
+    """Rounded up, as often as there are parts, and what is left for the last one."""
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    length = site.emit("Gather", [shape, site.ints([axis], "axis")], "length", axis=0)
+    rounded = site.emit("Add", [length, site.ints([count - 1], "less_one")], "rounded")
+    part = site.emit("Div", [rounded, site.ints([count], "count")], "part")
+    before = site.emit("Mul", [part, site.ints([count - 1], "less_one")], "before")
+    last = site.emit("Sub", [length, before], "last")
+    return site.emit("Concat", [part] * (count - 1) + [last], "split", axis=0)
 
 
 @downgrade(12, "Constant")
@@ -73,6 +84,20 @@ def no_sparse_value(site: Site) -> Outcome:
     if "value" not in site.attributes:
         _as_tensor(site)
     return None
+
+
+@downgrade(9, "Constant")
+def initializer_instead(site: Site) -> Outcome:
+    """Before opset 9 a Constant holds floats; an initializer holds anything."""
+    value = site.node.outputs[0]
+    if value is None or value.constant is None or site.takes_constant(value.constant):
+        return None
+    if isinstance(site.graph.root, Function):
+        site.refuse(
+            "a function has no initializers, and a Constant in opset 8 holds floats only; inline"
+            " the function first"
+        )
+    return [site.graph.add_initializer(value.name, value.constant)]
 
 
 def _as_tensor(site: Site) -> None:
