@@ -208,9 +208,19 @@ class Graph:
 
     def add_initializer(self, name: str, tensor: Tensor) -> Value:
         """Append a constant that no caller can override."""
-        value = Value(name, owner=self, constant=tensor)
+        return self.place_initializer(Value(name, constant=tensor))
+
+    def place_initializer(self, value: Value) -> Value:
+        """Append a constant that was made before it was known whether anything would read it.
+
+        Raises:
+            GraphError: it is no constant, or it belongs to a graph or node already.
+        """
+        if value.constant is None or value.owner is not None or value.producer is not None:
+            raise GraphError(f"{value} is no loose constant")
+        value.owner = self
         self._topology.insert(value)
-        self.initializers[value] = tensor
+        self.initializers[value] = value.constant
         return value
 
     def add_node(

@@ -45,6 +45,7 @@ class Template:
     Attributes:
         added: how many nodes the copies have added, without those in their bodies.
         holders: those of them that hold graphs.
+        resolved: the Ifs of the body of which copies took a branch, and where they were.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class Template:
         self._outputs = [self._position(value) for value in body.outputs]
         self._prepared = False
         self._branches: dict[Graph, list[_Step]] = {}
+        self._floating: dict[Value, None] = {}
+        self.resolved: dict[Node, str] = {}
         self._loosened = _Loosened()
         self.added = 0
         self.holders: list[Node] = []
@@ -98,6 +101,8 @@ class Template:
         self._prepared = True
         self._share_initializers(self.body)
         self._run(self._invariant, self._environment, "")
+        for value in list(self._floating):
+            self.place(value)
         self._annotate(self._invariant_annotations, self._environment)
 
     def _share_initializers(self, graph: Graph) -> None:
@@ -109,10 +114,24 @@ class Template:
                 self._environment[self._position(value)] = copy
 
     def instantiate(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
+        """Copy the body once; as `step`, with all results placed."""
+        return [self.place(value) for value in self.step(arguments, suffix)]
+
+    def place(self, value: Value) -> Value:
+        """Make a folded constant an initializer of `into`; any other value is there already."""
+        if value in self._floating:
+            del self._floating[value]
+            self.into.place_initializer(value)
+        return value
+
+    def step(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
         """Copy the body once.
 
+        What was folded becomes an initializer only when a node of a copy reads it. A result that
+        no such node has read must be given to `place` before anything but the next step uses it.
+
         Args:
-            arguments: the value of each of its inputs, visible in `into`.
+            arguments: the value of each of its inputs, visible in `into` or a result of a step.
             suffix: appended to the labels of the copies.
 
         Returns:
@@ -132,7 +151,11 @@ class Template:
             environment[position] = value
         self._run(self._steps, environment, suffix)
         self._annotate(self._annotations, environment)
-        return [environment[position] for position in self._outputs]  # type: ignore[misc]
+        results: list[Value] = [environment[p] for p in self._outputs]  # type: ignore[misc]
+        if self._floating:
+            # Others were read by nothing, and no later step can see them.
+            self._floating = {v: None for v in results if v in self._floating}
+        return results
 
     def _annotate(self, annotations: list[Annotation], environment: Sequence[Value | None]) -> None:
         if annotations:
@@ -161,7 +184,7 @@ class Template:
         )
 
     def _run(self, steps: list[_Step], environment: list[Value | None], suffix: str) -> None:
-        add_node, fold = self.into.add_node, self.fold
+        fold = self.fold
         for step in steps:
             inputs = [environment[position] for position in step.inputs]
             if fold is not None:
@@ -173,18 +196,31 @@ class Template:
                         continue
             if step.node.bodies and self._take_branch(step, inputs, environment, suffix):
                 continue
-            labels = [label + suffix if label else "" for label in step.labels]
-            name = step.node.name
-            self.added += 1
-            node = add_node(step.op, inputs, labels, name + suffix if name else "")
-            if step.node.bodies:
-                self.holders.append(node)
-                self._copy_bodies(step.node, node, environment)
-            for position, value in zip(step.outputs, node.outputs, strict=True):
-                if position:
-                    environment[position] = value
-            if step.keeps_values:
-                self._keep_values(step.node, node)
+            self._copy(step, inputs, environment, suffix)
+
+    def _copy(
+        self,
+        step: _Step,
+        inputs: Sequence[Value | None],
+        environment: list[Value | None],
+        suffix: str,
+    ) -> None:
+        if self._floating:
+            for value in inputs:
+                if value is not None:
+                    self.place(value)
+        labels = [label + suffix if label else "" for label in step.labels]
+        name = step.node.name
+        self.added += 1
+        node = self.into.add_node(step.op, inputs, labels, name + suffix if name else "")
+        if step.node.bodies:
+            self.holders.append(node)
+            self._copy_bodies(step.node, node, environment)
+        for position, value in zip(step.outputs, node.outputs, strict=True):
+            if position:
+                environment[position] = value
+        if step.keeps_values:
+            self._keep_values(step.node, node)
 
     def _fold(
         self,
@@ -201,7 +237,9 @@ class Template:
             return False
         for position, label, tensor in zip(step.outputs, step.labels, tensors, strict=False):
             if position:
-                environment[position] = self.into.add_initializer(label + suffix, tensor)
+                folded = Value(label + suffix, constant=tensor)
+                environment[position] = folded
+                self._floating[folded] = None
         return True
 
     def _take_branch(
@@ -218,6 +256,7 @@ class Template:
         branch = step.node.body("then_branch" if condition.numpy().all() else "else_branch")
         if branch.annotations or any(v is not None and v.pinned for v in step.node.outputs):
             return False
+        self.resolved.setdefault(step.node, step.node.path)
         if branch not in self._branches:
             known = len(self._environment)
             self._branches[branch] = [self._step(node) for node in branch.nodes()]
@@ -244,7 +283,7 @@ class Template:
         for value in captured_by(node):
             new = environment[self._positions[value]]
             assert new is not None
-            mapping[value] = new
+            mapping[value] = self.place(new)
         for attribute, graphs in node.bodies.items():
             for graph in graphs:
                 into = copy.graph

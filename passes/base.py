@@ -56,12 +56,14 @@ class Run:
     Attributes:
         remarks: what was rewritten so far, and what the latest passes kept.
         added_nodes: nodes that copying has added so far; budgets count it.
+        seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.remarks: list[Remark] = []
         self.added_nodes = 0
+        self.seconds: dict[str, float] = {}
         self.progress = progress
 
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:

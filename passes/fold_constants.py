@@ -36,8 +36,10 @@ class FoldConstants(Pass):
         changed = False
         for graph in model.graphs():
             for node in graph.nodes():
-                if node.is_op("CastLike"):
-                    node = _as_cast(graph, node, types)
+                if node.is_op("CastLike") and not node.op.references:
+                    cast = _as_cast(graph, node, types)
+                    changed |= cast is not node
+                    node = cast
                 changed |= _fold(graph, node, folder)
         return changed
 

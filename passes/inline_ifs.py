@@ -78,6 +78,8 @@ class InlineIfs(Pass):
         graph.remove(node)
         always = "true" if branch is node.body("then_branch") else "false"
         run.rewritten(self, node, path, f"inlined, its condition is always {always}")
+        for inner, where in template.resolved.items():
+            run.rewritten(self, inner, where, "inlined with the branch around it")
         return template.holders
 
 

@@ -20,7 +20,7 @@ from .infer_shapes import InferShapes
 from .inline_functions import InlineFunctions
 from .inline_ifs import InlineIfs
 from .lower_sequences import LowerSequences
-from .pipeline import Pipeline
+from .pipeline import Pipeline, Repeated
 from .predicate_loops import PredicateLoops
 from .scan_8_to_9 import Scan8To9
 from .scan_9_to_8 import Scan9To8
@@ -67,6 +67,9 @@ _STRAIGHTEN: tuple[Item, ...] = (
 )
 
 
+_DEFAULT_OPTIONS = {name for kind, _ in _STRAIGHTEN for name, _ in kind().options()}
+
+
 def straighten(**options: Any) -> Pipeline:
     """The default pipeline: remove all control flow that constants decide, then clean up.
 
@@ -83,7 +86,8 @@ def straighten(**options: Any) -> Pipeline:
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
     """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
 
-    `straighten` stands for the default pipeline.
+    `straighten` stands for the default pipeline, run until it changes nothing any more; it may
+    stand among others, as in `straighten,predicate-loops,straighten`.
 
     Args:
         options: as for `straighten`; what the text itself says comes first.
@@ -109,10 +113,10 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def _find(name: str) -> type[Pass]:
-    for kind in PASSES:
+    for kind in (*PASSES, Repeated):
         if kind.name == name:
             return kind
-    known = ", ".join(kind.name for kind in PASSES)
+    known = ", ".join(kind.name for kind in (*PASSES, Repeated))
     raise PassOptionError(f"there is no pass '{name}'; there are {known}")
 
 
@@ -127,8 +131,14 @@ def _parse_options(name: str, text: str) -> dict[str, Any]:
 
 
 def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
-    passes, unknown = [], set(shared)
+    passes: list[Pass] = []
+    unknown = set(shared)
     for kind, own in items:
+        if kind is Repeated:
+            given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
+            passes.append(Repeated(tuple(_build(_STRAIGHTEN, {**given, **own}))))
+            unknown -= _DEFAULT_OPTIONS
+            continue
         names = {field.name for field in dataclasses.fields(kind)}
         unknown -= names
         given = {name: value for name, value in shared.items() if name in names}

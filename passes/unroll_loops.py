@@ -145,20 +145,23 @@ class _Unroller:
         condition = given.condition
         for trip in range(trips):
             arguments = [given.iteration(trip), condition, *carried]
-            results = template.instantiate(arguments, f"_{trip}")
+            results = template.step(arguments, f"_{trip}")
             if self.options.absent_cond == "ignore" and loop.input(1) is None:
                 condition = results[0]
             carried = results[1 : 1 + states]
             for column, value in zip(scanned, results[1 + states :], strict=True):
-                column.append(value)
+                column.append(template.place(value))
             self.report(path, trip, trips)
-        outputs = [*carried, *self.stack(graph, loop, scanned)]
+        final = [template.place(value) if value is not None else None for value in carried]
+        outputs = [*final, *self.stack(graph, loop, scanned)]
         for old, new in zip(loop.outputs, outputs, strict=False):
             if old is not None and new is not None:
                 replace_value(graph, old, new)
         graph.remove(loop)
         given.drop_unused()
         self.session.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
+        for node, where in template.resolved.items():
+            self.session.rewritten(self.options, node, where, "decided on each trip")
         self.session.added_nodes += template.added + sum(len(column) for column in scanned)
 
     def report(self, path: str, trip: int, trips: int) -> None:

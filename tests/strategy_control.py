@@ -206,7 +206,7 @@ def loop(scope: Scope) -> list[Value]:
     statements(body, body.number(0, 3))
     outputs = loop_outputs(body, control, carried, index, going)
     scans = scan_outputs(body, at_least=not carried, at_most=0 if huge(control) else 2)
-    vague = [] if declare else [c.inner.name for c in carried if not c.inner.sequence]
+    vague = [c.inner.name for c in carried if c.inner.sequence or not declare]
     never = {index.name, *vague}
     outputs = body_outputs(body, [*outputs, *scans], never, repeat=True)
     graph = body.graph("body", outputs)
@@ -246,7 +246,9 @@ def loop_outputs(
                 pair.reverse()
             outputs.append(concat(body, pair[0], pair[1], c.axis))
         elif c.kind == "sequence":
-            outputs.append(insert(body, c.inner) if not body.flip(4) else c.inner)
+            # Returned as it is, it will be copied, which opset 13 cannot.
+            same = body.opset >= 14 and body.flip(4)
+            outputs.append(c.inner if same else insert(body, c.inner))
         else:
             outputs.append(bounded(body, produce(body, c.inner, c.inner.known), c.inner.bound))
     if stop is None:

@@ -224,3 +224,25 @@ def test_what_an_annotation_names_is_left():
     annotation = model.graph.quantization_annotation.add(tensor_name="v")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
     assert not Pipeline([FoldConstants()]).run(model).changed
+
+
+@pytest.mark.parametrize("attributes", ["", "<saturate : int = @k> "])
+def test_cast_like_of_a_constant(attributes):
+    text = f"""g (float[2] x) => (float[2] y) {{ y = local.f <k = 1> (x) }}
+    <domain: "local", opset_import: ["" : 21]> f <k> (x) => (y) {{
+        c = Constant <value_int = 3> () h = Cast <to = 10> (x)
+        d = CastLike {attributes}(c, h) e = Mul (h, d) y = Cast <to = 1> (e)
+    }}"""
+    result = run_passes(HEAD + text, FoldConstants())
+    kinds = [n.op_type for n in result.model.functions[0].node]
+    assert ("CastLike" in kinds) == bool(attributes)
+    assert_equal_outputs(HEAD + text, result.model, X)
+
+
+def test_a_change_that_folds_nothing_is_told():
+    text = """g (float16[2] x) => (float16[2] y) <float[2] w = {1, 2}> {
+        c = CastLike (w, x) y = Add (x, c)
+    }"""
+    result = Pipeline([FoldConstants(max_bytes=0)]).run(as_model(HEAD + text))
+    assert op_types(result.model) == ["Cast", "Add"]
+    assert result.changed

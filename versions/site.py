@@ -120,7 +120,7 @@ class Site:
         array = self.constant(index)
         if array is None:
             self.refuse(
-                f"its {what} are computed at run time, and opset {self.target} wants them constant"
+                f"{what} of it is computed at run time, and opset {self.target} wants it constant"
             )
         return array
 

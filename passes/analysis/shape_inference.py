@@ -92,7 +92,7 @@ class ShapeInference:
             facts = leave_bodies(self, node)
         else:
             inputs = [UNKNOWN if v is None else self._facts[v] for v in node.inputs]
-            facts = self._infer(node, inputs)
+            facts = self.infer(node, inputs)
         for index, value in enumerate(node.outputs):
             if value is not None:
                 self.assume(
@@ -119,7 +119,8 @@ class ShapeInference:
         )
         return Fact(fact.elem_type or declared.elem_type, dims, fact.content)
 
-    def _infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+    def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        """What a node without bodies gives out when it is given these facts."""
         onnx_facts = self._infer_by_onnx(node, inputs)
         if normal_domain(node.domain) or node.op.references or not onnx_facts:
             return onnx_facts

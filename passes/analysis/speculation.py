@@ -114,7 +114,7 @@ class Speculation:
         if node.bodies:
             # Only code that is certain to run holds any; what they give out is not looked into.
             return [Known(UNKNOWN)] * len(node.outputs)
-        facts = self.inference._infer(node, [argument.fact for argument in inputs])
+        facts = self.inference.infer(node, [argument.fact for argument in inputs])
         results = known_outputs(node, inputs, facts)
         if _symbols(results) <= _symbols(inputs):
             # A size without a name may be another one when the node runs again.

@@ -68,7 +68,7 @@ def count_slice_axes(site: Site) -> Outcome:
     """Slice 10 has its axes as an input already."""
     if site.input(3) is None:
         return None
-    axes = site.required_constant(3, "axes")
+    axes = site.required_constant(3, "input 'axes'")
     if (axes < 0).any():
         rank = site.required_rank("a negative axis")
         site.set_input(3, site.const(np.where(axes < 0, axes + rank, axes), "axes"))

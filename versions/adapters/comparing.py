@@ -72,7 +72,7 @@ def exponent_like_base(site: Site) -> Outcome:
     base, exponent = site.elem_type(0), site.elem_type(1)
     if base == exponent or base is None or not _is_float(site):
         return None
-    known = site.required_constant(1, "exponents (of another type than the base)")
+    known = site.required_constant(1, "the exponent (of another type than the base)")
     cast = known.astype(site.required_dtype(0, "Pow"))
     if (cast != known).any():
         site.refuse("its exponents are not exact in the type of the base, which opset 11 wants")

@@ -110,7 +110,7 @@ def to_attribute(site: Site, move: Move) -> None:
         if move.absent is not None:
             site.set(move.attribute, move.absent)
         return
-    array = site.required_constant(move.position, f"'{move.attribute}'")
+    array = site.required_constant(move.position, f"input '{move.attribute}'")
     if move.form not in ("ints", "floats") and array.size != 1:
         site.refuse(f"'{move.attribute}' must be one number, not {array.size}")
     site.set_input(move.position, None)

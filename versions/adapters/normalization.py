@@ -27,7 +27,7 @@ def not_training(site: Site) -> Outcome:
 def dropout_for_inference(site: Site) -> Outcome:
     """In inference a Dropout passes its input on, whatever the ratio is."""
     if site.input(2) is not None:
-        training = site.required_constant(2, "training mode")
+        training = site.required_constant(2, "the training mode")
         if training.any():
             site.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
         site.set_input(2, None)

@@ -21,7 +21,7 @@ def _empty_axes(site: Site) -> Outcome:
     if site.input(1) is None:
         axes: list[int] = []
     else:
-        axes = site.required_constant(1, "axes").reshape(-1).tolist()
+        axes = site.required_constant(1, "input 'axes'").reshape(-1).tolist()
     does_nothing = site.attribute("noop_with_empty_axes")
     site.drop("noop_with_empty_axes")
     if axes:

@@ -21,7 +21,7 @@ def upsample_to_resize(site: Site) -> Outcome:
 @downgrade(10, "Resize")
 def resize_to_upsample(site: Site) -> Outcome:
     """Upsample does not make anything smaller."""
-    if (site.required_constant(1, "scales") < 1).any():
+    if (site.required_constant(1, "input 'scales'") < 1).any():
         site.refuse("Upsample in opset 9 takes no scale below 1")
     site.op_type = "Upsample"
     return None
@@ -135,19 +135,19 @@ def _spread(site: Site, axes: list[int]) -> None:
     rank = site.required_rank("'axes'")
     places = [axis % rank for axis in axes]
     if site.input(1) is not None:
-        roi = site.required_constant(1, "region")
+        roi = site.required_constant(1, "input 'roi'")
         if roi.size:
             full = np.concatenate([np.zeros(rank), np.ones(rank)]).astype(roi.dtype)
             full[places], full[[p + rank for p in places]] = np.split(roi, 2)
             site.set_input(1, site.const(full, "roi"))
     if site.input(2) is not None:
-        scales = site.required_constant(2, "scales")
+        scales = site.required_constant(2, "input 'scales'")
         if scales.size:
             spread = np.ones(rank, np.float32)
             spread[places] = scales
             site.set_input(2, site.const(spread, "scales"))
     if site.input(3) is not None:
-        sizes, shape = site.required_constant(3, "sizes"), site.shape()
+        sizes, shape = site.required_constant(3, "input 'sizes'"), site.shape()
         if shape is None or None in shape:
             site.refuse("sizes for some axes only, and the others have no known length")
         wanted = np.array(shape, np.int64)

@@ -25,7 +25,7 @@ def slice_shape(site: Site) -> Outcome:
 def no_zeros(site: Site) -> Outcome:
     """Before opset 14 a zero in the wanted shape copies the input's dimension."""
     if site.attribute("allowzero"):
-        if (site.required_constant(1, "dimensions (with allowzero = 1)") == 0).any():
+        if (site.required_constant(1, "the wanted shape (with allowzero = 1)") == 0).any():
             site.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
         site.drop("allowzero")
     return None
@@ -48,14 +48,14 @@ def spell_lengths(site: Site) -> Outcome:
         return None
     shape, axis = site.shape(), site.attribute("axis")
     length = None if shape is None else shape[axis]
-    if length is None:
+    if length is not None and length % count == 0:
+        return None
+    if length is None or length < (count - 1) * -(-length // count):
+        # So few elements leave a negative rest, which no run reaches that the original survives.
         site.set_input(1, _lengths_at_run_time(site, count, axis))
-    elif length % count:
-        part = -(-length // count)
-        lengths = [part] * (count - 1) + [length - part * (count - 1)]
-        if lengths[-1] < 0:
-            site.refuse(f"{length} elements in {count} parts leave none for the last ones")
-        site.set_input(1, site.ints(lengths, "split"))
+        return None
+    part = -(-length // count)
+    site.set_input(1, site.ints([part] * (count - 1) + [length - part * (count - 1)], "split"))
     return None
 
 
@@ -116,7 +116,7 @@ def pad_all_axes(site: Site) -> Outcome:
     """Before opset 18 the pads speak of every axis."""
     if site.input(3) is None:
         return None
-    axes = site.required_constant(3, "axes").astype(np.int64)
+    axes = site.required_constant(3, "input 'axes'").astype(np.int64)
     rank = site.required_rank("'axes'")
     axes = np.where(axes < 0, axes + rank, axes)
     places = np.concatenate([axes, axes + rank])

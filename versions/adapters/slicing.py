@@ -24,7 +24,7 @@ def slice_by_gathering(site: Site) -> Outcome:
     """Keep a Slice whose bounds are constant and whose steps are 1; else pick by numbers."""
     steps = None
     if site.input(4) is not None:
-        steps = site.required_constant(4, "steps").reshape(-1).astype(np.int64)
+        steps = site.required_constant(4, "input 'steps'").reshape(-1).astype(np.int64)
     plain = steps is None or bool((steps == 1).all())
     if plain and site.constant(1) is not None and site.constant(2) is not None:
         site.set_input(4, None)
@@ -40,7 +40,7 @@ def slice_by_gathering(site: Site) -> Outcome:
 
 def _axes(site: Site) -> list[int]:
     if site.input(3) is not None:
-        return [int(axis) for axis in site.required_constant(3, "axes").reshape(-1)]
+        return [int(axis) for axis in site.required_constant(3, "input 'axes'").reshape(-1)]
     shape = site.shape(1)
     if shape is None or shape[0] is None:
         site.refuse("opset 9 wants constant bounds, and how many there are is not known")
