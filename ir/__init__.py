@@ -5,9 +5,10 @@ ONNX graph is the only record of who feeds whom.
 """
 
 from .constant import constant_operator, constant_tensor
+from .copying import captured_by, copy_graph, count_nodes, empty_header
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .graph import Annotation, Graph, Use
-from .instantiate import Fold, Template, captured_by, copy_graph, count_nodes, instantiate
+from .instantiate import Fold, Template, instantiate
 from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
 from .node import Node
 from .operator import Operator
@@ -45,6 +46,7 @@ __all__ = [
     "constant_tensor",
     "copy_graph",
     "count_nodes",
+    "empty_header",
     "in_kind",
     "instantiate",
     "load",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .arity import check_bodies
+from .copying import captured_by
 from .errors import ModelError
 from .graph import Graph
-from .instantiate import captured_by
 from .model import Function, Model
 from .node import Node
 from .value import Value

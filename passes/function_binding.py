@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import onnx
 
 from ..ir import Fold, Function, Graph, Model, Node, Operator, Template, normal_domain
-from ..ir.instantiate import copy_graph
+from ..ir.copying import copy_graph
 from ..ir.references import named_tensors
 from .function_calls import Calls
 from .guards import unnameable_output

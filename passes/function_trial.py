@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx
 
 from ..ir import Function, Graph, Model, Node, Tensor, Value
-from ..ir.instantiate import copy_graph, count_nodes
+from ..ir.copying import copy_graph, count_nodes
 from .analysis.folding import Folder
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Remark

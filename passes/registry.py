@@ -113,10 +113,11 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def _find(name: str) -> type[Pass]:
-    for kind in (*PASSES, Repeated):
+    kinds: tuple[type[Pass], ...] = (*PASSES, Repeated)
+    for kind in kinds:
         if kind.name == name:
             return kind
-    known = ", ".join(kind.name for kind in (*PASSES, Repeated))
+    known = ", ".join(kind.name for kind in kinds)
     raise PassOptionError(f"there is no pass '{name}'; there are {known}")
 
 

@@ -23,7 +23,7 @@ from typing import ClassVar
 import onnx
 
 from ..ir import Graph, Model, Node, Operator, Value
-from ..ir.instantiate import empty_header
+from ..ir.copying import empty_header
 from .base import Pass, RewriteError, Run
 from .emit import Emitter
 from .scan_layout import (

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
-from ..ir import Annotation, Graph, Node, Operator, Value
-from ..ir.instantiate import copy_graph
+from ..ir import Annotation, Graph, Node, Operator, Value, copy_graph
 from .replace import replace_value
 
 

@@ -1,0 +1,118 @@
+"""Copying graphs with all that they hold, and what a copy needs to know of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import onnx
+
+from .graph import Annotation, Graph
+from .node import Node
+from .value import Value
+
+
+class Loosened(dict[int, tuple[onnx.ValueInfoProto, onnx.ValueInfoProto]]):
+    """Declarations without their sizes; ranks and element types stay. Made once for each."""
+
+    def of(self, info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+        """The loosened form of a declaration."""
+        if id(info) not in self:
+            loose = onnx.ValueInfoProto()
+            loose.CopyFrom(info)
+            for dim in loose.type.tensor_type.shape.dim:
+                dim.Clear()
+            # The original is kept so that its id stays its own.
+            self[id(info)] = (info, loose)
+        return self[id(info)][1]
+
+
+def copy_graph(
+    source: Graph,
+    target: Graph,
+    mapping: Mapping[Value, Value],
+    loosened: Loosened | None = None,
+) -> None:
+    """Copy a graph into an empty one.
+
+    Args:
+        source: the graph to copy.
+        target: an empty graph.
+        mapping: what captured values become.
+        loosened: given where declared sizes need not hold for the copy.
+    """
+    values = dict(mapping)
+    for value in source.inputs:
+        info = loosened.of(value.info) if loosened is not None and value.info else value.info
+        values[value] = target.add_input(value.name, info)
+    for value, tensor in source.initializers.items():
+        if value in values:
+            target.initializers[values[value]] = tensor
+        else:
+            values[value] = target.add_initializer(value.name, tensor)
+            _keep(value, values[value], loosened)
+    for node in source.nodes():
+        inputs = [None if v is None else values.get(v, v) for v in node.inputs]
+        labels = ["" if v is None else v.name for v in node.outputs]
+        copy = target.add_node(node.op, inputs, labels, node.name)
+        for attribute, graphs in node.bodies.items():
+            for graph in graphs:
+                inner = target.add_body(copy, attribute, graph.header)
+                copy_graph(graph, inner, values, loosened)
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            if old is not None and new is not None:
+                values[old] = new
+                _keep(old, new, loosened)
+    infos = source.output_infos
+    if loosened is not None:
+        infos = tuple([loosened.of(info) for info in infos])
+    target.set_outputs([values.get(v, v) for v in source.outputs], infos)
+    target.value_infos = [
+        values[entry] if isinstance(entry, Value) else entry
+        for entry in source.value_infos
+        if loosened is None and (not isinstance(entry, Value) or entry in values)
+    ]
+    target.reserved |= source.reserved
+    copy_annotations(source.annotations, target, values)
+
+
+def _keep(old: Value, new: Value, loosened: Loosened | None) -> None:
+    if loosened is None:
+        new.info = old.info
+    new.pinned = old.pinned
+
+
+def copy_annotations(
+    annotations: Iterable[Annotation], target: Graph, mapping: Mapping[Value, Value | None]
+) -> None:
+    """Carry quantization annotations over to the copies of what they speak of."""
+
+    def mapped(value: Value | str) -> Value | str:
+        if isinstance(value, str):
+            return value
+        copy = mapping.get(value) or value
+        copy.pinned = True
+        return copy
+
+    for value, parameters in annotations:
+        target.annotations.append(
+            Annotation(mapped(value), tuple((key, mapped(v)) for key, v in parameters))
+        )
+
+
+def captured_by(node: Node) -> list[Value]:
+    """The values from around that a node's bodies use."""
+    if not node.bodies:
+        return []
+    return [value for graph in node.graphs() for value in graph.captures()]
+
+
+def count_nodes(node: Node) -> int:
+    """A node and all nodes inside its bodies."""
+    if not node.bodies:
+        return 1
+    return 1 + sum(count_nodes(n) for g in node.graphs() for n in g.unordered_nodes())
+
+
+def empty_header(name: str) -> onnx.GraphProto:
+    """A header for a graph that is made anew."""
+    return onnx.GraphProto(name=name)

@@ -1,0 +1,66 @@
+"""What the elements of a scan output are when a Loop makes no trips, so that none is at hand."""
+
+from __future__ import annotations
+
+import types
+from typing import NamedTuple
+
+import onnx
+
+from ...ir import Model, Node
+from ...reference import EvaluationError
+from ...reference.bodies import Body
+from .evaluation import alone
+from .facts import Fact
+from .shape_inference import ShapeInference
+
+
+class Element(NamedTuple):
+    """The type of one element, with 0 for sizes that nothing tells."""
+
+    elem_type: int
+    shape: tuple[int, ...]
+
+
+def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
+    """The element of a scan output; None where its type or its rank is not known.
+
+    The reference decides by the body alone, so it comes first; what it leaves open may follow
+    from the values around the Loop.
+
+    Args:
+        loop: the node.
+        index: the position among the body's outputs.
+        model: what holds the node.
+    """
+    output = loop.body("body").outputs[index]
+    fact = ShapeInference(model).fact(output)
+    shape = None if fact.shape is None else tuple(dim.value or 0 for dim in fact.shape)
+    told = _by_reference(loop, index, model)
+    if told is None:
+        return None if shape is None or not fact.elem_type else Element(fact.elem_type, shape)
+    if shape is not None and len(told.shape) == len(shape):
+        merged = tuple(a or b for a, b in zip(told.shape, shape, strict=True))
+        return Element(told.elem_type, merged)
+    if told.shape or _is_declared(loop, index):
+        return told
+    # For the reference a shape that nothing tells is that of a scalar.
+    return None if shape is None else Element(told.elem_type, shape)
+
+
+def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
+    proto = alone(loop, model)
+    graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
+    opsets = {o.domain: o.version for o in proto.opset_import}
+    try:
+        dtype, shape = Body(types.SimpleNamespace(proto_=graph), opsets).element(index)
+    except EvaluationError:
+        return None
+    return Element(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+
+def _is_declared(loop: Node, index: int) -> bool:
+    body = loop.body("body")
+    declared = Fact() if body.outputs[index].type is None else body.outputs[index].shape
+    info = body.output_infos[index]
+    return isinstance(declared, tuple) or info.type.tensor_type.HasField("shape")
