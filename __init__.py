@@ -7,8 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import ir, passes, reference
-    from .api import rewrite
+    from . import ir, passes, reference, versions
+    from .api import convert_version, rewrite
     from .binding import BindingError
     from .inspection import Construct, Inspection, inspect
     from .ir import Error
@@ -29,12 +29,14 @@ __all__ = [
     "Remark",
     "Result",
     "Verdict",
+    "convert_version",
     "inspect",
     "ir",
     "passes",
     "reference",
     "rewrite",
     "verify",
+    "versions",
 ]
 
 # Where each public name lives. Loaded when first asked for (PEP 562): onnx and what it brings take
@@ -51,6 +53,7 @@ _HOMES = {
     "Remark": ".passes",
     "Result": ".passes",
     "Verdict": ".reference.verdict",
+    "convert_version": ".api",
     "inspect": ".inspection",
     "rewrite": ".api",
     "verify": ".reference.verify",

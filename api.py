@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .binding import Shapes, Values
-from .ir import ModelSource, in_kind
+from .ir import Model, ModelSource, base_dir_of, in_kind, load
 from .passes import FreezeInitializers, Pass, Pipeline, parse_pipeline, straighten
 from .passes.pipeline import require_all_rewritten
-from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
+from .reference.verdict import Verdict
+from .reference.verify import verify as compare
+from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning, Rewriting
+from .versions import convert
 
 
 def pipeline_of(
@@ -78,7 +81,60 @@ def rewrite(
         verdict = rewritten.verify(**(verify if isinstance(verify, Mapping) else {}))
         if not verdict.equal and strict:
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
-        if not verdict.equal:
-            message = f"the rewrite was not verified: {verdict.reason}"
-            warnings.warn(message, NotVerifiedWarning, stacklevel=2)
+        _warn_unless_equal(verdict, "the rewrite")
     return in_kind(rewritten.model, model)
+
+
+def convert_version(
+    model: ModelSource,
+    target_opset: int,
+    *,
+    ir_version: int | None = None,
+    verify: bool | Mapping[str, Any] = False,
+) -> ModelSource:
+    """The model with its operators carried to another version of ONNX's operator set.
+
+    All nodes are converted, in every graph, body and function, or none.
+
+    Args:
+        model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
+            never changed.
+        target_opset: from 7 to the newest version that the installed onnx knows.
+        ir_version: the version of the file format; by default the one that ONNX released with the
+            target opset, where the model's features allow it.
+        verify: compare the outputs with the original's, as in `rewrite`.
+
+    Returns:
+        the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
+
+    Raises:
+        straightline.Error: the model cannot be read or is not well formed; nodes cannot be carried
+            over (a `straightline.versions.ConversionError` that lists them all); (`verify`) the
+            outputs differ.
+
+    Warns:
+        NotVerifiedWarning: (`verify`) nothing could be compared.
+    """
+    converted = convert(load(model), target_opset, ir_version)
+    if verify is not False:
+        options = verify if isinstance(verify, Mapping) else {}
+        _warn_unless_equal(verify_conversion(model, converted, **options), "the conversion")
+    return in_kind(converted, model)
+
+
+def verify_conversion(source: ModelSource, converted: Model, **options: Any) -> Verdict:
+    """Compare a conversion with its source; `options` are those of `straightline.verify`.
+
+    Raises:
+        MismatchError: the outputs differ.
+    """
+    verdict = compare(source, converted, **{"base_dir": base_dir_of(source), **options})
+    if verdict.status == "different":
+        raise MismatchError(verdict, f"that converts to opset {converted.opset()}")
+    return verdict
+
+
+def _warn_unless_equal(verdict: Verdict, what: str) -> None:
+    if not verdict.equal:
+        message = f"{what} was not verified: {verdict.reason}"
+        warnings.warn(message, NotVerifiedWarning, stacklevel=3)

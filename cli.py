@@ -16,7 +16,6 @@ import typer.core
 
 from . import report
 from .options import (
-    VERIFICATION,
     Atol,
     Freeze,
     Inputs,
@@ -32,6 +31,8 @@ from .options import (
     Set,
     Shape,
     Source,
+    Target,
+    Verify,
     shapes_of,
     values_of,
 )
@@ -121,7 +122,7 @@ def version(
 @app.command()
 def rewrite(
     source: Source,
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="Where the rewrite is written.")],
+    target: Target,
     *,
     passes: Passes = None,
     max_trips: MaxTrips = None,
@@ -139,14 +140,7 @@ def rewrite(
         ),
     ] = False,
     as_json: Json = False,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify/--no-verify",
-            help="Compare the outputs before writing.",
-            rich_help_panel=VERIFICATION,
-        ),
-    ] = True,
+    verify: Verify = True,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
@@ -281,6 +275,78 @@ def verify(
         report.show_verdict(verdict)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
     return codes[verdict.status]
+
+
+@app.command()
+def convert(
+    source: Source,
+    target: Target,
+    *,
+    opset: Annotated[int, typer.Option(help="The opset version to convert to, 7 or later.")],
+    ir_version: Annotated[
+        int | None,
+        typer.Option(min=3, help="The file format version; by default as ONNX released them."),
+    ] = None,
+    as_json: Json = False,
+    verify: Verify = True,
+    inputs: Inputs = None,
+    runtime: RuntimeOption = Runtime.auto,
+    rtol: Rtol = None,
+    atol: Atol = None,
+    samples: Samples = 3,
+    seed: Seed = 0,
+) -> int:
+    """Carry a whole model to another opset version, all of it or nothing.
+
+    The outputs are compared with the original's before anything is written.
+    """
+    from .api import verify_conversion
+    from .ir import load, save
+    from .rewriting import MismatchError
+    from .versions import convert as carry
+
+    _require_folder(target)
+    with report.progress("converting", quiet=as_json):
+        model = load(source)
+        before = model.opset()
+        carry(model, opset, ir_version)
+    verdict: Verdict | None = None
+    mismatch: MismatchError | None = None
+    if verify:
+        options = _comparison(inputs, runtime, rtol, atol, samples, seed)
+        with report.progress("verifying", quiet=as_json):
+            try:
+                verdict = verify_conversion(source, model, **options)
+            except MismatchError as error:
+                verdict, mismatch = error.verdict, error
+    if mismatch is None:
+        save(model, target)
+    _show_conversion((before, opset), verdict, mismatch, target, as_json)
+    return EXIT_DIFFERENT if mismatch is not None else 0
+
+
+def _show_conversion(
+    opsets: tuple[int, int],
+    verdict: Verdict | None,
+    mismatch: MismatchError | None,
+    target: Path,
+    as_json: bool,
+) -> None:
+    written = None if mismatch is not None else str(target)
+    if as_json:
+        report.show_json(
+            {
+                "opset": {"before": opsets[0], "after": opsets[1]},
+                "written": written,
+                "verification": None if verdict is None else verdict.to_dict(),
+            }
+        )
+    else:
+        report.show_conversion(opsets, verdict, written)
+    if mismatch is not None:
+        report.show_error(str(mismatch))
+    elif verdict is not None and not verdict.equal:
+        report.show_warning(f"not verified: {verdict.reason}")
 
 
 @app.command()

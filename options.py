@@ -22,6 +22,7 @@ class Runtime(str, enum.Enum):
 VERIFICATION = "Verification"
 
 Source = Annotated[Path, typer.Argument(metavar="IN", help="The model.")]
+Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where the result is written.")]
 Passes = Annotated[
     str | None,
     typer.Option(
@@ -53,6 +54,14 @@ Freeze = Annotated[
     typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify/--no-verify",
+        help="Compare the outputs before writing.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
 Inputs = Annotated[
     Path | None,
     typer.Option(

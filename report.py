@@ -136,12 +136,26 @@ def show_rewrite(
     out, result = console(), rewritten.result
     done = [remark for remark in result.remarks if remark.action == "rewritten"]
     if done or left:
-        out.print(remarks_table([*done, *left]))
+        out.print(remarks_table([*done[:_MOST_DONE], *left]))
+    if len(done) > _MOST_DONE:
+        out.print(f"and {len(done) - _MOST_DONE} more constructs rewritten (--json lists all)")
     nodes = f"{rewritten.nodes_before} nodes became {rewritten.nodes_after}"
     where = written or "nothing was written"
     out.print(f"{where}: {nodes}, rewritten in {rewritten.seconds:.2f} s", soft_wrap=True)
     if left:
         out.print(f"control flow left: {len(left)}", style="yellow")
+    if verdict is not None:
+        show_verdict(verdict)
+
+
+_MOST_DONE = 40
+"""So many rows of what was rewritten are shown; what is left is shown in full."""
+
+
+def show_conversion(opsets: tuple[int, int], verdict: Verdict | None, written: str | None) -> None:
+    """From where to where a model was converted, and how the comparison went."""
+    where = written or "nothing was written"
+    console().print(f"{where}: opset {opsets[0]} became {opsets[1]}", soft_wrap=True)
     if verdict is not None:
         show_verdict(verdict)
 

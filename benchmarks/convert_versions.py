@@ -2,8 +2,8 @@
 
     python benchmarks/convert_versions.py [--largest 20000]
 
-The model is a chain of blocks such as exporters write: Gemm, Softmax, Unsqueeze, Squeeze, ReduceSum,
-Slice, Clip, Add, Relu, Reshape. Each size is converted from opset 13 to 21 and to 11.
+The model is a chain of blocks such as exporters write: Gemm, Softmax, Unsqueeze, Squeeze, ReduceSum
+and so on. Each size is converted from opset 13 to 21 and to 11.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 import onnx
 import onnx.version_converter
 from onnx import TensorProto, helper, numpy_helper
-
 from straightline.versions import convert_version
 
 BLOCK = 10

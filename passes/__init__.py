@@ -1,6 +1,7 @@
 """The rewrites, one per file, and the pipeline that runs them."""
 
 from .base import Pass, PassOptionError, Progress, Remark, RewriteError, Run
+from .eliminate_dead_functions import EliminateDeadFunctions
 from .eliminate_dead_nodes import EliminateDeadNodes
 from .eliminate_identities import EliminateIdentities
 from .fold_constants import FoldConstants
@@ -22,6 +23,7 @@ from .unroll_scans import UnrollScans
 
 __all__ = [
     "PASSES",
+    "EliminateDeadFunctions",
     "EliminateDeadNodes",
     "EliminateIdentities",
     "FoldConstants",

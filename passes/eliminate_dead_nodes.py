@@ -11,12 +11,11 @@ from typing import ClassVar
 
 from ..ir import Graph, Model
 from .base import Pass, Run
-from .function_calls import live_functions
 
 
 @dataclasses.dataclass(frozen=True)
 class EliminateDeadNodes(Pass):
-    """Remove nodes, initializers and functions that nothing uses; inputs and what is named stay."""
+    """Remove nodes and initializers that nothing uses; inputs and whatever is named stay."""
 
     name: ClassVar[str] = "eliminate-dead-nodes"
     cleans_up: ClassVar[bool] = True
@@ -26,17 +25,7 @@ class EliminateDeadNodes(Pass):
         changed = False
         for root in model.roots():
             changed |= _sweep(root.graph)
-        return _sweep_functions(model) or changed
-
-
-def _sweep_functions(model: Model) -> bool:
-    """Remove functions that the main graph does not lead to; training graphs may call any."""
-    unused = model.functions.keys() - live_functions(model) if model.functions else set()
-    if model.training_info:
-        return False
-    for key in unused:
-        del model.functions[key]
-    return bool(unused)
+        return changed
 
 
 def _sweep(graph: Graph) -> bool:

@@ -24,6 +24,7 @@ from typing import ClassVar
 from ..ir import Function, Model, Node, count_nodes
 from .analysis.folding import Folder
 from .base import Pass, Run
+from .eliminate_dead_functions import EliminateDeadFunctions
 from .function_binding import bind, inline_call, obstacle
 from .function_calls import Calls, live_functions
 from .function_trial import Trials
@@ -68,7 +69,8 @@ class InlineFunctions(Pass):
             return self.trial
         from .registry import straighten  # It registers this pass.
 
-        return tuple(p for p in straighten().passes if not isinstance(p, InlineFunctions))
+        left_out = InlineFunctions | EliminateDeadFunctions
+        return tuple(p for p in straighten().passes if not isinstance(p, left_out))
 
 
 class _Inliner:

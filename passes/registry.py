@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Pass, PassOptionError
+from .eliminate_dead_functions import EliminateDeadFunctions
 from .eliminate_dead_nodes import EliminateDeadNodes
 from .eliminate_identities import EliminateIdentities
 from .fold_constants import FoldConstants
@@ -39,6 +40,7 @@ PASSES: tuple[type[Pass], ...] = (
     LowerSequences,
     EliminateIdentities,
     EliminateDeadNodes,
+    EliminateDeadFunctions,
     InferShapes,
     PredicateLoops,
     IfsToSelects,
@@ -64,6 +66,7 @@ _STRAIGHTEN: tuple[Item, ...] = (
     (LowerSequences, {}),
     (EliminateIdentities, {}),
     (EliminateDeadNodes, {}),
+    (EliminateDeadFunctions, {}),
 )
 
 

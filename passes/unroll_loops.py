@@ -13,10 +13,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-import onnx
-
 from ..ir import Graph, Model, Node, Template, Tensor, Value
+from .analysis.elements import scanned_element
 from .analysis.folding import Folder
 from .analysis.randomness import find_random
 from .analysis.trip_count import (
@@ -91,7 +89,7 @@ class _Unroller:
                 )
                 obstacle = self.over_budget(loop, template, trips.count)
                 if obstacle is None:
-                    obstacle = _unwritable_output(loop, trips.count)
+                    obstacle = self.unwritable_output(loop, trips.count)
                 if obstacle is None:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
@@ -134,6 +132,20 @@ class _Unroller:
                 f" max_nodes={options.max_nodes}; raise it with --max-nodes"
             )
         return None
+
+    def unwritable_output(self, loop: Node, trips: int) -> str | None:
+        """Why an output of the Loop cannot be written down without it; None if all can."""
+        body, first = loop.body("body"), len(loop.inputs) - 2
+        if trips:
+            return unnameable_output(loop, body.outputs[1 : 1 + first])
+        for index in range(first, len(loop.outputs)):
+            wanted = loop.outputs[index] is not None
+            if wanted and scanned_element(loop, index + 1, self.model) is None:
+                return (
+                    "it makes no trips, and the element type or the rank of its scan output"
+                    f" '{body.outputs[index + 1].name}' is not known; declare them in the body"
+                )
+        return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
 
     def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
         """Put `trips` copies of the body in the place of the Loop."""
@@ -180,8 +192,9 @@ class _Unroller:
             if old is None:
                 stacked.append(None)
             elif not column:
-                empty = empty_scan_output(loop.body("body").outputs[index + 1], loop, index)
-                stacked.append(graph.add_initializer(old.name, empty))
+                element = scanned_element(loop, index + 1, self.model)
+                assert element is not None
+                stacked.append(graph.add_initializer(old.name, element.none()))
             else:
                 rows = [emitter.unsqueeze(v, 0, f"{v.name}_row") for v in column]
                 one = len(rows) == 1
@@ -225,45 +238,6 @@ class _Given:
         for value in self.made:
             if not self.graph.is_used(value):
                 self.graph.remove_initializer(value)
-
-
-def _unwritable_output(loop: Node, trips: int) -> str | None:
-    """Why an output of the Loop cannot be written down without it; None if all can."""
-    body, first = loop.body("body"), len(loop.inputs) - 2
-    if trips:
-        return unnameable_output(loop, body.outputs[1 : 1 + first])
-    given = [value for value in loop.inputs[2:] if value is not None]
-    return unnameable_output(loop, given) or _unknown_empty_output(loop, first)
-
-
-def _unknown_empty_output(loop: Node, first: int) -> str | None:
-    """Why the scan outputs of a Loop that makes no trips cannot be written down."""
-    for index in range(first, len(loop.outputs)):
-        value = loop.body("body").outputs[index + 1]
-        if loop.outputs[index] is not None and _element_type(value, loop, index) is None:
-            return (
-                f"it makes no trips, and the element type and rank of its scan output"
-                f" '{value.name}' are not declared; run shape inference first"
-            )
-    return None
-
-
-def _element_type(value: Value, loop: Node, index: int) -> onnx.TypeProto.Tensor | None:
-    """What the body declares for the elements of a scan output."""
-    for info in (loop.body("body").output_infos[index + 1], value.info):
-        if info is not None and info.type.tensor_type.HasField("shape"):
-            return info.type.tensor_type
-    known = value.type
-    return known.tensor_type if known is not None and known.tensor_type.elem_type else None
-
-
-def empty_scan_output(value: Value, loop: Node, index: int) -> Tensor:
-    """A scan output of no trips: a leading 0, then the body's dimensions, 0 where not known."""
-    declared = _element_type(value, loop, index)
-    assert declared is not None
-    dims = [dim.dim_value for dim in declared.shape.dim]
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type)
-    return Tensor(array=np.empty((0, *dims), dtype))
 
 
 def _count(number: int, what: str) -> str:

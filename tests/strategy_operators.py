@@ -360,7 +360,7 @@ def grow(scope: Scope) -> Value:
     if x.fixed and x.size:
         kinds.append(lambda: _reshaped(scope, x))
     if x.shape:
-        kinds += _axis_operators(scope, x)
+        kinds += 2 * _axis_operators(scope, x)
     return bounded(scope, scope.pick(kinds)())
 
 

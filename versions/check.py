@@ -100,7 +100,8 @@ def check_types(site: Site, schema: Schema) -> None:
         Refused: the schema does not allow one.
     """
     outputs = site.node.outputs[: schema.max_output]
-    for values, parameters in ((site.inputs, schema.inputs), (outputs, schema.outputs)):
+    read = [value if site.is_used(index) else None for index, value in enumerate(outputs)]
+    for values, parameters in ((site.inputs, schema.inputs), (read, schema.outputs)):
         for value, parameter in zip(values, _formal(parameters, len(values)), strict=True):
             if value is not None:
                 _check_type(site, value, allowed_types(schema, parameter.type_str))

@@ -50,8 +50,14 @@ def convert(model: Model, target_opset: int, ir_version: int | None = None) -> M
     """
     versions = {str(root): root.opset() for root in model.roots() if root.opset()}
     for where, version in versions.items():
-        _check_range(version, f"{where} is written in")
-    _check_range(target_opset, "the target is")
+        if version > MAX_OPSET:
+            raise ConversionError(
+                f"{where} is written in opset {version}; the installed onnx knows {MAX_OPSET}"
+            )
+    if not OLDEST <= target_opset <= MAX_OPSET:
+        raise ConversionError(
+            f"the target is opset {target_opset}; models are converted to {OLDEST} to {MAX_OPSET}"
+        )
     _check_training(model, target_opset)
     source = model.opset()
     if any(version != target_opset for version in versions.values()):
@@ -71,13 +77,6 @@ def convert(model: Model, target_opset: int, ir_version: int | None = None) -> M
     if ir_version != model.ir_version:
         set_ir_version(model, ir_version)
     return model
-
-
-def _check_range(version: int, where: str) -> None:
-    if not OLDEST <= version <= MAX_OPSET:
-        raise ConversionError(
-            f"{where} opset {version}; models can be converted between {OLDEST} and {MAX_OPSET}"
-        )
 
 
 def _check_training(model: Model, target: int) -> None:

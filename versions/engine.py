@@ -11,7 +11,7 @@ from .adapters import adapter_for, detour
 from .check import conform, keep_defaults, target_schema
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
-from .schemas import REVIEWED, changes, schema_at
+from .schemas import OLDEST, REVIEWED, changes, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types, key_of
@@ -84,7 +84,7 @@ class Engine:
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
         """Convert one node; what comes back are nodes that are still in the old version."""
         step = (node.op_type, source, target)
-        if step in _BY_ONNX or max(source, target) > REVIEWED:
+        if step in _BY_ONNX or not OLDEST < max(source, target) <= REVIEWED:
             batch.add(node)
             return []
         try:

@@ -12,7 +12,8 @@ REVIEWED = 28
 schema does not show has an adapter. Later ones go through `onnx.version_converter`."""
 
 OLDEST = 7
-"""Below this version operators broadcast by attributes; no adapter leads there."""
+"""Below this version operators broadcast by attributes: models come up from there through
+`onnx.version_converter`, and none goes down."""
 
 Schema = Any  # onnx.defs.OpSchema has no usable type stubs
 

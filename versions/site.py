@@ -129,6 +129,10 @@ class Site:
         if value is None or value.constant is not None:
             return None if value is None else value.constant
         producer = value.producer
+        if producer is not None and producer.is_op("Shape") and not producer.op.attributes:
+            shape = self.types.shape(producer.inputs[0])
+            if shape is not None and None not in shape:
+                return Tensor(array=np.array(shape, np.int64))
         if producer is None or not self._folder.may_fold(producer):
             return None
         tensors = [self._known(v) for v in producer.inputs]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import types
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 
-from ...ir import Model, Node
+from ...ir import Model, Node, Tensor
 from ...reference import EvaluationError
 from ...reference.bodies import Body
 from .evaluation import alone
-from .facts import Fact
 from .shape_inference import ShapeInference
 
 
@@ -20,6 +20,11 @@ class Element(NamedTuple):
 
     elem_type: int
     shape: tuple[int, ...]
+
+    def none(self) -> Tensor:
+        """No such elements, one after another: a leading 0, then the sizes of one."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
+        return Tensor(array=np.empty((0, *self.shape), dtype))
 
 
 def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
@@ -61,6 +66,5 @@ def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
 
 def _is_declared(loop: Node, index: int) -> bool:
     body = loop.body("body")
-    declared = Fact() if body.outputs[index].type is None else body.outputs[index].shape
     info = body.output_infos[index]
-    return isinstance(declared, tuple) or info.type.tensor_type.HasField("shape")
+    return body.outputs[index].shape is not None or info.type.tensor_type.HasField("shape")

@@ -57,8 +57,8 @@ class ConstructEvaluator:
         self.node = node
         self.reads = _reads(node)
         self._budget = _Budget()
-        alone = to_proto(_alone(node, model, self.reads))
-        self._evaluator = Evaluator(alone, operators=[_bounded_loop(self._budget)])
+        proto = alone(node, model)
+        self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)])
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
         """The outputs; None where one is no tensor, it fails, or it might run for too long."""
@@ -108,13 +108,14 @@ def _reads(node: Node) -> list[Value]:
     return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
 
 
-def _alone(node: Node, model: Model, reads: list[Value]) -> Model:
+def alone(node: Node, model: Model) -> onnx.ModelProto:
+    """A construct as the only node of a model, whose inputs are all that it reads."""
     assert node.graph is not None
-    alone = Model(onnx.ModelProto(ir_version=model.ir_version))
-    alone.opset_imports = dict(node.graph.root.opset_imports)
-    alone.functions = dict(model.functions)
-    graph: Graph = alone.graph
-    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(reads)}
+    single = Model(onnx.ModelProto(ir_version=model.ir_version))
+    single.opset_imports = dict(node.graph.root.opset_imports)
+    single.functions = dict(model.functions)
+    graph: Graph = single.graph
+    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(_reads(node))}
     labels = ["" if v is None else v.name for v in node.outputs]
     copy = graph.add_node(node.op, [None if v is None else inputs[v] for v in node.inputs], labels)
     for attribute, bodies in node.bodies.items():
@@ -122,4 +123,4 @@ def _alone(node: Node, model: Model, reads: list[Value]) -> Model:
             copy_graph(body, graph.add_body(copy, attribute, body.header), inputs)
     outputs = [v for v in copy.outputs if v is not None]
     graph.set_outputs(outputs, [onnx.ValueInfoProto(name=v.name) for v in outputs])
-    return alone
+    return to_proto(single)

@@ -1,0 +1,44 @@
+"""What every pass shares: options, remarks, and the state of a run."""
+
+from harness import as_model
+from straightline import ir
+from straightline.passes import InlineIfs, Remark, Run, UnrollLoops
+
+
+def node():
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y) { y = Neg (x) }'
+    return ir.load(as_model(text)).graph.nodes()[0]
+
+
+def test_a_pass_is_written_with_the_options_that_differ():
+    assert str(UnrollLoops()) == "unroll-loops"
+    assert str(UnrollLoops(max_trips=3)) == "unroll-loops{max_trips=3}"
+    assert dict(UnrollLoops(max_trips=3).options())["max_trips"] == 3
+    assert InlineIfs().summary == "Inline the taken branch of every If whose condition is constant."
+
+
+def test_remarks():
+    run = Run()
+    run.kept(UnrollLoops(), node(), "why")
+    run.rewritten(InlineIfs(), node(), "a/b", "what")
+    assert [str(remark) for remark in run.remarks] == ["Neg 'y': kept, why", "Neg 'a/b': rewritten, what"]
+    assert run.remarks[1].to_dict() == {
+        "pass_name": "inline-ifs",
+        "op_type": "Neg",
+        "path": "a/b",
+        "action": "rewritten",
+        "reason": "what",
+    }
+
+
+def test_a_pass_that_looks_again_forgets_what_it_kept_and_nothing_else():
+    run = Run()
+    run.kept(UnrollLoops(), node(), "why")
+    run.kept(InlineIfs(), node(), "why")
+    run.rewritten(UnrollLoops(), node(), "y", "what")
+    run.forget_kept(UnrollLoops(max_trips=3))
+    assert [(r.pass_name, r.action) for r in run.remarks] == [
+        ("inline-ifs", "kept"),
+        ("unroll-loops", "rewritten"),
+    ]
+    assert isinstance(run.remarks[0], Remark)

@@ -1,0 +1,253 @@
+"""Whole-model conversion: all or nothing, nothing lost, every kind of source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from straightline import ir, reference
+from straightline.versions import ConversionError, convert_version
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(text)
+
+
+def operators(proto: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in proto.graph.node]
+
+
+REDUCE = """
+<ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+g (float[2, 3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }
+"""
+
+
+def test_a_constant_moves_between_input_and_attribute() -> None:
+    down = convert_version(model(REDUCE), 11)
+    (node,) = down.graph.node
+    assert list(node.input) == ["x"]
+    assert {a.name: helper.get_attribute_value(a) for a in node.attribute} == {
+        "keepdims": 0,
+        "axes": [1],
+    }
+    assert not down.graph.initializer
+    up = convert_version(down, 13)
+    assert operators(up) == ["ReduceSum"] and len(up.graph.node[0].input) == 2
+
+
+def test_the_callers_model_is_never_changed() -> None:
+    proto = model(REDUCE)
+    before = proto.SerializeToString(deterministic=True)
+    convert_version(proto, 9)
+    assert proto.SerializeToString(deterministic=True) == before
+    loaded = ir.load(proto)
+    convert_version(loaded, 9)
+    assert ir.to_proto(loaded).SerializeToString(deterministic=True) == before
+
+
+def test_the_answer_is_of_the_kind_of_the_source(tmp_path: Path) -> None:
+    proto = model(REDUCE)
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    assert isinstance(convert_version(proto, 11), onnx.ModelProto)
+    assert isinstance(convert_version(path, 11), onnx.ModelProto)
+    assert isinstance(convert_version(proto.SerializeToString(), 11), onnx.ModelProto)
+    assert isinstance(convert_version(ir.load(proto), 11), ir.Model)
+    assert isinstance(convert_version(onnx_ir.from_proto(proto), 11), onnx_ir.Model)
+
+
+def test_other_domains_keep_their_imports_and_operators() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+        g (float[2] x) => (float[2] y) { t = com.example.Odd <axes = [4]> (x)  y = Relu (t) }
+    """)
+    down = convert_version(proto, 9)
+    assert {o.domain: o.version for o in down.opset_import} == {"": 9, "com.example": 3}
+    assert down.graph.node[0] == proto.graph.node[0]
+
+
+def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, int64[1] axes, bool c) => (float[2, 3] y) {
+            [one] a = ReduceSum (x, axes)
+            [two] b = If (c) <
+                then_branch = t () => (float[2, 3] p) { [three] p = Squeeze (x, axes) },
+                else_branch = e () => (float[2, 3] q) { q = Identity (x) }>
+            d = Add (a, b)
+            y = Relu (d)
+        }
+    """)
+    with pytest.raises(ConversionError) as caught:
+        convert_version(proto, 11)
+    found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
+    assert sorted(found) == [("one", "ReduceSum", 13, 12), ("two/three", "Squeeze", 13, 12)]
+    assert "opset 13 to 11" in str(caught.value) and "computed at run time" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", [6, 0, 99])
+def test_a_target_out_of_range_is_refused(target: int) -> None:
+    with pytest.raises(ConversionError, match="7 to"):
+        convert_version(model(REDUCE), target)
+
+
+def test_types_that_the_target_does_not_take_are_refused() -> None:
+    proto = model("""
+        <ir_version: 9, opset_import: ["": 19]>
+        g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity (x) }
+    """)
+    with pytest.raises(ConversionError, match="float8e4m3fn"):
+        convert_version(proto, 18)
+
+
+def test_bodies_see_constants_of_the_graphs_around_them() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, bool c) => (float[2, 3, 1] y) <int64[1] axes = {2}> {
+            y = If (c) <
+                then_branch = t () => (float[2, 3, 1] p) { p = Unsqueeze (x, axes) },
+                else_branch = e () => (float[2, 3, 1] q) {
+                    n = Neg (x)
+                    q = Unsqueeze (n, axes)
+                }>
+        }
+    """)
+    for target in (12, 11, 9, 8, 7, 21):
+        converted = convert_version(proto, target)
+        onnx.checker.check_model(converted, full_check=True)
+        for c in (True, False):
+            feeds = {"x": np.ones((2, 3), np.float32), "c": np.array(c)}
+            same(proto, converted, feeds)
+
+
+def test_functions_are_converted_with_their_own_imports() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13, "f": 1]>
+        g (float[2, 3] x) => (float[2] y) { y = f.total <keep = 0> (x) }
+        <domain: "f", opset_import: ["": 13]>
+        total <keep> (a) => (b) {
+            axes = Constant <value_ints = [1]> ()
+            b = ReduceSum <keepdims : int = @keep> (a, axes)
+        }
+    """)
+    down = convert_version(proto, 10)
+    assert [o.version for o in down.functions[0].opset_import] == [10]
+    assert down.ir_version == 8
+    same(proto, down, {"x": np.ones((2, 3), np.float32)})
+    up = convert_version(down, 18)
+    assert [o.version for o in up.functions[0].opset_import] == [18]
+    same(proto, up, {"x": np.ones((2, 3), np.float32)})
+
+
+def test_an_attribute_of_the_function_stays_one() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 17, "f": 1]>
+        g (float[2, 3] x) => (y) { y = f.peak <along = [1]> (x) }
+        <domain: "f", opset_import: ["": 17]>
+        peak <along> (a) => (b) { b = ReduceMax <axes : ints = @along> (a) }
+    """)
+    up = convert_version(proto, 18)
+    same(proto, up, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
+    with pytest.raises(ConversionError, match="'axes' of it is computed"):
+        convert_version(up, 17)
+
+
+def test_metadata_names_and_doc_strings_survive() -> None:
+    proto = model("""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[2, 3] x) => (float[2, 3] y) {
+            [soft] s = Softmax <axis = 0> (x)
+            [cut] y = Clip (s)
+        }
+    """)
+    proto.doc_string, proto.graph.doc_string = "whole", "main"
+    proto.metadata_props.add(key="a", value="1")
+    proto.graph.metadata_props.add(key="b", value="2")
+    for node in proto.graph.node:
+        node.doc_string = f"about {node.name}"
+        node.metadata_props.add(key="c", value=node.name)
+    down = convert_version(proto, 11)
+    named = {node.name: node for node in down.graph.node if node.name}
+    assert {name: node.doc_string for name, node in named.items()} == {
+        "soft": "about soft",
+        "cut": "about cut",
+    }
+    assert named["cut"].metadata_props == proto.graph.node[1].metadata_props
+    assert (down.doc_string, down.graph.doc_string) == ("whole", "main")
+    assert down.graph.metadata_props == proto.graph.metadata_props
+    assert down.ir_version == 10  # metadata of nodes came with it
+
+
+def test_annotations_and_sparse_initializers_survive() -> None:
+    proto = model(
+        """
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[4] x) => (float[4] y) <float scale = {0.5}> {
+            s = Softmax <axis = 0> (x)
+            m = Mul (s, k)
+            y = Mul (m, scale)
+        }
+    """.replace("m = Mul (s, k)", "m = Mul (s, scale)")
+    )
+    proto.graph.node[1].input[1] = "k"
+    sparse = proto.graph.sparse_initializer.add(dims=[4])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.array([2.0], np.float32), "k"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1], np.int64)))
+    annotation = proto.graph.quantization_annotation.add(tensor_name="s")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="scale")
+    for target in (12, 11, 18, 21):
+        converted = convert_version(proto, target)
+        assert converted.graph.quantization_annotation == proto.graph.quantization_annotation
+        assert converted.graph.sparse_initializer == proto.graph.sparse_initializer
+        assert any("s" in node.output for node in converted.graph.node)
+
+
+def test_training_graphs_stay_or_stand_in_the_way() -> None:
+    proto = model(REDUCE)
+    info = proto.training_info.add()
+    info.algorithm.name = "step"
+    info.algorithm.node.append(helper.make_node("Abs", ["x"], ["z"]))
+    assert convert_version(proto, 18).training_info == proto.training_info
+    with pytest.raises(ConversionError, match="training"):
+        convert_version(proto, 12)
+
+
+def test_external_data_is_not_read(tmp_path: Path) -> None:
+    proto = model(
+        """
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 1000, 1000] x) => (float[1000, 1000] y) <int64[1] axes = {0}> {
+            s = ReduceSum <keepdims = 0> (x, axes)
+            y = MatMul (s, w)
+        }
+    """.replace("MatMul (s, w)", "MatMul (s, s)")
+    )
+    proto.graph.node[1].input[1] = "w"
+    weight = TensorProto(name="w", dims=[1000, 1000], data_type=TensorProto.FLOAT)
+    weight.data_location = TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="absent.bin")
+    proto.graph.initializer.append(weight)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    converted = convert_version(ir.load(path), 11)
+    (tensor,) = ir.to_proto(converted).graph.initializer
+    assert tensor.external_data[0].value == "absent.bin"
+    assert operators(ir.to_proto(converted)) == ["ReduceSum", "MatMul"]
+
+
+def test_a_conversion_to_the_own_version_changes_nothing() -> None:
+    proto = model(REDUCE)
+    assert convert_version(proto, 13) == proto
+
+
+def same(before: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> None:
+    for wanted, found in zip(
+        reference.run(before, feeds), reference.run(after, feeds), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        assert found.dtype == wanted.dtype and found.shape == wanted.shape

@@ -1,0 +1,74 @@
+"""Nodes that onnx's own converter carries over, many in one call."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from straightline import ir, reference
+from straightline.versions import convert_version, through_onnx
+from straightline.versions.through_onnx import Batch
+from straightline.versions.types import Types
+
+
+def groups(count: int) -> onnx.ModelProto:
+    """Some GroupNormalizations, whose scale grows from one per group to one per channel."""
+    nodes = " ".join(
+        f"v{i + 1} = GroupNormalization <num_groups = {2 if i % 2 else 4}> (v{i}, {s}, {s})"
+        for i in range(count)
+        for s in ["two" if i % 2 else "four"]
+    )
+    return onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[1, 4, 3] v0) => (float[1, 4, 3] v{count})
+        <float[2] two = {{1, 2}}, float[4] four = {{1, 2, 3, 4}}> {{ {nodes} }}
+    """)
+
+
+def test_like_nodes_go_in_once_and_all_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(model: onnx.ModelProto, target: int) -> onnx.ModelProto:
+        calls.append(len(model.graph.node))
+        return convert(model, target)
+
+    convert = onnx.version_converter.convert_version
+    monkeypatch.setattr(through_onnx.onnx.version_converter, "convert_version", counted)
+    before = groups(6)
+    after = convert_version(before, 21)
+    assert calls == [2]
+    onnx.checker.check_model(after, full_check=True)
+    x = np.arange(12, dtype=np.float32).reshape(1, 4, 3)
+    wanted, found = (reference.run(m, {"v0": x})[0] for m in (before, after))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    ir.verify(ir.load(after))
+
+
+def test_the_node_that_onnx_refuses_is_found_among_the_others() -> None:
+    model = ir.parse("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, int64[1] axes) => (float[2] a, float[2, 3] b, float[2] c)
+        <int64[1] one = {1}> {
+            a = ReduceSum <keepdims = 0> (x, one)
+            b = Softmax (x)
+            [odd] c = ReduceSum <keepdims = 0> (x, axes)
+        }
+    """)
+    batch = Batch(13, 12, Types(model))
+    for node in model.graph.nodes():
+        batch.add(node)
+    done, refused = batch.run()
+    assert len(done) == 2
+    assert [node.name for node, _ in refused] == ["odd"]
+    assert "onnx.version_converter" in refused[0][1]
+
+
+def test_models_from_before_opset_7_come_up() -> None:
+    before = onnx.parser.parse_model("""
+        <ir_version: 3, opset_import: ["": 6]>
+        g (float[2, 3] x, float[3] b) => (float[2, 3] y) { y = Add <broadcast = 1, axis = 1> (x, b) }
+    """)
+    after = convert_version(before, 13)
+    onnx.checker.check_model(after, full_check=True)
+    x, b = np.ones((2, 3), np.float32), np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(reference.run(after, {"x": x, "b": b})[0], x + b)
