@@ -75,6 +75,11 @@ class Operator:
         return Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
 
     @property
+    def function_key(self) -> tuple[str, str, str]:
+        """Domain, name and overload of the model function that it calls, if there is one."""
+        return "" if self.domain == "ai.onnx" else self.domain, self.op_type, self.overload
+
+    @property
     def references(self) -> bool:
         """Whether an attribute takes its value from the function that the node is in."""
         return any(message.ref_attr_name for message in self.attributes.values())

@@ -54,30 +54,45 @@ class Run:
     """The state of one rewrite, shared by its passes.
 
     Attributes:
-        remarks: what was rewritten so far, and what the latest passes kept.
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:
-        self.remarks: list[Remark] = []
+        self._remarks: list[tuple[Remark, Node]] = []
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
 
+    @property
+    def remarks(self) -> list[Remark]:
+        """The remarks, in the order in which they were made."""
+        return [remark for remark, _ in self._remarks]
+
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
         """Note that a construct was rewritten; `path` is where it was."""
-        self.remarks.append(Remark(pass_.name, node.op_type, path, "rewritten", what))
+        self._remarks.append((Remark(pass_.name, node.op_type, path, "rewritten", what), node))
 
     def kept(self, pass_: Pass, node: Node, why: str) -> None:
         """Note why a construct was left alone."""
-        self.remarks.append(Remark(pass_.name, node.op_type, node.path, "kept", why))
+        self._remarks.append((Remark(pass_.name, node.op_type, node.path, "kept", why), node))
 
     def forget_kept(self, pass_: Pass) -> None:
         """Drop what an earlier run of a pass kept: it is about to look again."""
-        self.remarks = [
-            r for r in self.remarks if r.action == "rewritten" or r.pass_name != pass_.name
+        self._remarks = [
+            (remark, node)
+            for remark, node in self._remarks
+            if remark.action == "rewritten" or remark.pass_name != pass_.name
+        ]
+
+    def forget_gone(self, model: Model) -> None:
+        """Drop what was kept and then removed after all, by another pass."""
+        present = set(model.graphs())
+        self._remarks = [
+            (remark, node)
+            for remark, node in self._remarks
+            if remark.action == "rewritten" or node.graph in present
         ]
 
 

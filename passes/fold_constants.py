@@ -14,13 +14,15 @@ from typing import Any, ClassVar
 
 from ..ir import Graph, Model, Node, Operator, Tensor
 from .analysis.element_types import ElementTypes
+from .analysis.evaluation import construct_evaluator, is_call
 from .analysis.folding import MAX_BYTES, Folder
 from .base import Pass, Run
 
 
 @dataclasses.dataclass(frozen=True)
 class FoldConstants(Pass):
-    """Compute nodes whose inputs are all constant; random and quantizing operators stay.
+    """Compute nodes whose inputs are all constant, calls of model functions among them; random and
+    quantizing operators stay.
 
     Options:
         max_bytes: the largest tensor that is read or made.
@@ -67,9 +69,12 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
         if value is not None and value.constant is None:
             return False
         tensors.append(None if value is None else value.constant)
-    if not folder.may_fold(node) or any(v is not None and v.pinned for v in node.outputs):
+    if any(v is not None and v.pinned for v in node.outputs):
         return False
-    results = folder.fold(node, tensors)
+    if folder.may_fold(node):
+        results = folder.fold(node, tensors)
+    else:
+        results = _call(node, folder) if is_call(node, folder.model) else None
     if results is None:
         return False
     for value, tensor in zip(node.outputs, results, strict=False):
@@ -77,3 +82,17 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
             graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
+
+
+def _call(node: Node, folder: Folder) -> list[Tensor] | None:
+    """What a call of a model function gives for constants; None if it is not to be folded."""
+    if any(value is None for value in node.outputs):
+        return None
+    evaluator = construct_evaluator(node, folder.model)
+    known = {v: v.constant for v in node.inputs if v is not None and v.constant is not None}
+    if evaluator is None or any(folder.is_large(tensor) for tensor in known.values()):
+        return None
+    results = evaluator.evaluate(known)
+    if results is None or any(folder.is_large(tensor) for tensor in results):
+        return None
+    return results

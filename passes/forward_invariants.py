@@ -1,4 +1,5 @@
-"""Let bodies see what is always the same: carried values that never change, a condition that holds.
+"""Let bodies see what is always the same: carried values that never change, a condition that holds;
+and let the nodes around see what branches and functions give out whatever they are given.
 
 y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
    body = b (i, c, a, v) => (c, r, v) {      body = b (i, c, a, v) => (c, r, v) {
@@ -15,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir import Graph, Model, Node, Value
+from ..ir import Function, Graph, Model, Node, Value
 from .analysis.trip_count import behind_identities, given_condition
 from .base import Pass, Run
 from .guards import can_carry
@@ -24,7 +25,7 @@ from .replace import replace_value
 
 @dataclasses.dataclass(frozen=True)
 class ForwardInvariants(Pass):
-    """Read around Loops, Scans and Ifs what they only pass on."""
+    """Read around Loops, Scans, Ifs and calls of functions what they only pass on."""
 
     name: ClassVar[str] = "forward-invariants"
 
@@ -34,6 +35,10 @@ class ForwardInvariants(Pass):
         for graph in model.graphs():
             for node in [n for n in graph.unordered_nodes() if n.bodies]:
                 changed |= _forward(graph, node)
+            for node in list(graph.unordered_nodes()) if model.functions else ():
+                function = model.functions.get(node.op.function_key)
+                if function is not None:
+                    changed |= _forward_call(graph, node, function)
         return changed
 
 
@@ -114,6 +119,25 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
                 one = graph.add_initializer(one.name, one.constant)
         if same and _may_replace(graph, old, one):
             replace_value(graph, old, one)
+            changed = True
+    return changed
+
+
+def _forward_call(graph: Graph, call: Node, function: Function) -> bool:
+    """What a function gives out of its inputs or constants, its callers need not ask it for."""
+    changed = False
+    inputs = {value: index for index, value in enumerate(function.graph.inputs)}
+    for old, result in zip(call.outputs, function.graph.outputs, strict=False):
+        result = behind_identities(result)
+        given = call.input(inputs[result]) if result in inputs else None
+        small = result.constant is not None and result.constant.size <= _MAX_COMPARED
+        if old is None or old.pinned or not (given or small) or not graph.is_used(old):
+            continue
+        if given is None:
+            assert result.constant is not None
+            given = graph.add_initializer(result.name, result.constant)
+        if can_carry(graph, old, given):
+            replace_value(graph, old, given)
             changed = True
     return changed
 

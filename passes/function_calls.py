@@ -30,7 +30,7 @@ class Calls:
 
     def called(self, node: Node) -> Function | None:
         """The function that a node calls; None if it is an operator."""
-        return self.functions.get((normal_domain(node.domain), node.op_type, node.op.overload))
+        return self.functions.get(node.op.function_key)
 
     def callees(self, graph: Graph) -> Iterator[FunctionKey]:
         """The functions that a graph calls, in what its nodes hold too."""

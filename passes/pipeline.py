@@ -84,6 +84,7 @@ class Pipeline:
         """Rewrite an IR model in place."""
         run = Run(progress)
         changed = run_passes(self.passes, model, run, self.repeat)
+        run.forget_gone(model)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
         return Result(model, changed, tuple(run.remarks), timings)
 

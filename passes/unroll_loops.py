@@ -75,18 +75,11 @@ class _Unroller:
         """Unroll one Loop, or say why not."""
         obstacle = self.obstacle(loop)
         if obstacle is None:
-            limit = self.options.max_trips
-            trips = trip_count(
-                loop,
-                self.folder,
-                min(limit if limit is not None else _MOST_EVALUATED, self.options.max_nodes) + 1,
-                self.options.absent_cond,
-            )
+            template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
+            most = self.most_trips(loop, template)
+            trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
             obstacle = trips.reason
             if trips.count is not None:
-                template = Template(
-                    loop.body("body"), graph, fold=self.folder.fold, keep_infos=False
-                )
                 obstacle = self.over_budget(loop, template, trips.count)
                 if obstacle is None:
                     obstacle = self.unwritable_output(loop, trips.count)
@@ -119,13 +112,19 @@ class _Unroller:
             )
         return named_from_outside(loop)
 
+    def most_trips(self, loop: Node, template: Template) -> int:
+        """How many trips no budget forbids; more need not be counted."""
+        each = template.cost(2) - template.cost(1) + _scan_outputs(loop)
+        limit = self.options.max_trips
+        most = _MOST_EVALUATED if limit is None else limit
+        return min(most, self.options.max_nodes // max(each, 1))
+
     def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
         """Why unrolling would be too much; None if it is not."""
         options, used = self.options, self.session.added_nodes
         if options.max_trips is not None and trips > options.max_trips:
             return f"its {trips} trips are more than max_trips={options.max_trips} allows"
-        scanned = len(loop.body("body").outputs) - (len(loop.inputs) - 1)
-        cost = template.cost(trips) + scanned * (trips + 1)
+        cost = template.cost(trips) + _scan_outputs(loop) * (trips + 1)
         if max(cost, trips) + used > options.max_nodes:
             return (
                 f"its {trips} trips would add {cost} nodes to the {used} added so far, over"
@@ -200,6 +199,10 @@ class _Unroller:
                 one = len(rows) == 1
                 stacked.append(rows[0] if one else emitter.add("Concat", rows, old.name, axis=0))
         return stacked
+
+
+def _scan_outputs(loop: Node) -> int:
+    return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
 
 
 def _is_attached(node: Node) -> bool:

@@ -21,7 +21,10 @@ def test_remarks():
     run = Run()
     run.kept(UnrollLoops(), node(), "why")
     run.rewritten(InlineIfs(), node(), "a/b", "what")
-    assert [str(remark) for remark in run.remarks] == ["Neg 'y': kept, why", "Neg 'a/b': rewritten, what"]
+    assert [str(remark) for remark in run.remarks] == [
+        "Neg 'y': kept, why",
+        "Neg 'a/b': rewritten, what",
+    ]
     assert run.remarks[1].to_dict() == {
         "pass_name": "inline-ifs",
         "op_type": "Neg",

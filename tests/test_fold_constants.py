@@ -127,7 +127,7 @@ def test_division_of_integers_is_towards_zero():
         "r = Pad (one, pads)",
         "r = HannWindow (huge)",
         "r = Where (row, column, deep)",
-        "r = Einsum <equation = \"a,bc,def->abcdef\"> (a, column2, deep2)",
+        'r = Einsum <equation = "a,bc,def->abcdef"> (a, column2, deep2)',
     ],
 )
 def test_nothing_large_is_made(text):
@@ -216,11 +216,15 @@ def test_attributes_of_the_function_around_are_not_known():
 
 
 def test_overridable_defaults_are_not_constant():
-    assert_left("g (float[2] x, float w) => (float[2] y) <float w = {2}> { v = Neg (w) y = Mul (x, v) }")
+    assert_left(
+        "g (float[2] x, float w) => (float[2] y) <float w = {2}> { v = Neg (w) y = Mul (x, v) }"
+    )
 
 
 def test_what_an_annotation_names_is_left():
-    model = as_model(HEAD + "g (float x) => (float y) <float w = {2}> { v = Neg (w) y = Add (x, v) }")
+    model = as_model(
+        HEAD + "g (float x) => (float y) <float w = {2}> { v = Neg (w) y = Add (x, v) }"
+    )
     annotation = model.graph.quantization_annotation.add(tensor_name="v")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
     assert not Pipeline([FoldConstants()]).run(model).changed

@@ -8,7 +8,9 @@ from straightline import reference
 from straightline.passes import EliminateDeadNodes, FoldShapes, Pipeline, straighten
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1]>\n'
-GIVEN = "int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64[1] ones = {1}, int64[1] zeros = {0}"
+GIVEN = (
+    "int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64[1] ones = {1}, int64[1] zeros = {0}"
+)
 
 
 def folded(body, signature="float[N,3] x", output="y", initializers=GIVEN, head=HEAD):
@@ -28,14 +30,23 @@ def folded(body, signature="float[N,3] x", output="y", initializers=GIVEN, head=
         ("y = Shape <start = -1> (x)", "int64[1] y", [3]),
         ("y = Shape <start = -1, end = 9> (x)", "int64[1] y", [3]),
         ("y = Shape <start = 2, end = 1> (x)", "int64[0] y", []),
+        ("y = Shape <end = -9> (x)", "int64[0] y", []),
         ("s = Shape (x) y = Gather (s, one)", "int64 y", 3),
         ("s = Shape (x) y = Equal (s, s)", "bool[2] y", [True, True]),
         ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, n)", "bool y", False),
-        ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)", "bool y", False),
+        (
+            "s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)",
+            "bool y",
+            False,
+        ),
         ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Greater (m, n)", "bool y", True),
         ("s = Shape (x) n = Gather (s, zero) m = Sub (n, n) y = Equal (m, zero)", "bool y", True),
         ("s = Shape (x) n = Gather (s, zero) y = Less (n, zero)", "bool y", False),
-        ("a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)", "int64 y", 0),
+        (
+            "a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)",
+            "int64 y",
+            0,
+        ),
         # Where N is 0 the division fails, so its result is 3 whenever there is one.
         ("n = Size (x) s = Shape (x) m = Gather (s, zero) y = Div (n, m)", "int64 y", 3),
         ("s = Shape (x) n = Gather (s, zero) m = Max (n, zero) y = Equal (m, n)", "bool y", True),
@@ -154,7 +165,10 @@ def test_a_carried_shape_that_stays_is_folded(n):
 
 def test_numbers_that_overflow_are_left_to_run_time():
     largest = "int64[1] largest = {9223372036854775807}, int64[1] wide = {4294967296}"
-    for body in ("s = Shape (x) y = Add (s, largest)", "s = Shape (x) t = Mul (s, wide) y = Cast <to = 6> (t)"):
+    for body in (
+        "s = Shape (x) y = Add (s, largest)",
+        "s = Shape (x) t = Mul (s, wide) y = Cast <to = 6> (t)",
+    ):
         text = f"{HEAD}g (float[4] x) => (y) <{largest}> {{ {body} }}"
         model = Pipeline([FoldShapes()]).run(as_model(text)).model
         feed = {"x": np.zeros(4, np.float32)}
@@ -164,7 +178,9 @@ def test_numbers_that_overflow_are_left_to_run_time():
 
 
 def test_random_values_have_shapes():
-    kinds, constant = folded("r = RandomUniformLike (x) y = Shape <start = 1> (r)", output="int64[1] y")
+    kinds, constant = folded(
+        "r = RandomUniformLike (x) y = Shape <start = 1> (r)", output="int64[1] y"
+    )
     assert (kinds, constant) == ([], [3])
 
 

@@ -48,7 +48,8 @@ def test_it_decides_what_is_inside():
 
 def test_states_of_a_scan():
     text = """g (float[3,2] x, float[2] w) => (float[2] s, float[3,2] y) {
-        s, y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] a2, float[2] r) {
+        s, y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] a2,
+            float[2] r) {
             a2 = Identity (a) r = Add (a, e)
         }> (w, x)
     }"""
@@ -99,7 +100,8 @@ def test_outputs_on_which_both_branches_agree():
         + """g (float[2] x, bool q) => (float[2] y, float[2] z) {
             y, v = If (q) <
                 then_branch = t () => (float[2] u, float[2] p) { u = Neg (x) p = Identity (x) },
-                else_branch = e () => (float[2] v_1, float[2] r) { v_1 = Relu (x) r = Identity (x) }>
+                else_branch = e () => (float[2] v_1, float[2] r) { v_1 = Relu (x) r = Identity (x)
+                    }>
             z = Abs (x)
         }""",
         [{"x": FEED["x"], "q": np.array(True)}],
@@ -147,3 +149,44 @@ def test_sequences_as_outputs(opset, made):
         feed["s"] = [FEED["w"]]
     got, expected = (reference.run(m, feed) for m in (result, model))
     assert [len(v) for v in got] == [len(v) for v in expected]
+
+
+def test_what_a_function_passes_on():
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+    text = (
+        head
+        + """g (float[2] x, float[2] w) => (float[2] y, float[2] z) {
+            a, b, c, d = local.f (x, w)
+            e = Add (a, b) y = Mul (e, c) z = Identity (d)
+        }
+        <domain: "local", opset_import: ["" : 17]> f (p, q, r) => (s, t, u, v) {
+            s = Identity (q) t = Constant <value_floats = [3.0, 4.0]> () u = Neg (p) v = Identity
+                (p)
+        }"""
+    )
+    result = run_passes(text, ForwardInvariants())
+    nodes = {node.op_type: node for node in result.model.graph.node}
+    assert list(nodes["Add"].input)[0] == "w"
+    assert list(nodes["Mul"].input)[1] == "c"
+    assert list(nodes["Identity"].input) == ["x"]
+    assert [t.dims for t in result.model.graph.initializer] == [[2]]
+    assert_equal_outputs(text, result.model, FEED)
+
+
+def test_a_constant_that_a_function_gives_out_decides():
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+    text = (
+        head
+        + """g (float[2] x) => (float[2] y) {
+            a, n = local.f (x)
+            y = Loop (n, , a) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
+                c2 = Identity (c) r = Neg (s)
+            }>
+        }
+        <domain: "local", opset_import: ["" : 17]> f (p) => (q, n) {
+            q = Abs (p) k = Constant <value_int = 1> () n = Add (k, k)
+        }"""
+    )
+    result = straighten().run(as_model(text))
+    assert [node.op_type for node in result.model.graph.node] == ["f", "Neg", "Neg"]
+    assert_equal_outputs(text, result.model, {"x": FEED["x"]})

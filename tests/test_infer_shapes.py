@@ -12,7 +12,10 @@ def declared(graph):
     found = {}
     for info in graph.value_info:
         tensor = info.type.tensor_type
-        dims = [d.dim_param or (d.dim_value if d.HasField("dim_value") else None) for d in tensor.shape.dim]
+        dims = [
+            d.dim_param or (d.dim_value if d.HasField("dim_value") else None)
+            for d in tensor.shape.dim
+        ]
         found[info.name] = dims if tensor.HasField("shape") else None
     return found
 

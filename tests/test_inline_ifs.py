@@ -173,7 +173,8 @@ def test_sequences_need_an_identity_that_takes_them(opset):
     head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
     text = """g (float[2] x) => (seq(float[K]) y, seq(float[K]) z) <bool yes = {1}> {
         y, z = If (yes) <
-            then_branch = t () => (seq(float[K]) s, seq(float[K]) s) { s = SequenceConstruct (x, x) },
+            then_branch = t () => (seq(float[K]) s, seq(float[K]) s) { s = SequenceConstruct (x,
+                x) },
             else_branch = e () => (seq(float[K]) v, seq(float[K]) v) { v = SequenceEmpty () }>
     }"""
     if opset == 13:

@@ -65,7 +65,9 @@ def test_once_in_the_given_order():
 
 def test_repeated_until_nothing_changes():
     log = []
-    result = Pipeline([Recording("a", 2, log), Recording("b", 0, log)], repeat=True).run(as_model(TEXT))
+    result = Pipeline([Recording("a", 2, log), Recording("b", 0, log)], repeat=True).run(
+        as_model(TEXT)
+    )
     assert log == ["a", "b", "a", "b", "a"]
     assert result.changed
 
@@ -130,7 +132,9 @@ def test_progress_is_told():
     told = []
     text = TEXT.replace("int64 n = {2}", "int64 n = {300}")
     model = ir.load(as_model(text))
-    Pipeline([UnrollLoops()]).apply(model, lambda what, done, total: told.append((what, done, total)))
+    Pipeline([UnrollLoops()]).apply(
+        model, lambda what, done, total: told.append((what, done, total))
+    )
     assert told == [("unrolling z", trip, 300) for trip in (0, 100, 200)]
 
 

@@ -36,7 +36,10 @@ def test_a_pass_is_immutable_and_compares_by_its_options():
     [
         ("unroll-loops", [UnrollLoops()]),
         ("unroll-loops{max_trips=64},inline-ifs", [UnrollLoops(max_trips=64), InlineIfs()]),
-        (" unroll-loops { max_trips = 64 } , inline-ifs ", [UnrollLoops(max_trips=64), InlineIfs()]),
+        (
+            " unroll-loops { max_trips = 64 } , inline-ifs ",
+            [UnrollLoops(max_trips=64), InlineIfs()],
+        ),
         ("unroll-loops{}", [UnrollLoops()]),
         ("unroll-loops{max_trips=none,absent_cond=honour}", [UnrollLoops(absent_cond="honour")]),
         ("inline-ifs,inline-ifs", [InlineIfs(), InlineIfs()]),

@@ -210,7 +210,8 @@ CONDITIONS = {
 
 
 def without_condition(kind):
-    return f"""g (float[2] x, bool q) => (float[2] y, bool[K] s) <int64 n = {{5}}, int64 two = {{2}}> {{
+    return f"""g (float[2] x, bool q) => (float[2] y, bool[K] s) <int64 n = {{5}}, int64 two =
+        {{2}}> {{
         y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                                    => (bool c2, float[2] r, bool d) {{
             {CONDITIONS[kind]} r = Neg (a) d = Identity (c)
@@ -298,7 +299,8 @@ def test_outputs_of_a_body_in_any_form():
                                           int64[K] u, bool[K] v) <int64 n = {3}> {
             p, q, s, t, u, v = Loop (n, , x, y)
                 <body = b (int64 i, bool c, float[2] a, float[2] b)
-                       => (bool c, float[2] b, float[2] a, float[2] a, float[2] a, int64 i, bool c) {}>
+                       => (bool c, float[2] b, float[2] a, float[2] a, float[2] a, int64 i, bool
+                           c) {}>
         }""",
         head=HEAD,
     )
@@ -366,7 +368,8 @@ def test_inner_trip_count_from_the_outer_number():
     model = assert_unrolls(
         """g (float[2] x) => (float[2] y) <int64 n = {4}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-                r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2] r1) {
+                r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2]
+                    r1) {
                     q = Add (a1, a) r1 = Sub (q, x)
                 }>
             }>
@@ -394,7 +397,8 @@ def test_names_that_are_used_again():
         """g (float[2] x) => (float[2] y) <int64 n = {2}> {
             y0 = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
                 t = Neg (a)
-                r = Loop (n, , t) <body = d (int64 i1, bool c1, float[2] a1) => (bool c1, float[2] r1) {
+                r = Loop (n, , t) <body = d (int64 i1, bool c1, float[2] a1) => (bool c1, float[2]
+                    r1) {
                     r1 = Add (a1, x)
                 }>
             }>
@@ -424,7 +428,8 @@ IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUnif
     ],
 )
 def test_random_operators_keep_the_loop(body, function):
-    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio = {{0.5}}> {{
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio =
+        {{0.5}}> {{
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
             c2 = Identity (c) {body}
         }}>
@@ -472,7 +477,8 @@ def test_sequences(opset):
     head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
     carried = """g (float[2] x) => (seq(float[K]) y) <int64 n = {{{n}}}> {{
         s = SequenceConstruct (x)
-        y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K]) r) {{
+        y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K])
+            r) {{
             c2 = Identity (c) r = SequenceInsert (a, x)
         }}>
     }}"""
@@ -511,7 +517,8 @@ def test_optionals():
         """g (float[2] x) => (float[2] y) <int64 n = {2}> {
             o = Optional (x)
             p = Loop (n, , o)
-                <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2]) r) {
+                <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2])
+                    r) {
                     c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w)
                 }>
             y = OptionalGetElement (p)
@@ -548,7 +555,8 @@ def test_a_weight_is_shared_by_all_copies():
     model = as_model(
         HEAD
         + """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
-            y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256] r) {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256]
+                r) {
                 r = MatMul (a, w)
             }>
         }"""

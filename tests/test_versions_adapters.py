@@ -110,7 +110,8 @@ def model(body: str, output: str, opset: int) -> onnx.ModelProto:
         <ir_version: 8, opset_import: ["": {opset}]>
         g (float[2, 3] x, float[2, 3] n, float[1, 2, 3] u) => ({output} y)
         <float[3, 2] v = {{1, 2, 3, 4, 5, 6}}, float[3] w = {{1, 2, 3}},
-         int64 zero = {{0}}, int64 seven = {{7}}, int64 two = {{2}}, float three = {{3}}> {{ {body} }}
+         int64 zero = {{0}}, int64 seven = {{7}}, int64 two = {{2}}, float three = {{3}}>
+        {{ {body} }}
     """)
 
 
@@ -199,3 +200,24 @@ def test_what_cannot_be_said_is_refused(
         return
     with pytest.raises(ConversionError, match=reason):
         convert_version(proto, target)
+
+
+@pytest.mark.parametrize("channels", ["4", "C"])
+def test_the_scale_of_a_group_is_repeated_for_its_channels(channels: str) -> None:
+    """onnx's own converter changes the version and leaves the scale as it is."""
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[1, {channels}, 3] x) => (float[1, {channels}, 3] y) <float[2] s = {{1, 2}}>
+        {{ y = GroupNormalization <num_groups = 2> (x, s, s) }}
+    """)
+    after = convert_version(before, 21)
+    onnx.checker.check_model(after, full_check=True)
+    x = np.arange(12, dtype=np.float32).reshape(1, 4, 3)
+    rows = x.reshape(1, 2, 6)
+    rows = (rows - rows.mean(-1, keepdims=True)) / np.sqrt(rows.var(-1, keepdims=True) + 1e-5)
+    scale = np.array([1, 2], np.float32).reshape(1, 2, 1)
+    wanted = (rows * scale + scale).reshape(x.shape)
+    np.testing.assert_allclose(reference.run(after, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)
+    for target in (9, 13, 17):  # by its function
+        older = convert_version(before, target)
+        np.testing.assert_allclose(reference.run(older, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)

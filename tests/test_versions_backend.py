@@ -1,4 +1,4 @@
-"""A part of onnx's backend tests, converted up and down; benchmarks/check_conversions.py does all."""
+"""A part of onnx's backend tests, converted; benchmarks/check_conversions.py does them all."""
 
 from __future__ import annotations
 

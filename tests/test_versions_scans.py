@@ -90,6 +90,23 @@ def test_a_loop_with_an_if(target: int) -> None:
     same(before, convert_version(before, target), feeds)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loop_that_carries_nothing(target: int) -> None:
+    before = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (int64 n, float[2] x) => (float[K, 2] rows) {
+            go = Constant <value = bool {1}> ()
+            rows = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
+                d = Identity (c)
+                q = Cast <to = 1> (i)
+                r = Mul (x, q)
+            }>
+        }
+    """)
+    feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
+    same(before, convert_version(before, target), feeds)
+
+
 def test_there_is_no_scan_below_8() -> None:
     with pytest.raises(ConversionError) as caught:
         convert_version(onnx.parser.parse_model(SCAN_8), 7)

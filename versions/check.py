@@ -78,6 +78,14 @@ def _formal(parameters: Sequence[Any], count: int) -> Iterator[Any]:
 
 
 def _check_inputs(site: Site, schema: Schema) -> None:
+    formal = schema.inputs[-1] if schema.inputs else None
+    if formal is not None and len(site.inputs) < schema.min_input:
+        if formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic:
+            least = len(schema.inputs) - 1
+            if schema.min_input > least:
+                site.refuse(f"opset {site.target} requires at least one input '{formal.name}'")
+        # Optional inputs at the end have to be written out as absent.
+        site.inputs += [None] * (schema.min_input - len(site.inputs))
     if len(site.inputs) > schema.max_input:
         extra = site.schema.inputs[min(schema.max_input, len(site.schema.inputs) - 1)].name
         site.refuse(f"input '{extra}' does not exist in opset {site.target}")

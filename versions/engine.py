@@ -7,17 +7,14 @@ from collections.abc import Iterator, Sequence
 from ..ir import Annotation, Function, Graph, Model, Node, Operator, Value
 from ..passes.analysis.folding import Folder
 from . import scans
-from .adapters import adapter_for, detour
+from .adapters import adapt, detour
 from .check import conform, keep_defaults, target_schema
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .schemas import OLDEST, REVIEWED, changes, schema_at
 from .site import Site
 from .through_onnx import Batch
-from .types import Types, key_of
-
-_BY_ONNX = {("GroupNormalization", 20, 21)}
-"""Steps for which onnx's own adapter is right and does more than this package's tables say."""
+from .types import Types
 
 
 class Engine:
@@ -79,12 +76,14 @@ class Engine:
     def _needs_work(self, node: Node, source: int, target: int) -> bool:
         if node.op.domain not in ("", "ai.onnx") or node in self._stuck:
             return False
-        return changes(node.op_type, source, target) and key_of(node) not in self.model.functions
+        return (
+            changes(node.op_type, source, target)
+            and node.op.function_key not in self.model.functions
+        )
 
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
         """Convert one node; what comes back are nodes that are still in the old version."""
-        step = (node.op_type, source, target)
-        if step in _BY_ONNX or not OLDEST < max(source, target) <= REVIEWED:
+        if not OLDEST < max(source, target) <= REVIEWED:
             batch.add(node)
             return []
         try:
@@ -98,8 +97,7 @@ class Engine:
         known = schema_at(node.op_type, target)
         if known is not None:
             keep_defaults(site, known)
-        adapter = adapter_for(node.op_type, source, target)
-        outcome = adapter(site) if adapter is not None else None
+        outcome = adapt(site)
         self._come_from(node, site.added, source)
         if outcome is not None:
             self._supersede(node, outcome)

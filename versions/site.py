@@ -181,7 +181,10 @@ class Site:
         """
         elem_type = self.elem_type(index)
         if elem_type is None:
-            self.refuse(f"{why} needs the element type of input {index}, which is not known")
+            self.refuse(
+                f"{why} needs the one element type of input {index}, which is not known; in a"
+                " function that is called with several types, inline it first"
+            )
         return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
 
     def is_used(self, index: int) -> bool:
@@ -199,11 +202,25 @@ class Site:
         """
         tensor = Tensor(array=array)
         if isinstance(self.graph.root, Function) and not self.takes_constant(tensor):
+            return self.cast_constant(tensor, label)
+        return self.graph.add_initializer(self.label(label), tensor)
+
+    def cast_constant(self, tensor: Tensor, label: str) -> Value:
+        """A constant in a function of a version whose Constant nodes hold floats only.
+
+        Raises:
+            Refused: its elements are not all exact as floats.
+        """
+        array = tensor.numpy()
+        exact = array.dtype.kind in "iub"
+        floats = array.astype(np.float64) if exact else np.zeros(0)
+        if not exact or (floats.astype(array.dtype) != array).any():
             self.refuse(
                 f"a function has no initializers, and opset {self.target} no Constant of the type"
                 f" {array.dtype}; inline the function first"
             )
-        return self.graph.add_initializer(self.label(label), tensor)
+        held = self.graph.add_initializer(self.label(label), Tensor(array=floats))
+        return self.emit("Cast", [held], label, to=tensor.elem_type)
 
     def takes_constant(self, tensor: Tensor) -> bool:
         """Whether a Constant node of the next version can hold a tensor."""

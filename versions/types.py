@@ -147,7 +147,7 @@ class _Inference:
         seen: set[tuple[object, ...]] = set()
         while self.calls:
             call = self.calls.popleft()
-            function = self.model.functions[key_of(call)]
+            function = self.model.functions[call.op.function_key]
             inputs = [self.types.of(value) for value in call.inputs]
             texts = tuple(None if t is None else t.SerializeToString() for t in inputs)
             attributes = tuple(a.SerializeToString() for a in call.op.attributes.values())
@@ -193,7 +193,7 @@ class _Inference:
         # Constants that cannot be initializers come first.
         written = proto.node[len(proto.node) - len(nodes) :] if nodes else ()
         for node, message in zip(nodes, written, strict=True):
-            if key_of(node) in self.model.functions:
+            if node.op.function_key in self.model.functions:
                 self.calls.append(node)
             for name, bodies in node.bodies.items():
                 attribute = next(a for a in message.attribute if a.name == name)
@@ -201,11 +201,6 @@ class _Inference:
                 messages = [attribute.g] if single else attribute.graphs
                 for body, inner in zip(bodies, messages, strict=True):
                     self.note(body, inner)
-
-
-def key_of(node: Node) -> tuple[str, str, str]:
-    """The key of the model function that a node would call."""
-    return normal_domain(node.domain), node.op_type, node.op.overload
 
 
 def connected(op: Operator, node: Node) -> onnx.NodeProto:

@@ -15,7 +15,6 @@ from ...ir import (
     Value,
     captured_by,
     copy_graph,
-    normal_domain,
     to_proto,
 )
 from ...reference import EvaluationError, Evaluator
@@ -39,9 +38,14 @@ def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
         return None
 
 
+def is_call(node: Node, model: Model) -> bool:
+    """Whether a node calls a function of the model."""
+    return node.op.function_key in model.functions
+
+
 def _may_evaluate(node: Node, model: Model) -> bool:
     """Whether a node is a construct or a call of a model function, free of random operators."""
-    key = (normal_domain(node.domain), node.op_type, node.op.overload)
+    key = node.op.function_key
     if not (node.is_op(*_CONSTRUCTS) or key in model.functions) or node.op.references:
         return False
     inside = list(node.graphs()) + ([model.functions[key].graph] if key in model.functions else [])

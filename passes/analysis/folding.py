@@ -90,7 +90,7 @@ class Folder:
         A node that fails on its inputs is left to fail at run time as before.
         """
         kernel = self._kernel(node)
-        if kernel is None or any(t is not None and self._is_large(t) for t in tensors):
+        if kernel is None or any(t is not None and self.is_large(t) for t in tensors):
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
         bound = _GROWING.get(node.op_type, _bound_by_inputs)(node, arrays)
@@ -104,7 +104,8 @@ class Folder:
             return None
         return [Tensor(array=array) for array in results]
 
-    def _is_large(self, tensor: Tensor) -> bool:
+    def is_large(self, tensor: Tensor) -> bool:
+        """Whether a tensor is over the size that is read or made."""
         return tensor.size * 4 > self.max_bytes
 
     def _kernel(self, node: Node) -> Kernel | None:

@@ -62,7 +62,7 @@ class _Walk:
             else:
                 inner = shape_only or node.is_op(*_SHAPE_OPERATORS)
                 reads = [v for v in (*node.inputs, *_given(node, value)) if v is not None]
-                if not reads:
+                if all(v.constant is not None for v in reads):
                     yield Origin(f"the operator {node}")
                 stack += [(v, inner) for v in reversed(reads)]
 

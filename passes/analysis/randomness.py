@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir import Function, Graph, Node, normal_domain
+from ...ir import Function, Graph, Node
 
 _ALWAYS = frozenset(
     {
@@ -54,7 +54,7 @@ def _find(
         if draws_random_numbers(node):
             return node
         inside = list(node.graphs())
-        called = functions.get((normal_domain(node.domain), node.op_type, node.op.overload))
+        called = functions.get(node.op.function_key)
         if called is not None and called not in seen:
             seen.add(called)
             inside.append(called.graph)

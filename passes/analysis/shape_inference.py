@@ -13,7 +13,7 @@ import onnx
 import onnx.defs
 import onnx.shape_inference
 
-from ...ir import Model, Node, Tensor, Value, captured_by, normal_domain
+from ...ir import Function, Model, Node, Tensor, Value, captured_by, normal_domain
 from . import contents, shape_rules
 from .body_facts import enter_body, leave_bodies
 from .facts import UNKNOWN, Fact, Symbols, constant_fact, is_named
@@ -35,6 +35,7 @@ class ShapeInference:
         self.model = model
         self.symbols = Symbols()
         self._facts: dict[Value, Fact] = {}
+        self._calling: frozenset[Function] = frozenset()
 
     def fact(self, value: Value) -> Fact:
         """What is known about a value."""
@@ -56,6 +57,7 @@ class ShapeInference:
         other = ShapeInference(self.model)
         other.symbols = self.symbols
         other._facts = _Layered(self._facts)
+        other._calling = self._calling
         return other
 
     def adopt(self, trial: ShapeInference) -> None:
@@ -121,6 +123,9 @@ class ShapeInference:
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """What a node without bodies gives out when it is given these facts."""
+        function = self.model.functions.get(node.op.function_key) if self.model.functions else None
+        if function is not None:
+            return self._infer_call(node, function, inputs)
         onnx_facts = self._infer_by_onnx(node, inputs)
         if normal_domain(node.domain) or node.op.references or not onnx_facts:
             return onnx_facts
@@ -132,6 +137,18 @@ class ShapeInference:
             known = content if index == 0 else None
             facts.append(Fact(fact.elem_type, shape or fact.shape, known, fact.other))
         return facts
+
+    def _infer_call(self, node: Node, function: Function, inputs: Sequence[Fact]) -> list[Fact]:
+        """What a call of a model function gives out: its body, inferred for these arguments."""
+        inner = ShapeInference(self.model)
+        inner.symbols = self.symbols
+        inner._calling = self._calling | {function}
+        if function in self._calling:
+            return [UNKNOWN] * len(node.outputs)
+        body = function.graph
+        for index, value in enumerate(body.inputs):
+            inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
+        return [inner.fact(value) for value in body.outputs]
 
     def _infer_by_onnx(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         unknown = [UNKNOWN] * len(node.outputs)

@@ -102,7 +102,7 @@ class Speculation:
         return self.outside(value) if found is None else found
 
     def _run_node(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
-        key = (normal_domain(node.domain), node.op_type, node.op.overload)
+        key = node.op.function_key
         function = self.functions.get(key)
         if function is not None:
             return self._call(node, function, inputs, certain)

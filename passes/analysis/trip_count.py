@@ -58,17 +58,18 @@ def trip_count(
         if most is None:
             return TripCount(None, f"trip count depends on {origins(maximum)}")
         return TripCount(int(most))
-    computed = _count_by_condition(loop, folder, most, limit)
     if start is None and maximum is not None and absent_cond == "keep":
-        if computed.count is not None and computed.count == most:
-            return computed
+        if most is not None and most <= limit:
+            computed = _count_by_condition(loop, folder, most, limit)
+            if computed.count == most:
+                return computed
         return TripCount(
             None,
             "it has no initial condition but its body computes one: the specification ignores it,"
             " onnxruntime stops when it is false; choose with absent_cond=ignore or"
             " absent_cond=honour",
         )
-    return computed
+    return _count_by_condition(loop, folder, most, limit)
 
 
 def always_holds(body: Graph) -> bool:
@@ -109,6 +110,10 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
         trips += 1
         if not holds:
             break
+        if plan.settled:
+            if most is None:
+                return TripCount(None, "its condition never becomes false")
+            return TripCount(most)
     maximum = loop.input(0)
     if maximum is not None and most is None:
         # Where the condition would stop is known, but the maximum may stop it before.
@@ -122,6 +127,7 @@ class _ConditionSlice:
     Attributes:
         obstacle: what keeps the condition from being computed; None if nothing does.
         failure: why the condition could not be computed.
+        settled: the latest trip changed nothing that the condition depends on.
     """
 
     def __init__(self, loop: Node, folder: Folder) -> None:
@@ -129,8 +135,10 @@ class _ConditionSlice:
         self.folder = folder
         self.obstacle: str | None = None
         self.failure = ""
+        self.settled = False
         self._carried: dict[Value, Tensor] = {}
         self._updates: dict[Value, Value] = {}
+        self._counts = False  # whether the condition depends on the iteration number
         self._constructs: dict[Node, ConstructEvaluator] = {}
         self._nodes = self._collect(loop)
 
@@ -162,6 +170,7 @@ class _ConditionSlice:
     def _enter(self, loop: Node, value: Value, index: int) -> list[Value]:
         """Take in an input of the body; a carried value brings its update along."""
         if index < 2:
+            self._counts |= index == 0
             return []
         initial = loop.input(index)
         if initial is None or initial.constant is None:
@@ -184,7 +193,11 @@ class _ConditionSlice:
             for value, tensor in zip(node.outputs, results, strict=False):
                 if value is not None:
                     known[value] = tensor
-        self._carried = {v: new.constant or known[new] for v, new in self._updates.items()}
+        carried = {v: new.constant or known[new] for v, new in self._updates.items()}
+        self.settled = not self._counts and all(
+            _is_same(tensor, self._carried[v]) for v, tensor in carried.items()
+        )
+        self._carried = carried
         condition = self.body.outputs[0]
         tensor = condition.constant or known[condition]
         if tensor.size != 1:
@@ -199,6 +212,13 @@ class _ConditionSlice:
             return construct.evaluate(given)
         tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
         return self.folder.fold(node, tensors)
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    if one is other:
+        return True
+    a, b = one.numpy(), other.numpy()
+    return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b))
 
 
 def iteration_number(body: Graph, trip: int) -> Tensor:

@@ -6,6 +6,7 @@ its constants have moved.
 
 from . import axes as axes
 from . import comparing as comparing
+from . import loops as loops
 from . import missing as missing
 from . import normalization as normalization
 from . import pooling as pooling
@@ -19,7 +20,7 @@ from . import slicing as slicing
 from . import softmax as softmax
 from .casts import DETOURS, detour
 from .moves import MOVES, register_moves
-from .registry import DOWNGRADES, UPGRADES, Adapter, Outcome, adapter_for
+from .registry import DOWNGRADES, UPGRADES, Adapter, Outcome, adapt
 
 register_moves()
 
@@ -30,6 +31,6 @@ __all__ = [
     "UPGRADES",
     "Adapter",
     "Outcome",
-    "adapter_for",
+    "adapt",
     "detour",
 ]

@@ -135,11 +135,13 @@ def register_moves() -> None:
         moves = [m for m in MOVES if m.version == version and op_type in m.op_types]
 
         def up(site: Site, moves: list[Move] = moves) -> Outcome:
+            """Attributes that become inputs."""
             for move in moves:
                 to_input(site, move)
             return None
 
         def down(site: Site, moves: list[Move] = moves) -> Outcome:
+            """Inputs that become attributes, where they are constant."""
             for move in moves:
                 to_attribute(site, move)
             return None

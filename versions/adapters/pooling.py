@@ -87,17 +87,3 @@ def integers_only(site: Site) -> Outcome:
     if not site.attribute("fmod") and dtype.kind not in "iu":
         site.refuse("fmod = 0 takes integers only in opset 27")
     return None
-
-
-@downgrade(11, "If")
-def same_branches(site: Site) -> Outcome:
-    """Before opset 11 both branches give the same shapes."""
-    bodies = (site.node.body("then_branch"), site.node.body("else_branch"))
-    for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
-        a, b = site.types.shape(one), site.types.shape(other)
-        if a is None or b is None:
-            continue
-        differ = any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=False))
-        if len(a) != len(b) or differ:
-            site.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
-    return None

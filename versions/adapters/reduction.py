@@ -17,7 +17,10 @@ _ON_ELEMENTS = {
 }
 
 
-def _empty_axes(site: Site) -> Outcome:
+@downgrade(13, "ReduceSum")
+@downgrade(18, *REDUCTIONS)
+def empty_axes(site: Site) -> Outcome:
+    """An empty list of axes means all of them or, with noop_with_empty_axes, none."""
     if site.input(1) is None:
         axes: list[int] = []
     else:
@@ -38,7 +41,3 @@ def _empty_axes(site: Site) -> Outcome:
         return [site.emit("Mul", [data, data])]
     op_types = _ON_ELEMENTS[site.op_type]
     return [site.emit(op_types[0], [data]) if op_types else site.emit("Identity", [data])]
-
-
-downgrade(13, "ReduceSum")(_empty_axes)
-downgrade(18, *REDUCTIONS)(_empty_axes)

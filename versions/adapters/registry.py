@@ -12,10 +12,12 @@ Outcome = Sequence[Value | None] | None
 
 Adapter = Callable[[Site], Outcome]
 
-UPGRADES: dict[tuple[str, int], Adapter] = {}
+Adapters = dict[tuple[str, int], tuple[Adapter, ...]]
+
+UPGRADES: Adapters = {}
 """From the version before to this one."""
 
-DOWNGRADES: dict[tuple[str, int], Adapter] = {}
+DOWNGRADES: Adapters = {}
 """From this version to the one before."""
 
 
@@ -30,27 +32,25 @@ def downgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
 
 
 def _registrar(
-    table: dict[tuple[str, int], Adapter], version: int, op_types: tuple[str, ...]
+    table: Adapters, version: int, op_types: tuple[str, ...]
 ) -> Callable[[Adapter], Adapter]:
     def register(adapter: Adapter) -> Adapter:
         for op_type in op_types:
-            before = table.get((op_type, version))
-            table[op_type, version] = adapter if before is None else _both(before, adapter)
+            table[op_type, version] = (*table.get((op_type, version), ()), adapter)
         return adapter
 
     return register
 
 
-def _both(first: Adapter, second: Adapter) -> Adapter:
-    def adapt(site: Site) -> Outcome:
-        outcome = first(site)
-        return outcome if outcome is not None else second(site)
+def adapt(site: Site) -> Outcome:
+    """Run the adapters of one step on a draft, in order, until one replaces the node.
 
-    return adapt
-
-
-def adapter_for(op_type: str, source: int, target: int) -> Adapter | None:
-    """The adapter for one step; None where the schemas say it all."""
-    if target > source:
-        return UPGRADES.get((op_type, target))
-    return DOWNGRADES.get((op_type, source))
+    Raises:
+        Refused: one of them cannot carry the node over.
+    """
+    table, version = (UPGRADES, site.target) if site.is_upgrade else (DOWNGRADES, site.source)
+    for adapter in table.get((site.node.op_type, version), ()):
+        outcome = adapter(site)
+        if outcome is not None:
+            return outcome
+    return None

@@ -93,10 +93,7 @@ def initializer_instead(site: Site) -> Outcome:
     if value is None or value.constant is None or site.takes_constant(value.constant):
         return None
     if isinstance(site.graph.root, Function):
-        site.refuse(
-            "a function has no initializers, and a Constant in opset 8 holds floats only; inline"
-            " the function first"
-        )
+        return [site.cast_constant(value.constant, value.name)]
     return [site.graph.add_initializer(value.name, value.constant)]
 
 

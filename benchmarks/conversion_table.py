@@ -1,0 +1,159 @@
+"""Write docs/conversion-table.md: what is converted how, and onnx's tests with control flow.
+
+python benchmarks/conversion_table.py
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import onnx
+from check_conversions import CONTROL_TARGETS, cases, check_all, has_control_flow
+from straightline.versions.adapters import DETOURS, DOWNGRADES, MOVES, UPGRADES
+from straightline.versions.adapters.tables import ADDED_VALUES, HARMLESS
+
+TARGET = Path(__file__).parent.parent / "docs" / "conversion-table.md"
+
+HEAD = """\
+# What converts how
+
+This page is written by `python benchmarks/conversion_table.py`. An operator that is not listed
+changes its version by its schema alone: only types, attributes with a default that means what was
+before, or optional inputs at the end were added. See [opset-conversion](opset-conversion.md).
+"""
+
+
+def moves() -> str:
+    rows = [
+        f"| {', '.join(m.op_types)} | {m.version} | `{m.attribute}` | {m.position} |" for m in MOVES
+    ]
+    return "\n".join(
+        [
+            "## Attributes that became inputs",
+            "",
+            "Up, the constant becomes an initializer; down, the input has to be constant.",
+            "",
+            "| operators | opset | attribute | input |",
+            "|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def adapters() -> str:
+    rows: dict[tuple[int, str, str], list[str]] = defaultdict(list)
+    moved = {(op_type, m.version) for m in MOVES for op_type in m.op_types}
+    for direction, table in (("up", UPGRADES), ("down", DOWNGRADES)):
+        for (op_type, version), found in table.items():
+            for adapter in found:
+                text = " ".join((adapter.__doc__ or "").split("\n\n")[0].split())
+                if (op_type, version) not in moved or adapter.__name__ not in ("up", "down"):
+                    rows[version, direction, text].append(op_type)
+    lines = ["## Adapters", "", "| step | operators | what is done |", "|---|---|---|"]
+    for (version, direction, text), op_types in sorted(rows.items()):
+        step = f"{version - 1} to {version}" if direction == "up" else f"{version} to {version - 1}"
+        lines.append(f"| {step} | {', '.join(sorted(op_types))} | {text} |")
+    lines.append("| below 7, up | all that change | `onnx.version_converter`, in batches. |")
+    lines.append("| 8 to 9, 9 to 8 | Scan | The passes scan-8-to-9 and scan-9-to-8. |")
+    return "\n".join(lines)
+
+
+def detours() -> str:
+    name = onnx.TensorProto.DataType.Name
+    rows = [
+        f"| {', '.join(d.op_types)} | {d.version} to {d.version - 1} |"
+        f" {', '.join(name(t).lower() for t in d.types)} | {name(d.via).lower()} |"
+        for d in DETOURS
+    ]
+    return "\n".join(
+        [
+            "## Types by way of others",
+            "",
+            "| operators | step | types | computed in |",
+            "|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def functions() -> str:
+    names = sorted(
+        {
+            schema.name
+            for schema in onnx.defs.get_all_schemas_with_history()
+            if schema.domain == "" and schema.since_version > 7
+            if schema.has_function or schema.has_context_dependent_function
+        }
+    )
+    return "\n".join(
+        [
+            "## Operators with a function",
+            "",
+            "Where the older version lacks the operator or cannot say what the node says, these are"
+            " replaced by the function that onnx defines them by: " + ", ".join(names) + ".",
+        ]
+    )
+
+
+def values() -> str:
+    lines = [
+        "## Refused below",
+        "",
+        "| operator | attribute | value | opset |",
+        "|---|---|---|---|",
+    ]
+    for op_type, attributes in ADDED_VALUES.items():
+        for attribute, since in attributes.items():
+            for value, version in since.items():
+                lines.append(f"| {op_type} | `{attribute}` | {value.decode()} | {version} |")
+    dropped = ", ".join(f"{op_type}.{name}" for op_type, name in sorted(HARMLESS))
+    return "\n".join([*lines, "", f"Dropped without weight: {dropped}."])
+
+
+def control_flow() -> str:
+    chosen = [case for case in cases() if has_control_flow(case.model)]
+    lines = [
+        "## onnx's backend tests with Scan, Loop or If",
+        "",
+        "= : equal to the expected outputs; - : refused with a reason; ? : valid, and no runtime"
+        " here runs the original or the result. `onnx.version_converter` is in parentheses where it"
+        " differs (x: wrong or invalid).",
+        "",
+        "| test | own opset | " + " | ".join(map(str, CONTROL_TARGETS)) + " |",
+        "|---|---|" + "---|" * len(CONTROL_TARGETS),
+    ]
+    sign = {"right": "=", "refused": "-", "not run": "?"}
+    equal = refused = theirs = 0
+    for case, rows in zip(chosen, check_all(chosen, CONTROL_TARGETS), strict=True):
+        cells = {row.target: row for row in rows}
+        shown = []
+        for target in CONTROL_TARGETS:
+            row = cells.get(target)
+            if row is None:
+                shown.append("")
+                continue
+            ours, other = (sign.get(o.verdict, "x") for o in (row.ours, row.theirs))
+            equal, refused, theirs = (
+                equal + (ours == "="),
+                refused + (ours == "-"),
+                theirs + (other == "="),
+            )
+            shown.append(ours if ours == other else f"{ours} ({other})")
+        own = rows[0].source if rows else ""
+        lines.append(f"| {case.name} | {own} | " + " | ".join(shown) + " |")
+    lines += [
+        "",
+        f"{equal} equal, {refused} refused; `onnx.version_converter`: {theirs} equal.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parts = [HEAD, moves(), adapters(), detours(), functions(), values(), control_flow()]
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""The elements of scan outputs of which there are none."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.passes.analysis.elements import Element, scanned_element
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
+
+
+@pytest.mark.parametrize(
+    ("state", "node", "output", "element"),
+    [
+        ("float[2] a", "s = Neg (a)", "float[2] s", Element(1, (2,))),
+        ("float[2] a", "s = Neg (a)", "float[M] s", Element(1, (2,))),
+        ("float[2] a", "s = Neg (a)", "s", Element(1, (2,))),
+        ("float[N] a", "s = Neg (a)", "float[M] s", Element(1, (2,))),
+        ("a", "s = Neg (a)", "s", Element(1, (2,))),
+        ("a", "s = Neg (w)", "s", Element(1, (3,))),
+        ("a", "s = Neg (v)", "s", Element(1, (0,))),
+        ("a", "s = Size (a)", "s", Element(7, ())),
+        ("a", "s = com.microsoft.Strange (a)", "float[4] s", Element(1, (4,))),
+        ("a", "s = com.microsoft.Strange (a)", "float s", Element(1, ())),
+        ("a", "s = com.microsoft.Strange (a)", "s", None),
+    ],
+)
+def test_what_is_known(state, node, output, element):
+    text = f"""{HEAD}g (float[2] x, float[3] w, float[K] v) => (float[2] y, t) <int64 n = {{0}}> {{
+        y, t = Loop (n, , x) <body = b (int64 i, bool c, {state}) => (bool c2, r, {output}) {{
+            c2 = Identity (c) r = Relu (a) {node}
+        }}>
+    }}"""
+    model = ir.load(as_model(text))
+    (loop,) = model.graph.nodes()
+    assert scanned_element(loop, 2, model) == element
+    if element is not None:
+        assert element.none().dims == (0, *element.shape)
+        assert element.none().elem_type == element.elem_type

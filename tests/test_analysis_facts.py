@@ -1,0 +1,75 @@
+"""What is known about values: types, symbols, content."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline.ir import Tensor
+from straightline.passes.analysis.dimension import Dimension
+from straightline.passes.analysis.facts import (
+    MAX_CONTENT,
+    Fact,
+    Symbols,
+    as_content,
+    constant_fact,
+    decided,
+    is_named,
+)
+
+
+def tensor_type(*dims):
+    return onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, dims)
+
+
+def test_declared_types():
+    symbols = Symbols()
+    fact = symbols.fact(tensor_type(2, "N", None, 0))
+    assert fact.shape[:2] == (Dimension.constant(2), Dimension.symbol("N"))
+    assert not is_named(fact.shape[2])
+    assert fact.shape[3] == 0
+    assert symbols.fact(None).shape is None
+    assert symbols.fact(onnx.helper.make_tensor_type_proto(1, None)).shape is None
+
+
+@pytest.mark.parametrize("dim", [-1, "?", "?0", "?1"])
+def test_sizes_that_are_declared_as_unknown_have_no_name(dim):
+    symbols = Symbols()
+    made = symbols.fresh()
+    first, second = symbols.fact(tensor_type(dim, dim)).shape
+    assert len({made, first, second}) == 3
+
+
+def test_text_of_a_dimension_is_read_back():
+    symbols = Symbols()
+    total = symbols.named("N") + 5
+    symbols.remember((total,))
+    fact = symbols.fact(tensor_type(str(total)), inferred=True)
+    assert fact.shape == (total,)
+
+
+def test_type_messages():
+    n = Dimension.symbol("N")
+    symbols = Symbols()
+    fact = Fact(onnx.TensorProto.FLOAT, (n + 1, symbols.fresh(), Dimension.constant(0), n - n - 1))
+    shown = [
+        d.dim_param or d.dim_value for d in fact.type_proto(private=False).tensor_type.shape.dim
+    ]
+    assert shown[0] == "N + 1"
+    assert shown[1:3] == [0, 0]
+    assert not fact.type_proto(private=False).tensor_type.shape.dim[1].HasField("dim_value")
+    assert Fact().type_proto() is None
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.bool_])
+def test_content_of_constants(dtype):
+    array = np.array([[1, 0], [1, 1]], dtype)
+    fact = constant_fact(Tensor(array=array))
+    np.testing.assert_array_equal(decided(fact), array)
+    assert decided(fact).dtype == dtype
+
+
+def test_what_is_not_followed():
+    assert constant_fact(Tensor(array=np.ones(2, np.float32))).content is None
+    assert constant_fact(Tensor(array=np.ones(MAX_CONTENT + 1, np.int64))).content is None
+    unsure = Fact(onnx.TensorProto.INT64, (), as_content(np.array(1)))
+    unsure.content[()] = Dimension.symbol("N")
+    assert decided(unsure) is None

@@ -1,0 +1,59 @@
+"""What a value depends on, in the words a user needs."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.passes.analysis.origins import origins
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ("v = Neg (n)", "input 'n'; decide it with --set n=..."),
+        ("v = Add (n, m)", "input 'n', input 'm'; decide it with --set n=... --set m=..."),
+        ("v = Shape (x)", "the shape of input 'x'; decide it with --shape x=..."),
+        ("a = Neg (x) t = Size (a) v = Add (t, n)", "the shape of input 'x', input 'n'"),
+        ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
+        ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
+        ("v = SequenceLength (s)", "input 's', which is no tensor"),
+        ("v = Neg (w)", "'w', an initializer that callers may override (see freeze-initializers)"),
+        ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
+        ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
+    ],
+)
+def test_sources(nodes, said):
+    text = f"""g (int64 n, int64 m, float[N] x, seq(float[K]) s, int64 w) => (int64 y)
+               <int64 w = {{1}}, int64 k = {{1}}> {{ {nodes} y = Identity (v) }}"""
+    graph = ir.load(as_model(HEAD + text)).graph
+    assert origins(graph.outputs[0]).startswith(said)
+
+
+def test_many_sources_are_not_all_named():
+    inputs = ", ".join(f"int64 i{k}" for k in range(6))
+    text = f"g ({inputs}) => (int64 y) {{ y = Sum ({', '.join(f'i{k}' for k in range(6))}) }}"
+    said = origins(ir.load(as_model(HEAD + text)).graph.outputs[0])
+    assert "input 'i0', input 'i1', input 'i2' and 3 more" in said
+
+
+def test_through_bodies_and_functions():
+    text = """g (float[2] x, int64 n, bool q) => (float[2] y) {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Not (q) r = Neg (a)
+        }>
+    }"""
+    graph = ir.load(as_model(HEAD + text)).graph
+    (loop,) = graph.nodes()
+    body = loop.body("body")
+    assert origins(body.outputs[0]).startswith("input 'q'")
+    assert origins(body.inputs[2]).startswith("input 'x'")
+    assert origins(body.inputs[0]).startswith("input 'n'")
+
+
+def test_parameters_of_functions():
+    text = """g (float[2] x) => (float[2] y) { y = local.f (x) }
+    <domain: "local", opset_import: ["" : 17]> f (p) => (q) { q = Neg (p) }"""
+    model = ir.load(as_model(HEAD + text))
+    (function,) = model.functions.values()
+    assert origins(function.graph.outputs[0]) == "parameter 'p' of function 'local::f'"

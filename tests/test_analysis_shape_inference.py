@@ -1,0 +1,152 @@
+"""Facts on demand, and what holds in bodies and after them (shape_inference, body_facts)."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.passes.analysis.shape_inference import ShapeInference
+
+HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1, "other" : 1]>\n'
+
+
+def shapes(text, head=HEAD):
+    """The inferred shape of every value, by name; "?" for a size without a name."""
+    model = ir.load(as_model(head + text))
+    inference = ShapeInference(model)
+    found = {}
+    for graph in model.graphs():
+        values = [*graph.inputs, *(v for n in graph.nodes() for v in n.outputs if v)]
+        for value in values:
+            shape = inference.fact(value).shape
+            known = None if shape is None else [str(dim) for dim in shape]
+            found[value.name] = known and ["?" if d.startswith("?") else d for d in known]
+    return found
+
+
+def loop(body, states="float[P,Q] a", results="float[R,S] r", initial="x", outputs="y"):
+    return f"""g (float[N,3] x, float[N,3] w, int64 n) => ({outputs}) {{
+        {outputs} = Loop (n, , {initial}) <body = b (int64 i, bool c, {states}) => (bool c2,
+            {results}) {{
+            c2 = Identity (c) {body}
+        }}>
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "inside", "after"),
+    [
+        ("r = Neg (a)", ["N", "3"], ["N", "3"]),
+        ("r = Add (a, w)", ["N", "3"], ["N", "3"]),
+        ("r = Concat <axis = 0> (a, w)", ["?", "3"], ["?", "3"]),
+        ("r = Concat <axis = 0> (w, w)", ["?", "3"], ["?", "3"]),
+        ("r = Transpose (a)", ["?", "?"], ["?", "?"]),
+        ("r = Unsqueeze (a, i)", None, None),
+        ("r = other.Strange (a)", None, None),
+    ],
+)
+def test_carried_values(body, inside, after):
+    found = shapes(loop(body))
+    assert (found["a"], found["y"]) == (inside, after)
+
+
+def test_a_size_that_varies_differs_after_each_use():
+    text = loop("r = Concat <axis = 0> (a, w) p = Concat <axis = 0> (a, r)")
+    model = ir.load(as_model(HEAD + text))
+    inference = ShapeInference(model)
+    node = model.graph.nodes()[0]
+    inside = inference.fact(node.body("body").inputs[2]).shape[0]
+    after = inference.fact(node.output()).shape[0]
+    assert inside.equals(after) is None
+
+
+def test_swapped_carried_values():
+    text = loop("", "float[P,Q] a, float[R,S] b", "float[R,S] b, float[P,Q] a", "x, w", "y, z")
+    found = shapes(text)
+    assert found["a"] == found["b"] == found["y"] == found["z"] == ["N", "3"]
+
+
+def test_scan_outputs_gain_an_axis():
+    text = loop("r = Neg (a) s = Relu (a)", results="float[R,S] r, float[T,U] s", outputs="y, z")
+    assert shapes(text)["z"] == ["?", "N", "3"]
+
+
+def test_nested_loops():
+    inner = """r = Loop (i, , a) <body = d (int64 j, bool e, float[A,B] f) => (bool e2, float[C,D]
+        g0) {
+        e2 = Identity (e) g0 = Concat <axis = 1> (f, f)
+    }>"""
+    found = shapes(loop(inner))
+    assert (found["a"], found["f"], found["y"]) == (["N", "?"], ["N", "?"], ["N", "?"])
+
+
+def test_number_and_condition_have_the_declared_rank():
+    text = loop("r = Neg (a) s = Identity (i) t = Shape (s)", results="float[R,S] r")
+    assert shapes(text)["t"] == ["0"]
+    assert shapes(text.replace("int64 i,", "int64[1] i,"))["t"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("axes", "element", "output"),
+    [
+        ("", ["3"], ["N", "3"]),
+        (", scan_input_axes = [1]", ["N"], ["3", "N"]),
+        (", scan_input_axes = [-1], scan_output_axes = [-1]", ["N"], ["N", "3"]),
+    ],
+)
+def test_scans(axes, element, output):
+    text = f"""g (float[N,3] x, float s) => (y, z) {{
+        y, z = Scan <num_scan_inputs = 1{axes}, body = b (float a, float[P] e) => (float a2,
+            float[Q] r) {{
+            a2 = Identity (a) r = Neg (e)
+        }}> (s, x)
+    }}"""
+    found = shapes(text)
+    assert (found["e"], found["z"], found["y"]) == (element, output, [])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "joined"),
+    [
+        ("Neg (x)", "Abs (x)", ["N", "3"]),
+        ("Concat <axis = 0> (x, x)", "Abs (x)", ["?", "3"]),
+        ("Size (x)", "Abs (x)", None),
+    ],
+)
+def test_branches(one, other, joined):
+    text = f"""g (float[N,3] x, bool q) => (y) {{
+        y = If (q) <then_branch = t () => (u) {{ u = {one} }}, else_branch = e () => (v) {{ v =
+            {other} }}>
+    }}"""
+    assert shapes(text)["y"] == joined
+
+
+def test_equal_contents_of_branches_are_known():
+    text = """g (float[N,3] x, bool q) => (y) <int64[1] one = {1}> {
+        s = If (q) <then_branch = t () => (u) { u = Shape (x) }, else_branch = e () => (v) { v =
+            Shape (x) }>
+        y = Expand (one, s)
+    }"""
+    assert shapes(text)["y"] == ["N", "3"]
+
+
+def test_functions_are_looked_at_by_themselves():
+    text = """g (float[N,3] x) => (y) { y = local.f (x) }
+    <domain: "local", opset_import: ["" : 21]> f (p) => (q) {
+        c = Constant <value_floats = [1.0, 2.0]> () d = Neg (c) q = Add (p, d)
+    }"""
+    found = shapes(text)
+    assert (found["y"], found["d"], found["q"]) == (None, ["2"], None)
+
+
+def test_declarations_fill_in_what_does_not_follow():
+    text = """g (float[N,3] x, int64[2] t) => (y) <float[K,3] r, float[9,9] u> {
+        r = Reshape (x, t) u = Relu (x) y = Neg (r)
+    }"""
+    found = shapes(text)
+    assert found["y"] == ["K", "3"]
+    assert found["u"] == ["N", "3"]
+
+
+def test_a_long_chain_needs_no_deep_recursion():
+    nodes = " ".join(f"v{k + 1} = Neg (v{k})" for k in range(3000))
+    text = f"g (float[N] v0) => (float[N] y) {{ {nodes} y = Neg (v3000) }}"
+    assert shapes(text)["y"] == ["N"]

@@ -1,0 +1,106 @@
+"""Models drawn at random through the default pipeline: valid, equal, nothing left that constants
+decide. A longer run: python tests/fuzz.py --models 1000."""
+
+import numpy as np
+import onnx
+import onnx.checker
+from fuzz import assert_equal
+from hypothesis import HealthCheck, Phase, given, settings
+from straightline import ir, reference
+from straightline.passes import straighten
+from strategies import model_and_feeds, scan_8_model_and_feeds
+
+quick = settings(
+    max_examples=65,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def constructs(graph):
+    """Every Loop and If in a graph and in the graphs inside it."""
+    for node in graph.node:
+        if node.op_type in ("Loop", "If"):
+            yield node
+        for attribute in node.attribute:
+            yield from constructs(attribute.g)
+
+
+def check(model, feeds):
+    """Rewrite a model and compare; the result."""
+    original = model.SerializeToString(deterministic=True)
+    expected = reference.run(model, feeds)
+    result = straighten(max_nodes=200_000).run(model)
+    assert model.SerializeToString(deterministic=True) == original
+    ir.verify(ir.load(result.model))
+    onnx.checker.check_model(result.model, full_check=True)
+    assert [(v.name, v.type) for v in result.model.graph.input] == [
+        (v.name, v.type) for v in model.graph.input
+    ]
+    got = reference.run(result.model, feeds)
+    for output, one, other in zip(model.graph.output, got, expected, strict=True):
+        assert_equal(one, other, output.name)
+    return result
+
+
+@quick
+@given(model_and_feeds(static_only=True))
+def test_what_constants_decide(drawn):
+    model, feeds = drawn
+    result = check(model, feeds)
+    assert not list(constructs(result.model.graph)), [str(remark) for remark in result.kept]
+
+
+@quick
+@given(model_and_feeds())
+def test_what_run_time_decides_in_part(drawn):
+    result = check(*drawn)
+    left = [n for graph in graphs_of(result.model) for n in constructs(graph)]
+    assert bool(left) <= bool(result.kept), "what stays has a reason"
+
+
+@quick
+@given(scan_8_model_and_feeds())
+def test_around_a_scan_of_opset_8(drawn):
+    check(*drawn)
+
+
+@settings(quick, max_examples=25)
+@given(model_and_feeds(shadowing=True))
+def test_inner_names_that_hide_outer_ones(drawn):
+    """The checker refuses such models, yet they exist; the result is valid."""
+    model, feeds = drawn
+    result = straighten(max_nodes=200_000).run(model).model
+    for one, other in zip(reference.run(result, feeds), reference.run(model, feeds), strict=True):
+        assert_equal(one, other, "output")
+
+
+def graphs_of(model):
+    return [model.graph, *model.functions]
+
+
+def test_a_run_after_a_run_changes_nothing():
+    @settings(quick, max_examples=20)
+    @given(model_and_feeds(opset=18))
+    def rerun(drawn):
+        first = straighten().run(drawn[0])
+        second = straighten().run(first.model)
+        assert not second.changed
+        assert len(second.model.graph.node) == len(first.model.graph.node)
+
+    rerun()
+
+
+def test_feeds_are_exact():
+    """The drawn tensors hold small integers, so that results can be compared bit by bit."""
+
+    @settings(quick, max_examples=5)
+    @given(model_and_feeds())
+    def draw(drawn):
+        for array in drawn[1].values():
+            assert np.array_equal(array, np.round(array))
+
+    draw()
