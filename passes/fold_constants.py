@@ -21,8 +21,7 @@ from .base import Pass, Run
 
 @dataclasses.dataclass(frozen=True)
 class FoldConstants(Pass):
-    """Compute nodes whose inputs are all constant, calls of model functions among them; random and
-    quantizing operators stay.
+    """Compute operators and function calls on constants; random and quantizing ones stay.
 
     Options:
         max_bytes: the largest tensor that is read or made.

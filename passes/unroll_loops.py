@@ -59,7 +59,6 @@ class UnrollLoops(Pass):
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.unordered_nodes() if n.is_op("Loop")]:
                 changed |= unroller.visit(graph, node)
-        unroller.report_kept()
         return changed
 
 
@@ -69,7 +68,6 @@ class _Unroller:
         self.model = model
         self.session = session
         self.folder = Folder(model)
-        self.kept: list[tuple[Node, str]] = []
 
     def visit(self, graph: Graph, loop: Node) -> bool:
         """Unroll one Loop, or say why not."""
@@ -87,14 +85,8 @@ class _Unroller:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
                     return True
-        self.kept.append((loop, obstacle))
+        self.session.kept(self.options, loop, obstacle)
         return False
-
-    def report_kept(self) -> None:
-        """Say why Loops stay, but for those in the bodies of Loops that were unrolled later."""
-        for loop, obstacle in self.kept:
-            if _is_attached(loop):
-                self.session.kept(self.options, loop, obstacle)
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
         """Unroll the Loops that copying has brought here: their trips may be decided only now."""
@@ -203,14 +195,6 @@ class _Unroller:
 
 def _scan_outputs(loop: Node) -> int:
     return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
-
-
-def _is_attached(node: Node) -> bool:
-    """Whether a node is still a part of its model."""
-    graph = node.graph
-    while graph is not None and graph.holder is not None:
-        graph = graph.holder.graph
-    return graph is not None
 
 
 class _Given:

@@ -10,7 +10,8 @@ def node_of(text, opset=17):
     head = f'<ir_version: 8, opset_import: ["" : {opset}, "com.microsoft" : 1, "other" : 1]>\n'
     return ir.load(
         as_model(
-            f"{head}g (float[2] x, bool t) => (float[2] y) <bool yes = {{1}}, bool no = {{0}}, float h = {{0.5}}> {{ {text} }}"
+            f"{head}g (float[2] x, bool t) => (float[2] y)"
+            f" <bool yes = {{1}}, bool no = {{0}}, float h = {{0.5}}> {{ {text} }}"
         )
     ).graph.nodes()[0]
 

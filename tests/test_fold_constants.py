@@ -1,4 +1,4 @@
-"""What is computed beforehand, and what is not: random, failing, large, foreign, referring nodes."""
+"""What is computed beforehand, and what is not: random, failing, large, foreign nodes."""
 
 import numpy as np
 import onnx

@@ -166,8 +166,8 @@ def test_what_a_function_passes_on():
     )
     result = run_passes(text, ForwardInvariants())
     nodes = {node.op_type: node for node in result.model.graph.node}
-    assert list(nodes["Add"].input)[0] == "w"
-    assert list(nodes["Mul"].input)[1] == "c"
+    assert nodes["Add"].input[0] == "w"
+    assert nodes["Mul"].input[1] == "c"
     assert list(nodes["Identity"].input) == ["x"]
     assert [t.dims for t in result.model.graph.initializer] == [[2]]
     assert_equal_outputs(text, result.model, FEED)

@@ -35,7 +35,8 @@ def assert_inlines(text, *feeds, head=HEAD):
 def test_the_taken_branch_stays(value, taken, shape):
     assert_rewrites(
         InlineIfs(),
-        f"{HEAD}g (float[2] x) => (float[2] y) <bool{shape} c = {{{value}}}> {{ y = If (c) {BRANCHES} }}",
+        f"{HEAD}g (float[2] x) => (float[2] y) <bool{shape} c = {{{value}}}> {{"
+        f" y = If (c) {BRANCHES} }}",
         f"{HEAD}g (float[2] x) => (float[2] y) <bool{shape} c = {{{value}}}> {{ y = {taken} (x) }}",
         [X],
     )
@@ -185,7 +186,8 @@ def test_sequences_need_an_identity_that_takes_them(opset):
 
 def test_what_a_quantization_annotation_speaks_of_stays():
     model = as_model(
-        f"{HEAD}g (float[2] x) => (float[2] y) <bool c = {{1}}> {{ z = If (c) {BRANCHES} y = Neg (z) }}"
+        f"{HEAD}g (float[2] x) => (float[2] y) <bool c = {{1}}> {{"
+        f" z = If (c) {BRANCHES} y = Neg (z) }}"
     )
     annotation = model.graph.quantization_annotation.add(tensor_name="z")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")

@@ -1,4 +1,4 @@
-"""Running passes: order, repetition, remarks, strict mode, and what happens to the caller's model."""
+"""Running passes: order, repetition, remarks, strict mode; the caller's model is not changed."""
 
 import dataclasses
 from typing import ClassVar

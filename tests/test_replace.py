@@ -24,7 +24,8 @@ def test_readers_and_the_declaration_move():
 
 def test_a_declaration_of_its_own_stays():
     graph, named = values(
-        "g (float[N] x) => (float[2] y) <float[2] a, float[N] b> { a = Neg (x) b = Neg (x) y = Relu (a) }"
+        "g (float[N] x) => (float[2] y) <float[2] a, float[N] b>"
+        " { a = Neg (x) b = Neg (x) y = Relu (a) }"
     )
     replace_value(graph, named["a"], named["b"])
     assert named["b"].shape == ("N",)

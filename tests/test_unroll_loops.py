@@ -1,4 +1,4 @@
-"""What becomes of every kind of Loop; each result is compared with the reference and onnxruntime."""
+"""What becomes of every kind of Loop, compared with the reference and onnxruntime."""
 
 import numpy as np
 import onnx
@@ -196,7 +196,9 @@ def test_the_body_sees_number_and_condition_in_the_rank_that_it_declares(rank):
 
 
 def test_an_initializer_that_callers_may_override_decides_nothing():
-    text = f"g (float[2] x, int64 n) => (float[2] y) <int64 n = {{2}}> {{ y = Loop (n, , x) {NEGATE} }}"
+    text = f"""g (float[2] x, int64 n) => (float[2] y) <int64 n = {{2}}> {{
+        y = Loop (n, , x) {NEGATE}
+    }}"""
     assert_keeps(UnrollLoops(), HEAD + text, "'n', an initializer that callers may override")
     old = '<ir_version: 3, opset_import: ["" : 11]>\n'
     assert_unrolls(text, X, head=old)
@@ -329,7 +331,9 @@ def test_a_graph_output_twice_and_a_graph_input_as_output():
 
 def test_omitted_and_unused_outputs():
     assert_unrolls(
-        f"g (float[2] x) => (float[K,2] s) <int64 n = {{2}}> {{ , s = Loop (n, , x) {NEGATE_AND_KEEP} }}",
+        f"""g (float[2] x) => (float[K,2] s) <int64 n = {{2}}> {{
+            , s = Loop (n, , x) {NEGATE_AND_KEEP}
+        }}""",
         X,
     )
 

@@ -79,8 +79,10 @@ def _array(elements: Any) -> Content:
 
 def _elementwise(function: Callable[..., Any]) -> Rule:
     def rule(node: Node, facts: Sequence[Fact]) -> Content | None:
-        contents = [fact.content for fact in facts]
-        if any(content is None for content in contents):
+        contents = [fact.content for fact in facts if fact.content is not None]
+        if len(contents) < len(facts):
+            return None
+        if math.prod(np.broadcast_shapes(*(c.shape for c in contents))) > MAX_CONTENT:
             return None
         result = np.frompyfunc(function, len(contents), 1)(*contents)
         return _array(result) if not isinstance(result, np.ndarray) else result
