@@ -14,6 +14,9 @@ from .errors import Refused
 from .schemas import Schema, constant_takes, default_of, schema_at
 from .types import Types, dims_of
 
+_EXACT = 2.0**53
+"""Up to this number every integer is exact as a 64-bit float."""
+
 
 class Site:
     """A draft of a node in the next version.
@@ -212,9 +215,8 @@ class Site:
             Refused: its elements are not all exact as floats.
         """
         array = tensor.numpy()
-        exact = array.dtype.kind in "iub"
-        floats = array.astype(np.float64) if exact else np.zeros(0)
-        if not exact or (floats.astype(array.dtype) != array).any():
+        floats = array.astype(np.float64) if array.dtype.kind in "iub" else None
+        if floats is None or (np.abs(floats) > _EXACT).any():
             self.refuse(
                 f"a function has no initializers, and opset {self.target} no Constant of the type"
                 f" {array.dtype}; inline the function first"

@@ -1,0 +1,166 @@
+"""Loops that stay, sequences and optionals, budgets: what unrolling must respect."""
+
+import numpy as np
+import onnx
+import pytest
+from harness import as_model, assert_keeps, run_passes
+from straightline import reference
+from straightline.passes import Pipeline, UnrollLoops
+from test_unroll_loops import HEAD, NEGATE, X, assert_unrolls, op_types
+
+RANDOM = "z = RandomNormal <shape = [2], seed = 1.0> () r = Add (a, z)"
+IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUniformLike (a)
+    u = Add (a, z) }, else_branch = e () => (float[2] v) { v = Neg (a) }>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [
+        (RANDOM, ""),
+        (IN_BRANCH, ""),
+        ("r, mask = Dropout (a, ratio, yes)", ""),
+        ("p = Sigmoid (a) r = Bernoulli (p)", ""),
+        ("r = local.f (a)", RANDOM),
+        ("r = com.microsoft.BiasDropout (a, x, , ratio, yes)", ""),
+    ],
+)
+def test_random_operators_keep_the_loop(body, function):
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio =
+        {{0.5}}> {{
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
+            c2 = Identity (c) {body}
+        }}>
+    }}"""
+    if function:
+        text += f'<domain: "local", opset_import: ["" : 17]> f (a) => (r) {{ {function} }}'
+    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    assert not result.changed
+    assert "it draws random numbers" in result.kept[0].reason
+
+
+def test_dropout_that_does_not_train_is_not_random():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}, bool no = {0}, float ratio = {0.5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                r, mask = Dropout (a, ratio, no)
+            }>
+        }""",
+        X,
+    )
+
+
+TRAINING = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
+
+
+def test_what_a_gradient_names_is_kept():
+    outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
+        y = Loop (n, , x) {NEGATE}
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)
+    }}"""
+    inside = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Identity (c) q = Mul (a, a)
+            r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a)
+        }>
+    }"""
+    for text, reason in ((outside, "named from outside"), (inside, "names tensors")):
+        result = Pipeline([UnrollLoops()]).run(as_model(TRAINING + text))
+        assert not result.changed
+        assert reason in result.kept[0].reason
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_sequences(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    carried = """g (float[2] x) => (seq(float[K]) y) <int64 n = {{{n}}}> {{
+        s = SequenceConstruct (x)
+        y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K])
+            r) {{
+            c2 = Identity (c) r = SequenceInsert (a, x)
+        }}>
+    }}"""
+    assert_unrolls(carried.format(n=2), X, head=head)
+    assert_unrolls(carried.format(n=0), X, head=head)
+    given = carried.replace("float[2] x)", "float[2] x, seq(float[K]) s)").replace(
+        "s = SequenceConstruct (x)", ""
+    )
+    feed = {**X, "s": [np.array([5], np.float32)]}
+    assert_unrolls(given.format(n=2), feed, head=head)
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + given.format(n=0), "no Identity can name in opset 13")
+    else:
+        assert_unrolls(given.format(n=0), feed, head=head)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_one_sequence_as_two_outputs(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    text = """g (float[2] x) => (seq(float[K]) y, seq(float[K]) z) <int64 n = {2}> {
+        s = SequenceConstruct (x)
+        y, z = Loop (n, , s, s) <body = b (int64 i, bool c, seq(float[K]) a, seq(float[K]) b)
+                                     => (bool c2, seq(float[K]) r, seq(float[K]) r) {
+            c2 = Identity (c) r = SequenceInsert (a, x)
+        }>
+    }"""
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + text, "no Identity can name in opset 13")
+    else:
+        model = assert_unrolls(text, head=head)
+        assert [len(s) for s in reference.run(model, X)] == [3, 3]
+
+
+def test_optionals():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+            o = Optional (x)
+            p = Loop (n, , o)
+                <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2])
+                    r) {
+                    c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w)
+                }>
+            y = OptionalGetElement (p)
+        }""",
+        X,
+    )
+
+
+def test_a_node_that_would_fail_is_not_run_by_a_loop_without_trips():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {0}, float[1] w = {1}, int64[1] five = {5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                k = Gather (w, five) r = Add (a, k)
+            }>
+        }""",
+        X,
+    )
+
+
+def test_a_budget_is_counted_over_all_loops_and_before_anything_is_copied():
+    loops = "".join(f"y{k} = Loop (n, , x) {NEGATE} " for k in range(3))
+    text = f"""{HEAD}g (float[2] x) => (float[2] y) <int64 n = {{4}}> {{
+        {loops} z = Add (y0, y1) y = Add (z, y2)
+    }}"""
+    result = Pipeline([UnrollLoops(max_nodes=12)]).run(as_model(text))
+    assert len(result.kept) == 1
+    assert "over max_nodes=12" in result.kept[0].reason
+    assert list(op_types(result.model.graph)).count("Loop") == 1
+    assert_keeps(UnrollLoops(max_nodes=3), text, "over max_nodes=3")
+
+
+def test_a_weight_is_shared_by_all_copies():
+    weight = np.ones((256, 256), np.float32)
+    model = as_model(
+        HEAD
+        + """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256]
+                r) {
+                r = MatMul (a, w)
+            }>
+        }"""
+    )
+    del model.graph.initializer[:]
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(40, np.int64), "n"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    del model.graph.value_info[:]
+    result = run_passes(model, UnrollLoops())
+    assert result.model.ByteSize() < weight.nbytes + 40 * 100
