@@ -26,7 +26,8 @@ INTRODUCTION = """# What is left of control flow in onnx's own tests
 
 Every model among onnx's backend node tests that holds a Loop, Scan, If or SequenceMap,
 as it is or with its function operators expanded (`*_expanded`), through
-`straightline rewrite`. The result passes `onnx.checker` with full checks, and gives the outputs that come with the test. Made by
+`straightline rewrite`. The result passes `onnx.checker` with full checks, and gives the
+outputs that come with the test. Made by
 `python docs/straight_line_table.py`.
 
 | test | nodes before | after | left | outputs | why it stays |
