@@ -15,7 +15,7 @@ from .model import MAX_OPSET, Function, Model, normal_domain
 from .node import Node
 from .operator import Operator
 from .ordering import graphs_of, in_order, put_in_order
-from .references import named_tensors, named_tensors_of_training
+from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .tensor import Tensor
 from .value import Value
 
@@ -71,10 +71,20 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     scope = Scope()
     reader.read(model.graph, proto.graph, scope)
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
+    _mark_trained(model, scope)
     if model.ir_version >= 3:
         reader.check_opset(model)
     model.mark_as_loaded()
     return model
+
+
+def _mark_trained(model: Model, scope: Scope) -> None:
+    """What training assigns to is no constant, although no caller can feed it."""
+    for name in trained_tensors(model.training_info):
+        value = scope.find(name)
+        if value is not None and value in model.graph.initializers:
+            value.constant = None
+            model.trained.add(value)
 
 
 def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:

@@ -8,6 +8,7 @@ from pathlib import Path
 import onnx
 
 from .graph import Graph
+from .value import Value
 
 FunctionKey = tuple[str, str, str]
 
@@ -28,6 +29,7 @@ class Model:
         graph: the main graph.
         functions: the model's own functions by (domain, name, overload), in order.
         training_info: kept as it came; the values that it names are pinned.
+        trained: the initializers that it assigns to.
         base_dir: the folder that external data is relative to; None when it is not known.
     """
 
@@ -39,6 +41,7 @@ class Model:
         self.opset_imports: dict[str, int] = {}
         self.functions: dict[FunctionKey, Function] = {}
         self.training_info: list[onnx.TrainingInfoProto] = []
+        self.trained: set[Value] = set()
         self.graph = Graph(self, onnx.GraphProto())
         self._loaded: dict[Graph, int] = {}
 

@@ -20,6 +20,13 @@ def named_tensors(op: Operator) -> list[str]:
     return [name.decode() for name in names]
 
 
+def trained_tensors(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:
+    """The initializers that training assigns to: the keys of its bindings."""
+    for info in infos:
+        for binding in (*info.initialization_binding, *info.update_binding):
+            yield binding.key
+
+
 def named_tensors_of_training(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:
     """The tensors of the main graph that training information may name: both sides of its
     bindings, and whatever its graphs read (IR specification, "TrainingInfoProto")."""

@@ -26,7 +26,7 @@ class Value:
         producer: the node that computes it; None for inputs and initializers.
         owner: the graph that holds it as an input or initializer; None for node outputs.
         constant: its tensor when it is known before run time (an initializer that no caller can
-            override, or the output of a Constant node), else None.
+            override and no training updates, or the output of a Constant node), else None.
         pinned: something names it from outside the data flow (a quantization annotation, training
             information, an attribute that holds tensor names), so it must stay and keep its name.
     """

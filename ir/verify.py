@@ -77,11 +77,10 @@ def check_constants(graph: Graph) -> None:
     Constant node."""
     inside = graph.holder is not None
     fed = set(graph.inputs) if inside or not _is_old(graph.root) else set()
+    trained: set[Value] = getattr(graph.root, "trained", set())
     for value in graph.initializers:
-        overridable = value in fed
-        _require(
-            (value.constant is None) == overridable, graph, f"{value} is wrongly marked constant"
-        )
+        changing = value in fed or value in trained
+        _require((value.constant is None) == changing, graph, f"{value} is wrongly marked constant")
     for node in graph.unordered_nodes():
         if not node.is_op("Constant"):
             for output in node.outputs:

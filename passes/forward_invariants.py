@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..ir import Function, Graph, Model, Node, Value
-from .analysis.trip_count import behind_identities, given_condition
+from .analysis.given import given_condition
+from .analysis.trip_count import behind_identities
 from .base import Pass, Run
 from .guards import can_carry
 from .replace import replace_value

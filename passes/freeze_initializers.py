@@ -24,7 +24,8 @@ class FreezeInitializers(Pass):
         if not model.allows_overrides:
             return False
         graph = model.graph
-        frozen = [value for value in graph.inputs if value in graph.initializers]
+        held = graph.initializers.keys() - model.trained
+        frozen = [value for value in graph.inputs if value in held]
         for value in frozen:
             graph.freeze_input(value)
         return bool(frozen)

@@ -25,13 +25,14 @@ import onnx
 from ..ir import Graph, Model, Node, Template, Value
 from .analysis.facts import Shape
 from .analysis.folding import Folder
+from .analysis.given import given_condition, iteration_number
 from .analysis.origins import origins
 from .analysis.predication import Prediction, Trip, predict
 from .analysis.randomness import find_random
 from .analysis.selectable import OLDEST_OPSET
 from .analysis.shape_inference import ShapeInference
 from .analysis.speculation import Speculation
-from .analysis.trip_count import AbsentCond, given_condition, iteration_number, trip_count
+from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside

@@ -16,13 +16,9 @@ from typing import ClassVar
 from ..ir import Graph, Model, Node, Template, Tensor, Value
 from .analysis.elements import scanned_element
 from .analysis.folding import Folder
+from .analysis.given import given_condition, iteration_number
 from .analysis.randomness import find_random
-from .analysis.trip_count import (
-    AbsentCond,
-    given_condition,
-    iteration_number,
-    trip_count,
-)
+from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside, unnameable_output
@@ -77,6 +73,8 @@ class _Unroller:
             most = self.most_trips(loop, template)
             trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
             obstacle = trips.reason
+            if trips.exceeded:
+                obstacle += f", more than {self.limit(most)}"
             if trips.count is not None:
                 obstacle = self.over_budget(loop, template, trips.count)
                 if obstacle is None:
@@ -110,6 +108,13 @@ class _Unroller:
         limit = self.options.max_trips
         most = _MOST_EVALUATED if limit is None else limit
         return min(most, self.options.max_nodes // max(each, 1))
+
+    def limit(self, most: int) -> str:
+        """Which option allows no more than so many trips, and how to raise it."""
+        trips, nodes = self.options.max_trips, self.options.max_nodes
+        if trips == most:
+            return f"max_trips={trips} allows; raise it with --max-trips"
+        return f"max_nodes={nodes} allows; raise it with --max-nodes"
 
     def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
         """Why unrolling would be too much; None if it is not."""

@@ -95,6 +95,8 @@ def _source(value: Value, shape_only: bool) -> Origin:
     graph = value.owner
     if graph is None or graph.holder is not None:
         return Origin(f"value '{value.name}' inside a body")
+    if value in getattr(graph.root, "trained", ()):
+        return Origin(f"'{value.name}', an initializer that training updates")
     if value in graph.initializers:
         return Origin(
             f"'{value.name}', an initializer that callers may override (see freeze-initializers)"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from ...ir import Node, Value
 from .bounds import Known, alike, join, known, same_content
 from .facts import Fact, Shape, constant_fact
+from .given import given_condition, iteration_number
 from .selectable import shown, unselectable
 from .speculation import Hazard, Speculation
-from .trip_count import given_condition, iteration_number
 
 _SLICE_OPSET = 10
 """From here on the bounds of Slice may be computed."""

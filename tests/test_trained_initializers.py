@@ -1,0 +1,39 @@
+import onnx
+import onnx.parser
+import straightline as sl
+from straightline import ir
+from straightline.passes import FreezeInitializers, Pipeline
+
+TEXT = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) <bool t = {1}> {
+   y = If (t) <then_branch = p () => (float[2] r) { r = Neg (x) },
+               else_branch = q () => (float[2] s) { s = Abs (x) }>
+}"""
+
+
+def trained():
+    model = onnx.parser.parse_model(TEXT)
+    info = model.training_info.add()
+    info.algorithm.node.append(onnx.helper.make_node("Not", ["t"], ["t_new"]))
+    info.update_binding.add(key="t", value="t_new")
+    return model
+
+
+def test_what_training_updates_is_no_constant():
+    result = sl.passes.straighten().run(trained())
+    (remark,) = result.kept
+    assert remark.reason == "its condition depends on 't', an initializer that training updates"
+    assert result.model == trained()
+    ir.verify(ir.load(trained()))
+
+
+def test_without_training_information_it_is():
+    result = sl.passes.straighten().run(onnx.parser.parse_model(TEXT))
+    assert [node.op_type for node in result.model.graph.node] == ["Neg"]
+
+
+def test_it_is_not_frozen_either():
+    model = trained()
+    model.graph.input.append(onnx.helper.make_tensor_value_info("t", onnx.TensorProto.BOOL, []))
+    assert not Pipeline([FreezeInitializers()]).run(model).changed
