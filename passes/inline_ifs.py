@@ -38,12 +38,13 @@ class InlineIfs(Pass):
 
     def _visit_graph(self, graph: Graph, folder: Folder, run: Run) -> bool:
         changed = False
-        pending = [node for node in graph.unordered_nodes() if node.bodies]
+        # A stack: the next node is the last.
+        pending = [node for node in graph.unordered_nodes() if node.bodies][::-1]
         while pending:
-            node = pending.pop(0)
+            node = pending.pop()
             reason = self._obstacle(node) if node.is_op("If") else ""
             if reason is None:
-                pending[:0] = self._inline(graph, node, folder, run)
+                pending += self._inline(graph, node, folder, run)[::-1]
                 changed = True
                 continue
             if reason:
