@@ -69,15 +69,11 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[str, int, int], None]
         a function to tell what is worked on, how much of it is done, and how much there is.
     """
     errors = Console(stderr=True, markup=False, highlight=False)
+    if quiet or not errors.is_terminal:
+        yield lambda text, done, total: None
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    shown = Progress(
-        *columns,
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-        disable=quiet or not errors.is_terminal,
-    )
-    with shown:
+    with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as shown:
         task = shown.add_task(what, total=None)
 
         def update(text: str, done: int, total: int) -> None:
