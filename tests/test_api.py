@@ -158,9 +158,57 @@ def test_the_verification_takes_options(model):
     sl.rewrite(model, verify={"feeds": feeds, "runtime": "reference"})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"shapes": {"x": 5}}, r"shapes: 'x' .*\(1, None, 512\), not 5"),
+        ({"shapes": {"x": "N"}}, "shapes: 'x' .*, not 'N'"),
+        ({"shapes": 5}, "shapes .*, not 5"),
+        ({"values": 5}, "values .*, not 5"),
+        ({"values": [("n", 2)]}, "values .*, not "),
+        ({"passes": 5}, "passes .*, not 5"),
+        ({"passes": [5]}, "passes .*, not 5"),
+        ({"passes": ["inline-ifs"]}, "passes .*, not 'inline-ifs'"),
+        ({"passes": [InlineIfs]}, "passes .*, not <class"),
+        ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* to the pass itself"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(model, arguments, words):
+    for function in (sl.rewrite, sl.inspect):
+        with pytest.raises(sl.Error, match=words):
+            function(model, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("verify", "words"),
+    [
+        ({"bogus": 1}, "verify has no option 'bogus'; its options: feeds, runtime, .*timeout"),
+        (5, "verify is True, False or .*, not 5"),
+        ({"samples": "many"}, "samples is 'many'"),
+    ],
+)
+def test_options_of_the_verification_are_checked(model, verify, words):
+    for function, further in ((sl.rewrite, {}), (sl.convert_version, {"target_opset": 18})):
+        with pytest.raises(sl.Error, match=words):
+            function(model, verify=verify, **further)
+
+
 @pytest.mark.parametrize("source", ["none.onnx", b"no model", 5, None])
 def test_bad_input_is_an_error_of_ours(source):
     with pytest.raises(sl.Error):
         sl.rewrite(source)
     with pytest.raises(sl.Error):
         sl.inspect(source)
+
+
+def test_a_model_without_a_graph_is_refused_by_all(model):
+    empty, words = onnx.ModelProto(), "not an ONNX model: it holds no graph"
+    for call in (
+        lambda: sl.rewrite(empty),
+        lambda: sl.inspect(empty),
+        lambda: sl.verify(empty, empty),
+        lambda: sl.verify(model, empty),
+        lambda: sl.reference.run(empty, {}),
+    ):
+        with pytest.raises(sl.Error, match=words):
+            call()

@@ -183,6 +183,28 @@ def test_a_rewrite_that_cannot_be_verified_is_written_with_a_warning(folder, run
     assert not (folder / "new.onnx").exists()
 
 
+ENDLESS = """g (float[2] x, bool c) => (float[2] y) {
+    go = Identity (c)
+    y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
+        h = Identity (g)
+        e = Neg (a)
+    }>
+}"""
+
+
+def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
+    write(folder / "in.onnx", ENDLESS.replace("Identity (c)", "Not (c)"))
+    options = ("--set", "c=false", "--timeout", "0.5")
+    result = run("rewrite", "in.onnx", "out.onnx", *options)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: not verified: ")
+    assert "--timeout" in result.stderr
+    result = run("verify", "in.onnx", "in.onnx", "--timeout", "0", "--runtime", "reference")
+    assert_refused(result, 1, "timeout is 0")
+    converted = run("convert", "in.onnx", "new.onnx", "--opset", "18", "--timeout", "30")
+    assert converted.exit_code == 0
+
+
 # verify, inspect, passes
 
 

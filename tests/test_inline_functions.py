@@ -10,7 +10,7 @@ from harness import (
 )
 from hypothesis import HealthCheck, given, settings
 from onnx import helper
-from straightline import ir, reference
+from straightline import inspect, ir, reference
 from straightline.passes import Pipeline, straighten
 from straightline.passes.inline_functions import InlineFunctions
 from strategies import model_and_feeds
@@ -69,6 +69,18 @@ def test_a_constant_argument_decides():
         }""",
         [X],
     )
+
+
+def test_an_if_that_the_call_decides_has_a_remark_of_its_own():
+    calls = "g (float[2] x) => (float[2] z) <bool yes = {1}, bool no = {0}> {"
+    calls += " y = local.choose (x, yes) z = local.choose (y, no) }"
+    remarks = run_passes(HEAD + calls + CHOOSE, InlineFunctions()).remarks
+    assert [(r.op_type, r.action) for r in remarks].count(("If", "rewritten")) == 2
+    (found,) = inspect(onnx.parser.parse_model(HEAD + calls + CHOOSE)).constructs
+    assert found.outcome == "rewritten"
+    assert found.decided_by == "constants"
+    assert found.reason == "inlined with the function around it (2 copies)"
+    assert {r.path for r in remarks if r.op_type == "If"} == {found.path}
 
 
 def test_the_text_of_a_kept_function_is_as_before():
@@ -371,6 +383,14 @@ def test_another_opset_where_an_operator_changed_is_kept():
     (remark,) = result.kept
     assert "opset 15 and its caller for 18, between which If changed" in remark.reason
     assert "straightline convert" in remark.reason
+
+
+def test_inspect_names_the_opsets_that_keep_a_call_from_being_inlined():
+    text = "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.choose (x, yes) }" + CHOOSE
+    (found,) = inspect(older(HEAD + text, 11)).constructs
+    assert found.outcome == "kept"
+    assert "opset 11 and its caller for 18" in found.reason
+    assert "straightline convert" in found.reason
 
 
 def test_imports_that_only_the_function_has_are_added():

@@ -8,7 +8,7 @@ from harness import assert_equal, run_in_onnxruntime
 
 SAMPLE_RATE = """
 <ir_version: 8, opset_import: ["" : 17]>
-vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}, int64[1] last = {1}> {
+vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}> {
    is_wide = Equal (sr, wide)
    frames = If (is_wide) <
       then_branch = keep () => (float[1,A] kept) { kept = Identity (audio) },

@@ -121,3 +121,8 @@ def test_a_path_is_read_with_its_external_data(tmp_path):
 
 def test_bytes_are_a_model():
     assert_same(reference.run(parse(SIMPLE).SerializeToString(), {"x": X}), [X + X + 1])
+
+
+def test_feeds_that_are_no_mapping_are_refused():
+    with pytest.raises(EvaluationError, match="feeds is a mapping of input names to values, not 5"):
+        reference.run(parse(SIMPLE), 5)

@@ -123,3 +123,14 @@ def test_sequences_and_optionals_are_checked_inside():
 
 def test_partial_feeds_may_leave_inputs_out():
     assert int(check_feeds({"n": 4}, TWO, partial=True)["n"]) == 4
+
+
+@pytest.mark.parametrize("feeds", [5, [5], [{"n": 1}, "a"]])
+def test_feeds_of_the_wrong_kind_are_refused(feeds):
+    with pytest.raises(FeedError, match="feeds are a mapping of input names to values"):
+        read_feeds(feeds, TWO, {})
+
+
+def test_one_sample_is_a_mapping():
+    with pytest.raises(FeedError, match="a mapping of input names to values, not 5"):
+        check_feeds(5, TWO)

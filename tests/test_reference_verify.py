@@ -1,6 +1,7 @@
 """Verifying a rewrite: what is equal, what is caught, and what is never called equal."""
 
 import json
+import time
 
 import ml_dtypes
 import numpy as np
@@ -213,15 +214,32 @@ def test_a_valid_rewrite_that_onnxruntime_cannot_load_is_run_by_the_reference(ch
     assert check(before, changed).status == "different"
 
 
-def test_an_endless_loop_is_not_verified(check):
+@pytest.mark.parametrize("runtime", ["auto", "onnxruntime", "reference", "both"])
+def test_an_endless_loop_is_not_verified_after_one_timeout(check, runtime):
     endless = model(
-        "(float[1] x) => (float[1] y) { one = Constant <value_int = 1> () go = Cast <to = 9> (one)"
-        ' y = Loop ("", go, x) <body = b (int64 i, bool c, float[1] a) => (bool d, float[1] e)'
+        "(float[N] x) => (float[N] y) { one = Constant <value_int = 1> () go = Cast <to = 9> (one)"
+        ' y = Loop ("", go, x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e)'
         " { d = Identity (c) e = Identity (a) }> }"
     )
-    verdict = check(endless, endless, timeout=1, runtime="onnxruntime")
+    verdict = check(endless, endless, timeout=0.5, runtime=runtime)
     assert verdict.status == "not verified"
-    assert "timed out" in verdict.reason
+    assert "timed out: no answer within 0.5 s; allow more with --timeout" in verdict.reason
+    assert len(verdict.runtimes) == 1
+    assert not verdict.notes
+
+
+def test_a_timeout_of_the_original_ends_the_samples(check):
+    small, large = {"n": np.int64(2)}, {"n": np.int64(2**62)}
+    counting = model(
+        "(int64 n) => (int64 y) { zero = Constant <value_int = 0> ()"
+        ' y = Loop (n, "", zero) <body = b (int64 i, bool c, int64 a) => (bool d, int64 e)'
+        " { d = Identity (c) e = Add (a, i) }> }"
+    )
+    start = time.monotonic()
+    samples = [small, *[large] * 20]
+    verdict = check(counting, counting, feeds=samples, timeout=0.5, runtime="reference")
+    assert verdict.status == "not verified"  # a given sample must be run
+    assert time.monotonic() - start < 8
 
 
 def test_without_onnxruntime_the_reference_is_used(check, monkeypatch):
@@ -402,6 +420,10 @@ def test_seeded_draws_are_compared_by_value(check):
     [
         ({"runtime": "cuda"}, "unknown runtime 'cuda'; choose one of auto"),
         ({"samples": 0}, "samples is 0"),
+        ({"samples": "a"}, "samples is 'a'"),
+        ({"seed": -1}, "seed is -1"),
+        ({"rtol": "a"}, "rtol is 'a'"),
+        ({"timeout": "a"}, "timeout is 'a'"),
         ({"rtol": -1.0}, "rtol is -1"),
         ({"atol": float("nan")}, "atol is nan"),
         ({"timeout": 0}, "timeout is 0"),
