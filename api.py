@@ -8,12 +8,23 @@ from typing import Any
 
 from .binding import Shapes, Values
 from .ir import Model, ModelSource, base_dir_of, in_kind, load
-from .passes import FreezeInitializers, Pass, Pipeline, parse_pipeline, straighten
+from .passes import (
+    FreezeInitializers,
+    Pass,
+    PassOptionError,
+    Pipeline,
+    parse_pipeline,
+    straighten,
+)
 from .passes.pipeline import require_all_rewritten
 from .reference.verdict import Verdict
+from .reference.verify import VerifyError
 from .reference.verify import verify as compare
 from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning, Rewriting
 from .versions import convert
+
+_COMPARISON_OPTIONS = ("feeds", "runtime", "rtol", "atol", "samples", "seed", "timeout")
+"""Those of `straightline.verify` that are the caller's to choose."""
 
 
 def pipeline_of(
@@ -26,15 +37,32 @@ def pipeline_of(
         options: options of the passes, where the pipeline is the default one or text.
 
     Raises:
-        PassOptionError: the text does not parse, or names no pass or option.
+        PassOptionError: the text does not parse, or names no pass or option; what is given is
+            neither text nor passes; options are given beside pass objects.
     """
     if passes is None or isinstance(passes, str):
         pipeline = straighten(**options) if passes is None else parse_pipeline(passes, **options)
+    elif options:
+        name = min(options)
+        raise PassOptionError(
+            f"option '{name}' is given beside pass objects; give it to the pass itself"
+        )
     else:
-        pipeline = Pipeline([passes] if isinstance(passes, Pass) else list(passes))
+        pipeline = Pipeline(_pass_objects(passes))
     if freeze_initializers:
         return Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
     return pipeline
+
+
+def _pass_objects(given: Pass | Iterable[Pass]) -> list[Pass]:
+    found = list(given) if isinstance(given, Iterable) else [given]
+    for item in found:
+        if not isinstance(item, Pass):
+            raise PassOptionError(
+                "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
+                f" them, not {item!r}"
+            )
+    return found
 
 
 def rewrite(
@@ -58,7 +86,7 @@ def rewrite(
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         verify: compare the outputs with the original's, on inputs that are drawn, or as the
-            options of `straightline.verify` given here say.
+            options of `straightline.verify` given here say: `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
         freeze_initializers: take inputs that have a default as constants.
         options: options of the passes, such as `max_trips` and `max_nodes`.
@@ -73,12 +101,13 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
+    comparison = _comparison_options(verify)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
     rewritten = Rewriting(model, pipeline, values or {}, shapes or {}).run()
     if strict:
         require_all_rewritten(rewritten.result.remarks)
-    if verify is not False:
-        verdict = rewritten.verify(**(verify if isinstance(verify, Mapping) else {}))
+    if comparison is not None:
+        verdict = rewritten.verify(**comparison)
         if not verdict.equal and strict:
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         _warn_unless_equal(verdict, "the rewrite")
@@ -115,10 +144,10 @@ def convert_version(
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
+    comparison = _comparison_options(verify)
     converted = convert(load(model), target_opset, ir_version)
-    if verify is not False:
-        options = verify if isinstance(verify, Mapping) else {}
-        _warn_unless_equal(verify_conversion(model, converted, **options), "the conversion")
+    if comparison is not None:
+        _warn_unless_equal(verify_conversion(model, converted, **comparison), "the conversion")
     return in_kind(converted, model)
 
 
@@ -132,6 +161,21 @@ def verify_conversion(source: ModelSource, converted: Model, **options: Any) -> 
     if verdict.status == "different":
         raise MismatchError(verdict, f"that converts to opset {converted.opset()}")
     return verdict
+
+
+def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The options of a verification; None where there shall be none."""
+    if isinstance(verify, bool):
+        return {} if verify else None
+    if not isinstance(verify, Mapping):
+        raise VerifyError(
+            f"verify is True, False or a mapping of options of straightline.verify, not {verify!r}"
+        )
+    for name in verify:
+        if name not in _COMPARISON_OPTIONS:
+            offered = ", ".join(_COMPARISON_OPTIONS)
+            raise VerifyError(f"verify has no option '{name}'; its options: {offered}")
+    return verify
 
 
 def _warn_unless_equal(verdict: Verdict, what: str) -> None:

@@ -32,6 +32,7 @@ from .options import (
     Shape,
     Source,
     Target,
+    Timeout,
     Verify,
     shapes_of,
     values_of,
@@ -147,6 +148,7 @@ def rewrite(
     atol: Atol = None,
     samples: Samples = 3,
     seed: Seed = 0,
+    timeout: Timeout = None,
 ) -> int:
     """Remove the control flow of a model that is decided before run time.
 
@@ -170,7 +172,7 @@ def rewrite(
     found: Verdict | MismatchError | None = None
     code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
     if verify and not code:
-        comparison = _comparison(inputs, runtime, rtol, atol, samples, seed)
+        comparison = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             found = _verified(rewritten, comparison, strict)
         code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
@@ -187,10 +189,11 @@ def _comparison(
     atol: float | None,
     samples: int,
     seed: int,
+    timeout: float | None,
 ) -> dict[str, Any]:
     """The options of a verification as `straightline.verify` takes them."""
     found = {"runtime": runtime.value, "rtol": rtol, "atol": atol, "samples": samples, "seed": seed}
-    return {"feeds": inputs, **found}
+    return {"feeds": inputs, "timeout": timeout, **found}
 
 
 def _verified(
@@ -251,6 +254,7 @@ def verify(
     atol: Atol = None,
     samples: Samples = 3,
     seed: Seed = 0,
+    timeout: Timeout = None,
     assignments: Set = None,
     as_json: Json = False,
 ) -> int:
@@ -267,7 +271,7 @@ def verify(
             before,
             after,
             bound=typed_values(before, values),
-            **_comparison(inputs, runtime, rtol, atol, samples, seed),
+            **_comparison(inputs, runtime, rtol, atol, samples, seed, timeout),
         )
     if as_json:
         report.show_json(verdict.to_dict())
@@ -295,6 +299,7 @@ def convert(
     atol: Atol = None,
     samples: Samples = 3,
     seed: Seed = 0,
+    timeout: Timeout = None,
 ) -> int:
     """Carry a whole model to another opset version, all of it or nothing.
 
@@ -313,7 +318,7 @@ def convert(
     verdict: Verdict | None = None
     mismatch: MismatchError | None = None
     if verify:
-        options = _comparison(inputs, runtime, rtol, atol, samples, seed)
+        options = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             try:
                 verdict = verify_conversion(source, model, **options)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .api import pipeline_of
 from .binding import Shapes, Values
-from .ir import Graph, Model, ModelSource, Node, Operator, Value
+from .ir import Function, Graph, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
 from .passes.analysis.origins import origins
 from .passes.analysis.trip_count import always_holds
@@ -96,26 +96,63 @@ def inspect(
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
     log = _Log()
-    found = [(node.op_type, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    roots = [_root(node) for node in constructs]
     watched(pipeline, log, lambda *_: None).apply(copy)
     left = Counter(node.op for node in control_flow(copy))
+    calls = _calls_kept(copy, _reasons(log.remarks))
     described = []
-    for op_type, path, decider, op in found:
+    for (node, path, decider, op), root in zip(found, roots, strict=True):
         outcome, reason, remaining = log.outcome(op, left[op])
+        if outcome == "kept":
+            reason = _with_call(reason, root, calls)
         decider = "constants" if outcome == "rewritten" else decider
-        described.append(Construct(op_type, path, decider, outcome, reason, remaining))
+        described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
     return Inspection(tuple(described), before, count_all_nodes(copy))
 
 
 def left_over(result: Result[Model]) -> list[Remark]:
     """Why each node that still holds graphs stays, as far as a pass said so."""
-    reasons = {(remark.op_type, remark.path): remark for remark in result.kept}
+    reasons = _reasons(result.kept)
+    calls = _calls_kept(result.model, reasons)
     found = []
     for node in control_flow(result.model):
         unsaid = f"no pass of the pipeline rewrites {node.op_type}"
         default = Remark("", node.op_type, node.path, "kept", unsaid)
-        found.append(reasons.get((node.op_type, node.path), default))
+        remark = reasons.get((node.op_type, node.path), default)
+        why = _with_call(remark.reason, _root(node), calls)
+        found.append(dataclasses.replace(remark, reason=why))
     return found
+
+
+def _reasons(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
+    """What was kept, by operator and path."""
+    return {(r.op_type, r.path): r for r in remarks if r.action == "kept"}
+
+
+def _calls_kept(
+    model: Model, reasons: dict[tuple[str, str], Remark]
+) -> dict[Model | Function, Remark]:
+    """Of each function the first call that was kept."""
+    found: dict[Model | Function, Remark] = {}
+    for graph in model.graphs():
+        for node in graph.nodes():
+            function = model.functions.get(node.op.function_key)
+            remark = reasons.get((node.op_type, node.path))
+            if function is not None and remark is not None:
+                found.setdefault(function, remark)
+    return found
+
+
+def _with_call(why: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> str:
+    """A reason that lies with a parameter of a function, with that of a call which gives it."""
+    call = calls.get(root)
+    return f"{why}; {call}" if call is not None and str(root) in why else why
+
+
+def _root(node: Node) -> Model | Function:
+    assert node.graph is not None
+    return node.graph.root
 
 
 def describe_passes() -> list[dict[str, Any]]:

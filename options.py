@@ -92,6 +92,14 @@ Seed = Annotated[
     int, typer.Option(min=0, help="The same draws the same.", rich_help_panel=VERIFICATION)
 ]
 
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds for loading a model or running it once; 60 if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+
 
 def values_of(assignments: list[str] | None) -> dict[str, Any]:
     """What --set gives: JSON, or text where it is none.

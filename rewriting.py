@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from .binding import Shapes, Values, bind_inputs
+import numpy as np
+
+from .binding import BindingError, Shapes, Values, bind_inputs
 from .ir import Array, Error, Model, ModelSource, base_dir_of, load
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
 from .reference.runtimes import Workers
@@ -92,6 +94,27 @@ class Rewriting:
     pipeline: Pipeline
     values: Values = dataclasses.field(default_factory=dict)
     shapes: Shapes = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the kinds of what callers give.
+
+        Raises:
+            BindingError: values or shapes are no mapping, or a shape is no sequence.
+        """
+        for name, given, example in (
+            ("values", self.values, '{"n": 3}'),
+            ("shapes", self.shapes, '{"x": (1, None, 512)}'),
+        ):
+            if not isinstance(given, Mapping):
+                raise BindingError(
+                    f"{name} are a mapping by input name, such as {example}, not {given!r}"
+                )
+        shapes: Mapping[str, Any] = self.shapes
+        for name, dims in shapes.items():
+            if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
+                raise BindingError(
+                    f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
+                )
 
     def run(self, progress: Progress | None = None) -> Rewritten:
         """Rewrite a copy.

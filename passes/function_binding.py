@@ -16,13 +16,16 @@ from .replace import replace_value
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
-def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> None:
+def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[Node, str]:
     """Put the body of a bound function in the place of a call.
 
     Args:
         call: a node without an obstacle (see `obstacle`).
         bound: what `bind` made for it.
         fold: computes nodes whose inputs are all constant.
+
+    Returns:
+        the Ifs of the bound function of which a branch was taken at once, and their paths.
     """
     graph = call.graph
     assert graph is not None
@@ -37,6 +40,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> None:
     for domain, version in bound.opset_imports.items():
         if not graph.root.opset(domain):
             imports[domain] = version
+    return template.resolved
 
 
 def bind(function: Function, call: Node) -> Function:

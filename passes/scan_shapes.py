@@ -93,6 +93,15 @@ class ScanShapes:
         pairs = zip(self._scanned(), self.scan.input_axes, strict=True)
         return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
 
+    def axis_outside(self) -> str | None:
+        """Which scan input has not the axis that it is scanned along; None if all have it."""
+        axes = self.scan.input_axes
+        for value, fact, axis in zip(self.scan.scanned, self._scanned(), axes, strict=True):
+            place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
+            if rank is not None and not -rank <= place < rank:
+                return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
+        return None
+
     def input_rank(self, index: int) -> int | None:
         """The rank of a scan input; None where it is not known."""
         shape = self._scanned()[index].shape

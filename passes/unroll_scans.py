@@ -135,6 +135,9 @@ class _Unroller:
         if reason is not None:
             return reason
         shapes = ScanShapes(node, version, self.inference)
+        outside = shapes.axis_outside()
+        if outside is not None:
+            return f"{outside}, so it fails at run time"
         scan, longest = shapes.scan, shapes.length()
         if longest is None:
             return _unknown("length", scan)

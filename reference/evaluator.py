@@ -22,6 +22,7 @@ from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
 from .scan import Scan
 from .sequences import SEQUENCE_OPERATORS
+from .source import proto_of
 
 
 class GraphEvaluator:
@@ -126,6 +127,8 @@ class Evaluator:
         An input that is also an initializer may be left out. Raises EvaluationError if another
         input is missing, an input is unknown or of the wrong type, or an operator fails.
         """
+        if not isinstance(feeds, Mapping):
+            raise EvaluationError(f"feeds is a mapping of input names to values, not {feeds!r}")
         for name in feeds:
             if name not in self._types:
                 raise EvaluationError(
@@ -181,7 +184,7 @@ def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun
 
 def _to_proto(model: Any) -> onnx.ModelProto:
     """The model as a message, with the external data that belongs to a path or an IR model."""
-    proto: onnx.ModelProto = ir.to_proto(model)
+    proto = proto_of(model)
     base_dir = ir.base_dir_of(model)
     if proto is model or base_dir is None:
         return proto

@@ -43,7 +43,14 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     elif isinstance(feeds, Mapping):
         samples = [feeds]
     else:
-        samples = list(feeds)
+        given: Any = feeds
+        samples = list(given) if isinstance(given, Iterable) else [given]
+    for sample in samples:
+        if not isinstance(sample, Mapping):
+            raise FeedError(
+                "feeds are a mapping of input names to values, several of them, or a path, not"
+                f" {sample!r}"
+            )
     if not samples:
         raise FeedError("feeds are empty; give at least one sample, or none to have them drawn")
     return [check_feeds({**bound, **sample}, model) for sample in samples]
@@ -55,6 +62,8 @@ def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool
     Raises:
         FeedError: a name, type or shape does not fit, or an input lacks.
     """
+    if not isinstance(values, Mapping):
+        raise FeedError(f"values are a mapping of input names to values, not {values!r}")
     types = {info.name: info.type for info in model.graph.input}
     unknown = [name for name in values if name not in types]
     if unknown:

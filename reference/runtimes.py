@@ -21,7 +21,7 @@ from .source import Source
 RuntimeName = Literal["onnxruntime", "reference"]
 Reason = Literal["unsupported", "failed", "crashed", "timed out"]
 
-DEFAULT_TIMEOUT = 300.0
+DEFAULT_TIMEOUT = 60.0
 _START_TIMEOUT = 120.0
 
 
@@ -108,10 +108,12 @@ class Worker:
             if request is not None:
                 with contextlib.suppress(OSError):  # a broken pipe: the answer tells of the crash
                     send(process.requests, request)
-            status, value = process.answers.get(timeout=timeout)
+            status, value = process.answers.get(timeout=min(timeout, threading.TIMEOUT_MAX))
         except queue.Empty:
             self.close()
-            detail = f"no answer within {timeout:g} s; allow more with timeout="
+            detail = (
+                f"no answer within {timeout:g} s; allow more with --timeout (timeout= in Python)"
+            )
             raise RuntimeFailure(self.runtime, "timed out", detail) from None
         except BaseException:  # Ctrl-C: half a request, or a late answer, must not be met again
             self.close()

@@ -65,6 +65,7 @@ class Trial:
         output_names: the outputs, in order.
         beyond_runtime: whether the runtime, rather than a model or the inputs, is at fault for a
             missing verdict, so that another runtime may do better.
+        timed_out: whether the original was too slow on a sample; no further one is tried.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Trial:
         self.status: Status = "equal"
         self.reason = ""
         self.beyond_runtime = False
+        self.timed_out = False
         self._worker = worker
         self._pair = pair
         self._keep = keep
@@ -95,7 +97,7 @@ class Trial:
                 if self._keep:
                     self.runs.append(run)
                 self._rewrite(run)
-            if self.reason:
+            if self.reason or self.timed_out:
                 return
         if not self._compared:
             reason = self._notes.pop() if self._notes else "there was no input to run on"
@@ -163,9 +165,11 @@ class Trial:
             self._refused += refused
             return Run(sample.label, feeds, outputs)
         reason = f"the original does not run on {sample.label}: {failure}"
+        self.timed_out = failure is not None and failure.reason == "timed out"
         hopeless = failure is not None and failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
-            self._stop("not verified", reason, beyond_runtime=True)
+            # What takes too long here takes too long elsewhere.
+            self._stop("not verified", reason, beyond_runtime=not self.timed_out)
         else:
             self._notes.append(reason)
         return None

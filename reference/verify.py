@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from ..ir import ModelSource
 from ..ir.errors import Error
 from .compare import Tolerance
@@ -21,6 +23,9 @@ from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
 
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
+
+_WHOLE = int, np.integer
+_REAL = *_WHOLE, float, np.floating
 
 
 class VerifyError(Error):
@@ -55,7 +60,8 @@ def verify(
         atol: absolute tolerance for floats of all types.
         samples: how many plain samples are drawn; overridable initializers add more.
         seed: the same seed draws the same inputs.
-        timeout: seconds for loading one model or running it once; 300 without.
+        timeout: seconds for loading one model or running it once; 60 without. After a
+            timeout of the original nothing else is tried.
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
@@ -65,7 +71,8 @@ def verify(
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
     """
-    _check_options(runtime, rtol, atol, samples, timeout)
+    _check_options(runtime, rtol, atol, timeout)
+    _check_counts(samples, seed)
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
@@ -85,19 +92,21 @@ def verify(
     return replace(verdict, seconds=time.perf_counter() - start)
 
 
-def _check_options(
-    runtime: str, rtol: float | None, atol: float | None, samples: int, timeout: float | None
-) -> None:
+def _check_options(runtime: str, rtol: Any, atol: Any, timeout: Any) -> None:
     if runtime not in get_args(RuntimeChoice):
         choices = ", ".join(get_args(RuntimeChoice))
         raise VerifyError(f"unknown runtime '{runtime}'; choose one of {choices}")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not value >= 0:
-            raise VerifyError(f"{name} is {value}; it must be 0 or more")
-    if samples < 1:
-        raise VerifyError(f"samples is {samples}; it must be 1 or more")
-    if timeout is not None and not timeout > 0:
-        raise VerifyError(f"timeout is {timeout}; it must be more than 0 seconds")
+        if value is not None and not (isinstance(value, _REAL) and value >= 0):
+            raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")
+    if timeout is not None and not (isinstance(timeout, _REAL) and timeout > 0):
+        raise VerifyError(f"timeout is {timeout!r}; it must be more than 0 seconds")
+
+
+def _check_counts(samples: Any, seed: Any) -> None:
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if not (isinstance(value, _WHOLE) and value >= least):
+            raise VerifyError(f"{name} is {value!r}; it must be a whole number, {least} or more")
 
 
 Inputs = Callable[[], Iterator[Sample]]
@@ -152,6 +161,8 @@ def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict
 def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     """Run both runtimes on the same inputs; tell a fault of a runtime from one of the rewrite."""
     first = trials.run("onnxruntime", inputs(), keep=True)
+    if first.timed_out and not first.runs:
+        return first.verdict()
     same = (Sample(run.label, iter([run.feeds])) for run in first.runs)
     second = trials.run("reference", same if first.runs else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()

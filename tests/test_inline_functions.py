@@ -11,6 +11,7 @@ from harness import (
 from hypothesis import HealthCheck, given, settings
 from onnx import helper
 from straightline import inspect, ir, reference
+from straightline.inspection import left_over
 from straightline.passes import Pipeline, straighten
 from straightline.passes.inline_functions import InlineFunctions
 from strategies import model_and_feeds
@@ -112,7 +113,8 @@ def test_each_call_is_judged_by_itself():
         + CHOOSE
     )
     result = run_passes(text, InlineFunctions())
-    assert [r.path for r in result.remarks if r.action == "rewritten"] == ["v", "y"]
+    calls = [r for r in result.remarks if r.op_type == "choose"]
+    assert [r.path for r in calls if r.action == "rewritten"] == ["v", "y"]
     assert [r.path for r in result.kept] == ["u"]
     assert [n.op_type for n in result.model.graph.node] == ["choose", "Neg", "Abs", "Neg", "Abs"]
     assert len(result.model.functions) == 1
@@ -391,6 +393,10 @@ def test_inspect_names_the_opsets_that_keep_a_call_from_being_inlined():
     assert found.outcome == "kept"
     assert "opset 11 and its caller for 18" in found.reason
     assert "straightline convert" in found.reason
+    result = straighten().apply(ir.load(older(HEAD + text, 11)))
+    (left,) = left_over(result)
+    assert left.op_type == "If"
+    assert "choose 'y': kept, function 'local::choose' is written for opset 11" in left.reason
 
 
 def test_imports_that_only_the_function_has_are_added():

@@ -5,7 +5,7 @@ from drawn import is_valid
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from straightline import reference
+from straightline import reference, rewrite
 from straightline.passes import UnrollLoops
 from straightline.passes.predicate_loops import PredicateLoops
 
@@ -397,3 +397,14 @@ def test_whatever_is_rewritten_never_fails_after_the_last_trip(body, most, numbe
         feed = {"limit": np.array(limit), "c": np.array(c)}
         feed |= {"x": np.array(numbers[:4]), "z": np.array(numbers[4:])}
         assert_equal_outputs(text, result.model, feed)
+
+
+def test_a_row_size_that_only_run_time_tells_matters_only_without_trips():
+    text = DOUBLING.replace("[2]", "[N]").replace("[K,2]", "[K,N]")
+    kept(
+        text,
+        "it may make no trips, and the shape [N] that its scan output 'r' has then is known only at"
+        " run time; fix the shapes of the inputs with --shape",
+    )
+    fixed = rewrite(onnx.parser.parse_model(HEAD + text), "predicate-loops", shapes={"x": [2]})
+    assert not any(node.op_type == "Loop" for node in fixed.graph.node)

@@ -5,6 +5,7 @@ from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_pas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import reference
+from straightline.passes import Pipeline
 from straightline.passes.unroll_scans import UnrollScans
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
@@ -31,6 +32,17 @@ def test_one_split_and_one_concat():
         }""",
         [{"x": np.array([1, 2], np.float32)}],
     )
+
+
+@pytest.mark.parametrize("axis", [7, 2, -3])
+def test_an_axis_outside_the_rank_is_named(axis):
+    scan = NEG.replace("num_scan_inputs", f"scan_input_axes = [{axis}], num_scan_inputs")
+    text = HEAD + f"g (float[2, 3] x) => (float[2] y) {{ y = {scan} (x) }}"
+    reason = f"its scan input 'x' has rank 2, which has no axis {axis}, so it fails at run time"
+    # onnx's checker refuses such a model, yet there are some.
+    result = Pipeline([UnrollScans()]).run(onnx.parser.parse_model(text))
+    assert not result.changed
+    assert [remark.reason for remark in result.kept] == [reason]
 
 
 def test_axes_and_directions():

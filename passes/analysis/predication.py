@@ -154,7 +154,14 @@ class _Prophet:
                 raise _Obstacle(
                     f"its scan output '{name}' differs in shape, or may: {shown(shape)} and {text}"
                 )
-        if not self.trips[0].certain and shape != self._declared(position):
+        if self.trips[0].certain:
+            return
+        if any(dim.value is None for dim in shape):
+            raise _Obstacle(
+                f"it may make no trips, and the shape {shown(shape)} that its scan output '{name}'"
+                " has then is known only at run time; fix the shapes of the inputs with --shape"
+            )
+        if shape != self._declared(position):
             raise _Obstacle(
                 f"it may make no trips, and its body does not declare the shape {shown(shape)} that"
                 f" its scan output '{name}' has then; run infer-shapes first"

@@ -10,6 +10,7 @@ from . import loops as loops
 from . import missing as missing
 from . import normalization as normalization
 from . import pooling as pooling
+from . import positions as positions
 from . import quantization as quantization
 from . import reduction as reduction
 from . import resize as resize
