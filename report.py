@@ -43,8 +43,11 @@ def console() -> Console:
 
 
 def show_error(message: str) -> None:
-    """One line on stderr, whatever line breaks the message holds."""
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    """One line on stderr; the items of a list below it, a line each."""
+    first, *items = message.strip().splitlines() or [""]
+    print(f"error: {' '.join(first.split())}", file=sys.stderr)
+    for item in items:
+        print(f"  {' '.join(item.split())}", file=sys.stderr)
 
 
 def show_warning(message: str) -> None:

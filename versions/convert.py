@@ -48,6 +48,10 @@ def convert(model: Model, target_opset: int, ir_version: int | None = None) -> M
     Raises:
         ConversionError: as there. The model is then of no use any more.
     """
+    for name, value in (("target_opset", target_opset), ("ir_version", ir_version)):
+        optional = name == "ir_version" and value is None
+        if not optional and (not isinstance(value, int) or isinstance(value, bool)):
+            raise ConversionError(f"{name} is a whole number, not {value!r}")
     versions = {str(root): root.opset() for root in model.roots() if root.opset()}
     for where, version in versions.items():
         if version > MAX_OPSET:
@@ -66,7 +70,8 @@ def convert(model: Model, target_opset: int, ir_version: int | None = None) -> M
             if root.opset():
                 engine.convert(root, target_opset)
         if engine.failures:
-            count = len(engine.failures)
+            # What stands for one node may fail in several places.
+            count = len({failure.path for failure in engine.failures})
             raise ConversionError(
                 f"{count} {'node' if count == 1 else 'nodes'} cannot be converted from opset"
                 f" {source} to {target_opset}; the model was not changed",

@@ -111,7 +111,7 @@ def _types_in(body: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """The types of all values of a body, at any depth, whose name is their own."""
     try:
         inferred = onnx.shape_inference.infer_shapes(body, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError):
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         return {}  # types that cannot be inferred are not known
     infos = list(_infos(inferred.graph))
     counts = collections.Counter(info.name for info in infos)

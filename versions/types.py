@@ -126,7 +126,12 @@ class Types:
                 {name: tensor for name, tensor in data.items() if tensor is not None},
                 opset_imports=[onnx.helper.make_opsetid("", version)],
             )
-        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError):
+        except (
+            onnx.shape_inference.InferenceError,
+            onnx.checker.ValidationError,
+            RuntimeError,
+            ValueError,
+        ):
             return unknown  # a type that cannot be inferred is one that is not known
         return [found.get(name) for name in proto.output]
 
@@ -178,7 +183,7 @@ class _Inference:
         """Infer one graph and note what was found, in its bodies too."""
         try:
             inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
-        except (onnx.shape_inference.InferenceError, RuntimeError):
+        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
             inferred = proto  # what is declared is still there
         self.note(graph, inferred.graph)
 
@@ -262,6 +267,9 @@ def _light(model: Model) -> Iterator[None]:
         for value, tensor in graph.initializers.items():
             if tensor.size > _LARGEST and not tensor.is_sparse:
                 graph.initializers[value] = Tensor(_stub(tensor))
+            elif tensor.is_external:
+                # Inference reads axes and shapes, but follows no references to files.
+                graph.initializers[value] = Tensor(array=tensor.numpy())
         for node in graph.unordered_nodes():
             if node.is_op("Constant") and node.outputs[0] is not None:
                 tensor_ = node.outputs[0].constant

@@ -66,18 +66,38 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @downgrade(22, *_POOLS)
 def same_windows(site: Site) -> Outcome:
     """With ceil_mode the versions do not agree on a last window that starts in the padding."""
-    if not site.attribute("ceil_mode"):
+    if not site.attribute("ceil_mode") or _starts_inside(site):
         return None
     known = site.types.shape(site.node.output())
     if known is None or None in known:
         known = site.inferred_shape(site.source)
     other = site.inferred_shape(site.target)
-    if known is None or other is None or None in known or known != other:
+    # The first two axes are not pooled, so batches and channels need not be known.
+    if known is None or other is None or None in known[2:] or known[2:] != other[2:]:
         site.refuse(
             f"ceil_mode = 1 may count windows in another way in opset {site.target}: the output has"
             f" the shape {known} here and {other} there"
         )
     return None
+
+
+def _starts_inside(site: Site) -> bool:
+    """Whether no window starts in the padding at the end, whatever the size of the input.
+
+    The last one starts before in + pad_end - reach + stride, counted from the first element; with
+    pad_end + stride <= reach that is inside.
+    """
+    if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
+        return False
+    kernel = site.attribute("kernel_shape")
+    axes = len(kernel)
+    strides = site.attribute("strides") or [1] * axes
+    dilations = site.attribute("dilations") or [1] * axes
+    ends = (site.attribute("pads") or [0] * 2 * axes)[axes:]
+    return all(
+        end + stride <= dilation * (size - 1) + 1
+        for end, stride, dilation, size in zip(ends, strides, dilations, kernel, strict=True)
+    )
 
 
 @downgrade(28, "Mod")
