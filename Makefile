@@ -36,6 +36,8 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py
 	$(PY) benchmarks/flat_pipeline.py
+	$(PY) benchmarks/nested_loops.py
+	$(PY) benchmarks/convert_versions.py
 
 wheel: $(VENV)/.installed
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

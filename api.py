@@ -8,6 +8,7 @@ from typing import Any
 
 from .binding import Shapes, Values
 from .ir import Model, ModelSource, base_dir_of, in_kind, load
+from .ir.collector import paused_collector
 from .passes import (
     FreezeInitializers,
     Pass,
@@ -65,6 +66,7 @@ def _pass_objects(given: Pass | Iterable[Pass]) -> list[Pass]:
     return found
 
 
+@paused_collector
 def rewrite(
     model: ModelSource,
     passes: str | Pass | Iterable[Pass] | None = None,
@@ -114,6 +116,7 @@ def rewrite(
     return in_kind(rewritten.model, model)
 
 
+@paused_collector
 def convert_version(
     model: ModelSource,
     target_opset: int,

@@ -34,7 +34,8 @@ def _labels(model: Model) -> Names:
         for value in (*graph.inputs, *graph.initializers):
             names[value] = value.name
         for node in graph.unordered_nodes():
-            names[node] = node.name
+            if node.name:
+                names[node] = node.name
             for output in node.outputs:
                 if output is not None:
                     names[output] = output.name
@@ -65,7 +66,8 @@ class _Namer:
         for value in graph.initializers:
             self.give(value, value.name)
         for node in nodes:
-            self.names[node] = self.nodes.unique(node.name) if node.name else ""
+            if node.name:
+                self.names[node] = self.nodes.unique(node.name)
             for output in node.outputs:
                 if output is not None:
                     self.give(output, output.name)

@@ -138,7 +138,7 @@ class _Writer:
             op.fill(proto)
         proto.input.extend([names[v] if v is not None else "" for v in node.inputs])
         proto.output.extend([names[v] if v is not None else "" for v in node.outputs])
-        name = names[node]
+        name = names.get(node)
         if name:
             proto.name = name
         if op.attributes:

@@ -66,6 +66,7 @@ class Pipeline:
     passes: Sequence[Pass]
     repeat: bool = False
 
+    @paused_collector
     def run(self, model: ModelSource, *, strict: bool = False) -> Result[ModelSource]:
         """Rewrite a copy of the model; the caller's object is never changed.
 

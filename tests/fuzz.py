@@ -81,10 +81,23 @@ def assert_equal(actual: Any, expected: Any, name: str) -> None:
     np.testing.assert_array_equal(actual, expected, err_msg=name)
 
 
+def check_rewrite(model: onnx.ModelProto, feeds: Feeds) -> None:
+    """The default pipeline gives a valid model with the same outputs."""
+    from straightline.passes import straighten
+    from straightline.reference import run
+
+    rewritten = straighten(max_nodes=200_000).run(model).model
+    onnx.checker.check_model(rewritten, full_check=True)
+    outputs = zip(model.graph.output, run(model, feeds), run(rewritten, feeds), strict=True)
+    for output, before, after in outputs:
+        assert_equal(after, before, output.name)
+
+
 CHECKS: dict[str, Check] = {
     "valid": check_valid,
     "onnxruntime": check_onnxruntime,
     "reference": check_reference,
+    "rewrite": check_rewrite,
 }
 
 
