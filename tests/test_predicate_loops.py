@@ -191,7 +191,7 @@ def test_an_absent_condition_is_ambiguous():
               go = Less (r, limit)
            }>
         }"""
-    kept(text, "choose with absent_cond=ignore or absent_cond=honour")
+    kept(text, "choose with --passes 'straighten{absent_cond=ignore}'")
     kept(text, "constants decide its trips, 3; unroll-loops unrolls it", absent_cond="ignore")
     honoured = text.replace("limit)", "limit, bool c)", 1).replace("(most, ,", "(most, c,")
     one = run_passes(HEAD + text, PredicateLoops(absent_cond="honour"))

@@ -77,8 +77,8 @@ def trip_count(
         return TripCount(
             None,
             "it has no initial condition but its body computes one: the specification ignores it,"
-            " onnxruntime stops when it is false; choose with absent_cond=ignore or"
-            " absent_cond=honour",
+            " onnxruntime stops when it is false; choose with --passes"
+            " 'straighten{absent_cond=ignore}' or 'straighten{absent_cond=honour}'",
         )
     return _count_by_condition(loop, folder, most, limit)
 
