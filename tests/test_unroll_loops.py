@@ -225,7 +225,9 @@ def without_condition(kind):
 @pytest.mark.parametrize("q", [False, True])
 def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, q):
     text = without_condition(kind)
-    assert_keeps(UnrollLoops(), HEAD + text, "choose with --passes 'straighten{absent_cond=ignore}'")
+    assert_keeps(
+        UnrollLoops(), HEAD + text, "choose with --passes 'straighten{absent_cond=ignore}'"
+    )
     assert_unrolls(text, {**X, "q": np.array(q)}, absent_cond="ignore")
 
 
