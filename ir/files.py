@@ -43,6 +43,15 @@ def parse_bytes(content: bytes, what: str) -> onnx.ModelProto:
         proto.ParseFromString(content)
     except DecodeError as error:
         raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
+    return require_graph(proto, what)
+
+
+def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
+    """The message itself, if it holds a graph; `what` names it in an error.
+
+    Raises:
+        LoadError: it holds none.
+    """
     if not proto.HasField("graph"):
         raise LoadError(f"{what} is not an ONNX model: it holds no graph")
     return proto

@@ -16,7 +16,7 @@ from .external_data import (
     refers_elsewhere,
     write_data_file,
 )
-from .files import encode, parse_bytes, read_proto, replacing
+from .files import encode, parse_bytes, read_proto, replacing, require_graph
 from .model import Model
 from .ordering import nesting
 from .serialize import serialize
@@ -35,7 +35,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
         LoadError: it cannot be read or is not a model.
     """
     if isinstance(source, onnx.ModelProto):
-        return source
+        return require_graph(source, "what was given")
     if isinstance(source, Model):
         return serialize(source)
     if isinstance(source, onnx_ir.Model):
@@ -81,10 +81,7 @@ def load(source: ModelSource) -> Model:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
     """
-    proto = to_proto(source)
-    if not proto.HasField("graph"):
-        raise LoadError("what was given is not an ONNX model: it holds no graph")
-    return deserialize(proto, base_dir_of(source))
+    return deserialize(to_proto(source), base_dir_of(source))
 
 
 def in_kind(model: Model, source: ModelSource) -> ModelSource:

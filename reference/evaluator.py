@@ -22,7 +22,6 @@ from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
 from .scan import Scan
 from .sequences import SEQUENCE_OPERATORS
-from .source import proto_of
 
 
 class GraphEvaluator:
@@ -184,7 +183,7 @@ def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun
 
 def _to_proto(model: Any) -> onnx.ModelProto:
     """The model as a message, with the external data that belongs to a path or an IR model."""
-    proto = proto_of(model)
+    proto = ir.to_proto(model)
     base_dir = ir.base_dir_of(model)
     if proto is model or base_dir is None:
         return proto

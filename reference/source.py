@@ -17,18 +17,6 @@ from ._child import ModelData
 _keys = itertools.count()
 
 
-def proto_of(model: ir.ModelSource) -> onnx.ModelProto:
-    """The message of a model in any form, as `straightline.ir.to_proto` gives it.
-
-    Raises:
-        LoadError: it cannot be read, or holds no graph.
-    """
-    proto: onnx.ModelProto = ir.to_proto(model)
-    if not proto.HasField("graph"):
-        raise ir.LoadError("what was given is not an ONNX model: it holds no graph")
-    return proto
-
-
 class Source:
     """A model given in any form.
 
@@ -45,7 +33,7 @@ class Source:
         self, model: ir.ModelSource, base_dir: str | os.PathLike[str] | None = None
     ) -> None:
         self.key = next(_keys)
-        self.proto = proto_of(model)
+        self.proto = ir.to_proto(model)
         self._path = Path(model).absolute() if isinstance(model, (str, os.PathLike)) else None
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else os.path.abspath(folder)
