@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
 
@@ -12,18 +12,38 @@ from .value import Value
 
 
 class Loosened(dict[int, tuple[onnx.ValueInfoProto, onnx.ValueInfoProto]]):
-    """Declarations without their sizes; ranks and element types stay. Made once for each."""
+    """Declarations without the symbols of their sizes, which need not stand for the same size in
+    every copy. Numbers stay: a Loop that makes no trips takes the sizes of a scan output from what
+    its body declares. Made once for each.
+    """
 
     def of(self, info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
-        """The loosened form of a declaration."""
+        """The loosened form of a declaration; itself where it has no symbols."""
         if id(info) not in self:
-            loose = onnx.ValueInfoProto()
-            loose.CopyFrom(info)
-            for dim in loose.type.tensor_type.shape.dim:
-                dim.Clear()
             # The original is kept so that its id stays its own.
-            self[id(info)] = (info, loose)
+            self[id(info)] = (info, without_symbols(info))
         return self[id(info)][1]
+
+
+def without_symbols(info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+    """A declaration without the symbols of its sizes; itself where it has none."""
+    if not any(dim.dim_param for dim in dims_of(info.type)):
+        return info
+    loose = onnx.ValueInfoProto()
+    loose.CopyFrom(info)
+    for dim in dims_of(loose.type):
+        if dim.dim_param:
+            dim.ClearField("dim_param")
+    return loose
+
+
+def dims_of(type_: onnx.TypeProto) -> Sequence[onnx.TensorShapeProto.Dimension]:
+    """The dimensions of the tensor that a type is made of; none where it is of another kind."""
+    kind = type_.WhichOneof("value")
+    while kind in ("sequence_type", "optional_type"):
+        type_ = getattr(type_, kind).elem_type
+        kind = type_.WhichOneof("value")
+    return getattr(type_, kind).shape.dim if kind in ("tensor_type", "sparse_tensor_type") else ()
 
 
 def copy_graph(
@@ -38,12 +58,12 @@ def copy_graph(
         source: the graph to copy.
         target: an empty graph.
         mapping: what captured values become.
-        loosened: given where declared sizes need not hold for the copy.
+        loosened: given where the symbols of declared sizes need not hold for the copy.
     """
     values = dict(mapping)
     for value in source.inputs:
-        info = loosened.of(value.info) if loosened is not None and value.info else value.info
-        values[value] = target.add_input(value.name, info)
+        info = value.info
+        values[value] = target.add_input(value.name, _loose(info, loosened) if info else None)
     for value, tensor in source.initializers.items():
         if value in values:
             target.initializers[values[value]] = tensor
@@ -62,23 +82,25 @@ def copy_graph(
             if old is not None and new is not None:
                 values[old] = new
                 _keep(old, new, loosened)
-    infos = source.output_infos
-    if loosened is not None:
-        infos = tuple([loosened.of(info) for info in infos])
+    infos = [_loose(info, loosened) for info in source.output_infos]
     target.set_outputs([values.get(v, v) for v in source.outputs], infos)
     target.value_infos = [
-        values[entry] if isinstance(entry, Value) else entry
+        values[entry] if isinstance(entry, Value) else _loose(entry, loosened)
         for entry in source.value_infos
-        if loosened is None and (not isinstance(entry, Value) or entry in values)
+        if not isinstance(entry, Value) or entry in values
     ]
     target.reserved |= source.reserved
     copy_annotations(source.annotations, target, values)
 
 
 def _keep(old: Value, new: Value, loosened: Loosened | None) -> None:
-    if loosened is None:
-        new.info = old.info
+    if old.info is not None:
+        new.info = _loose(old.info, loosened)
     new.pinned = old.pinned
+
+
+def _loose(info: onnx.ValueInfoProto, loosened: Loosened | None) -> onnx.ValueInfoProto:
+    return info if loosened is None else loosened.of(info)
 
 
 def copy_annotations(

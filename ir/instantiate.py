@@ -39,7 +39,9 @@ class Template:
         body: the graph to copy; it is not changed.
         into: where the copies go. The values that the body captures must be visible there.
         fold: called for each node whose inputs are all constants.
-        keep_infos: whether declared types hold for the copies (not when shapes vary by trip).
+        keep_infos: whether all that is declared holds for the copies, symbols included (not when
+            shapes vary by trip). Where it does not, bodies in the copies and what they capture
+            keep their types without the symbols.
 
     Attributes:
         added: how many nodes the copies have added, without those in their bodies.
@@ -59,6 +61,7 @@ class Template:
         self.into = into
         self.fold = fold
         self.keep_infos = keep_infos
+        self._captured = _captured_in(body)
         self._positions: dict[Value | None, int] = {None: 0}
         self._environment: list[Value | None] = [None]
         self._inputs = [self._position(value) for value in body.inputs]
@@ -179,7 +182,7 @@ class Template:
             tuple([self._position(v) for v in node.inputs]),
             tuple([self._position(v) for v in node.outputs]),
             labels,
-            any(v is not None and (v.pinned or _is_declared(v)) for v in node.outputs),
+            any(v is not None and (v.pinned or v.info is not None) for v in node.outputs),
         )
 
     def _run(self, steps: list[_Step], environment: list[Value | None], suffix: str) -> None:
@@ -258,6 +261,7 @@ class Template:
         self.resolved.setdefault(step.node, step.node.path)
         if branch not in self._branches:
             known = len(self._environment)
+            self._captured.update(_captured_in(branch))
             self._branches[branch] = [self._step(node) for node in branch.nodes()]
             results = [self._position(value) for value in branch.outputs]
             self._share_initializers(branch)
@@ -271,11 +275,17 @@ class Template:
 
     def _keep_values(self, node: Node, copy: Node) -> None:
         for old, new in zip(node.outputs, copy.outputs, strict=True):
-            if old is not None and new is not None:
-                new.pinned = old.pinned
-                if self.keep_infos and _is_declared(old):
+            if old is None or new is None:
+                continue
+            new.pinned = old.pinned
+            if old.info is not None and old.info.HasField("type"):
+                if self.keep_infos:
                     new.info = old.info
-                    self.into.value_infos.append(new)
+                elif old in self._captured:
+                    new.info = self._loosened.of(old.info)
+                else:
+                    continue
+                self.into.value_infos.append(new)
 
     def _copy_bodies(self, node: Node, copy: Node, environment: Sequence[Value | None]) -> None:
         mapping = {}
@@ -291,8 +301,9 @@ class Template:
                 copy_graph(graph, inner, mapping, None if self.keep_infos else self._loosened)
 
 
-def _is_declared(value: Value) -> bool:
-    return value.info is not None and value.info.HasField("type")
+def _captured_in(graph: Graph) -> set[Value]:
+    """What the bodies that a graph holds capture."""
+    return {value for node in graph.unordered_nodes() for value in captured_by(node)}
 
 
 def instantiate(

@@ -57,6 +57,8 @@ class Run:
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
+        copied: nodes that hold graphs and were copied into another place, where what their bodies
+            declare may be false; the pipeline corrects it behind each pass.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:
@@ -64,6 +66,7 @@ class Run:
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
+        self.copied: list[Node] = []
 
     @property
     def remarks(self) -> list[Remark]:

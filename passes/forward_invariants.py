@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..ir import Function, Graph, Model, Node, Value
+from .analysis.elements import declare_elements
 from .analysis.given import given_condition
 from .analysis.trip_count import behind_identities
 from .base import Pass, Run
@@ -35,7 +36,7 @@ class ForwardInvariants(Pass):
         changed = False
         for graph in model.graphs():
             for node in [n for n in graph.unordered_nodes() if n.bodies]:
-                changed |= _forward(graph, node)
+                changed |= _forward(graph, node, model)
             for node in list(graph.unordered_nodes()) if model.functions else ():
                 function = model.functions.get(node.op.function_key)
                 if function is not None:
@@ -43,16 +44,18 @@ class ForwardInvariants(Pass):
         return changed
 
 
-def _forward(graph: Graph, node: Node) -> bool:
+def _forward(graph: Graph, node: Node, model: Model) -> bool:
     if node.is_op("Loop"):
-        changed = _forward_carried(graph, node, 2, 1)
+        changed = _forward_carried(graph, node, 2, 1, model)
         return _assert_condition(node) or changed
     if node.is_op("Scan") and graph.root.opset() >= 9:
-        return _forward_carried(graph, node, 0, 0)
+        return _forward_carried(graph, node, 0, 0, model)
     return node.is_op("If") and _forward_branches(graph, node)
 
 
-def _forward_carried(graph: Graph, node: Node, first_input: int, first_output: int) -> bool:
+def _forward_carried(
+    graph: Graph, node: Node, first_input: int, first_output: int, model: Model
+) -> bool:
     """Carried values that the body gives back as they came are the initial ones, always."""
     body = node.body("body")
     changed = False
@@ -62,6 +65,8 @@ def _forward_carried(graph: Graph, node: Node, first_input: int, first_output: i
         if initial is None or behind_identities(result) is not given or given.pinned:
             continue
         if _read_by_nodes(body, given, result):
+            if node.is_op("Loop"):
+                declare_elements(node, model)
             body.replace_reads(given, initial)
             body.set_outputs([given if v is result else v for v in body.outputs])
             changed = True

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import onnx
 
 from ..ir import Fold, Function, Graph, Model, Node, Operator, Template, normal_domain
-from ..ir.copying import copy_graph
+from ..ir.copying import Loosened, copy_graph
 from ..ir.references import named_tensors
 from .function_calls import Calls
 from .guards import unnameable_output
@@ -16,7 +16,7 @@ from .replace import replace_value
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
-def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[Node, str]:
+def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> Template:
     """Put the body of a bound function in the place of a call.
 
     Args:
@@ -25,7 +25,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[N
         fold: computes nodes whose inputs are all constant.
 
     Returns:
-        the Ifs of the bound function of which a branch was taken at once, and their paths.
+        what copied the body; it tells of which Ifs a branch was taken at once.
     """
     graph = call.graph
     assert graph is not None
@@ -40,7 +40,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[N
     for domain, version in bound.opset_imports.items():
         if not graph.root.opset(domain):
             imports[domain] = version
-    return template.resolved
+    return template
 
 
 def bind(function: Function, call: Node) -> Function:
@@ -52,14 +52,13 @@ def bind(function: Function, call: Node) -> Function:
     """
     copy = Function(function.header, function.base_dir)
     copy.opset_imports = dict(function.opset_imports)
-    copy_graph(function.graph, copy.graph, {})
+    copy_graph(function.graph, copy.graph, {}, Loosened())
     attributes = {message.name: message for message in function.header.attribute_proto}
     attributes.update(call.op.attributes)
     for graph in copy.graph.walk():
         for node in graph.unordered_nodes():
             if node.op.references:
                 node.op = _with_values(node.op, attributes)
-        _forget_symbols(graph)
     for index, value in enumerate(copy.graph.inputs):
         if call.input(index) is None:
             for user, position in copy.graph.uses(value):
@@ -80,32 +79,6 @@ def _with_values(op: Operator, attributes: Mapping[str, onnx.AttributeProto]) ->
         if given is not None:
             messages.append(given)
     return op.with_attributes(messages)
-
-
-def _forget_symbols(graph: Graph) -> None:
-    outputs = [v for node in graph.unordered_nodes() for v in node.outputs]
-    for value in (*graph.inputs, *outputs):
-        if value is not None and value.info is not None:
-            value.info = _without_symbols(value.info)
-    graph.output_infos = tuple([_without_symbols(info) for info in graph.output_infos])
-
-
-def _without_symbols(info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
-    if not any(dim.dim_param for dim in _dims(info.type)):
-        return info
-    plain = onnx.ValueInfoProto()
-    plain.CopyFrom(info)
-    for dim in _dims(plain.type):
-        if dim.dim_param:
-            dim.ClearField("dim_param")
-    return plain
-
-
-def _dims(type_: onnx.TypeProto) -> list[onnx.TensorShapeProto.Dimension]:
-    kind = type_.WhichOneof("value")
-    if kind in ("sequence_type", "optional_type"):
-        return _dims(getattr(type_, kind).elem_type)
-    return list(type_.tensor_type.shape.dim) if kind == "tensor_type" else []
 
 
 # What stands in the way -------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from ..ir import Model, ModelSource, in_kind, load
 from ..ir.collector import paused_collector
+from .analysis.declarations import correct_bodies
+from .analysis.shape_inference import ShapeInference
 from .base import Pass, Progress, Remark, RewriteError, Run
 
 M = TypeVar("M")
@@ -119,7 +121,11 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
     try:
-        return pass_.run(model, run)
+        changed = pass_.run(model, run)
+        if run.copied:
+            correct_bodies(run.copied, ShapeInference(model))
+            run.copied.clear()
+        return changed
     finally:
         if not isinstance(pass_, Repeated):
             run.seconds[pass_.name] += time.perf_counter() - started

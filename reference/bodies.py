@@ -85,7 +85,7 @@ class Body:
         """
         declared = self.graph.output[index].type.tensor_type
         inferred = declared
-        if not (declared.elem_type and _is_static(declared)):
+        if not (declared.elem_type and is_static(declared)):
             inferred = _infer(self.graph, self.opsets, inputs)[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
@@ -171,7 +171,8 @@ def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     return np.full(tuple(shape), "" if dtype.kind in "OUS" else 0, dtype=dtype)
 
 
-def _is_static(tensor: onnx.TypeProto.Tensor) -> bool:
+def is_static(tensor: onnx.TypeProto.Tensor) -> bool:
+    """Whether a type tells the size of every axis."""
     return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
 
 

@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Model, Node, Tensor
 from ...reference import EvaluationError
-from ...reference.bodies import Body
+from ...reference.bodies import Body, is_static
 from .evaluation import alone
 from .shape_inference import ShapeInference
 
@@ -51,6 +51,28 @@ def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
         return told
     # For the reference a shape that nothing tells is that of a scalar.
     return None if shape is None else Element(told.elem_type, shape)
+
+
+def declare_elements(loop: Node, model: Model) -> None:
+    """Declare of a Loop's scan outputs the sizes that its body alone tells.
+
+    For a rewrite that is about to take inputs from the body: what follows from their types are the
+    sizes that these outputs have when the Loop makes no trips.
+    """
+    body = loop.body("body")
+    infos = list(body.output_infos)
+    for index in range(len(loop.inputs) - 1, len(infos)):
+        told = (
+            None if is_static(infos[index].type.tensor_type) else _by_reference(loop, index, model)
+        )
+        if told is not None and told.shape:
+            type_ = onnx.helper.make_tensor_type_proto(
+                told.elem_type, [size or None for size in told.shape]
+            )
+            infos[index] = onnx.ValueInfoProto()
+            infos[index].CopyFrom(body.output_infos[index])
+            infos[index].type.CopyFrom(type_)
+    body.set_outputs(body.outputs, infos)
 
 
 def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
