@@ -20,11 +20,12 @@ def correct_bodies(nodes: Iterable[Node], inference: ShapeInference) -> None:
     """Make the bodies of some nodes declare what is inferred, where that is something else.
 
     Args:
-        nodes: nodes that hold graphs; those that were removed meanwhile do not count.
+        nodes: nodes that hold graphs; those that are gone, with what was around them, do not count.
         inference: of the model that they are in.
     """
+    present = set(inference.model.graphs())
     for node in nodes:
-        for graph in node.graphs() if node.graph is not None else ():
+        for graph in node.graphs() if node.graph in present else ():
             for inner in graph.walk():
                 _correct_graph(inner, inference)
 
