@@ -9,6 +9,7 @@ from ..passes.analysis.folding import Folder
 from . import scans
 from .adapters import adapt, detour
 from .check import conform, keep_defaults, target_schema
+from .constants import Constants
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .schemas import OLDEST, REVIEWED, changes, schema_at
@@ -29,6 +30,7 @@ class Engine:
         self.types = Types(model)
         self.failures: list[Failure] = []
         self._folder = Folder(model)
+        self._constants = Constants(self.types, self._folder, 0, 0, ())
         self._stuck: set[Node] = set()
         # Nodes that stand for another one, with its path, operator and version.
         self._origins: dict[Node, tuple[str, str, int]] = {}
@@ -49,10 +51,15 @@ class Engine:
             nodes = [n for n in nodes if n.op_type != "Scan"]
         root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = target
         batch = Batch(source, target, self.types)
+        pending = set(nodes)
+        self._constants = Constants(self.types, self._folder, source, target, pending)
         while nodes:
             node = nodes.pop()
             if node.graph is not None:
-                nodes += self._visit(node, source, target, batch)
+                more = self._visit(node, source, target, batch)
+                nodes += more
+                pending.update(more)
+            pending.discard(node)
         self._run(batch)
         # Scans come last: their bodies, which are copied, are in the next version by now.
         if crossing is not None and not self.failures:
@@ -93,7 +100,7 @@ class Engine:
             return self._by_another_way(node, source, target, str(refusal))
 
     def _adapt(self, node: Node, source: int, target: int) -> None:
-        site = Site(node, source, target, self.types, self._folder)
+        site = Site(node, source, target, self.types, self._constants)
         known = schema_at(node.op_type, target)
         if known is not None:
             keep_defaults(site, known)
@@ -112,7 +119,7 @@ class Engine:
 
     def _by_another_way(self, node: Node, source: int, target: int, reason: str) -> list[Node]:
         """Say in the old version what can be converted: in another type, or by a function."""
-        site = Site(node, source, target, self.types, self._folder)
+        site = Site(node, source, target, self.types, self._constants)
         results, added = detour(site), site.added
         if results is None:
             proto = function_body(node, source, self.types)

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value
-from ..passes.analysis.folding import Folder
+from .constants import Constants
 from .errors import Refused
 from .schemas import Schema, constant_takes, default_of, schema_at
 from .types import Types, dims_of
@@ -36,7 +36,9 @@ class Site:
         written_in: the opset version in which those are written.
     """
 
-    def __init__(self, node: Node, source: int, target: int, types: Types, folder: Folder) -> None:
+    def __init__(
+        self, node: Node, source: int, target: int, types: Types, constants: Constants
+    ) -> None:
         assert node.graph is not None
         self.node = node
         self.graph: Graph = node.graph
@@ -48,7 +50,7 @@ class Site:
         self.inputs: list[Value | None] = list(node.inputs)
         self.added: list[Node] = []
         self.written_in = target
-        self._folder = folder
+        self._constants = constants
 
     @property
     def is_upgrade(self) -> bool:
@@ -111,7 +113,8 @@ class Site:
 
     def constant(self, index: int) -> Array | None:
         """The elements of an input that constants decide; None where they do not."""
-        tensor = self._known(self.input(index))
+        value = self.input(index)
+        tensor = None if value is None else self._constants.tensor(value)
         return None if tensor is None else tensor.numpy()
 
     def required_constant(self, index: int, what: str) -> Array:
@@ -126,25 +129,6 @@ class Site:
                 f"{what} of it is computed at run time, and opset {self.target} wants it constant"
             )
         return array
-
-    def _known(self, value: Value | None) -> Tensor | None:
-        """The tensor of a value, computed where it hangs on constants alone."""
-        if value is None or value.constant is not None:
-            return None if value is None else value.constant
-        producer = value.producer
-        if producer is not None and producer.is_op("Shape") and not producer.op.attributes:
-            shape = self.types.shape(producer.inputs[0])
-            if shape is not None and None not in shape:
-                return Tensor(array=np.array(shape, np.int64))
-        if producer is None or not self._folder.may_fold(producer):
-            return None
-        tensors = [self._known(v) for v in producer.inputs]
-        if any(t is None and v is not None for t, v in zip(tensors, producer.inputs, strict=True)):
-            return None
-        results = self._folder.fold(producer, tensors)
-        if results is None:
-            return None
-        return results[producer.outputs.index(value)]
 
     def rank(self, index: int = 0) -> int | None:
         """The rank of an input; None where it is not known."""

@@ -75,7 +75,7 @@ class Folder:
     def __init__(self, model: Model, max_bytes: int = MAX_BYTES) -> None:
         self.model = model
         self.max_bytes = max_bytes
-        self._kernels: dict[tuple[Operator, Model | Function], Kernel | None] = {}
+        self._kernels: dict[tuple[Operator, Model | Function, int], Kernel | None] = {}
 
     def may_fold(self, node: Node) -> bool:
         """Whether the node's operator is one to fold, whatever its inputs are."""
@@ -84,12 +84,19 @@ class Folder:
             return False
         return not (node.bodies or op.references or draws_random_numbers(node))
 
-    def fold(self, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
+    def fold(
+        self, node: Node, tensors: Sequence[Tensor | None], opset: int | None = None
+    ) -> list[Tensor] | None:
         """The outputs of a node with these inputs; None where it is not to be folded.
 
         A node that fails on its inputs is left to fail at run time as before.
+
+        Args:
+            node: the node.
+            tensors: one for each of its inputs.
+            opset: the version in which it is written, where that is not (yet) its graph's.
         """
-        kernel = self._kernel(node)
+        kernel = self._kernel(node, opset)
         if kernel is None or any(t is not None and self.is_large(t) for t in tensors):
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
@@ -108,22 +115,22 @@ class Folder:
         """Whether a tensor is over the size that is read or made."""
         return tensor.size * 4 > self.max_bytes
 
-    def _kernel(self, node: Node) -> Kernel | None:
+    def _kernel(self, node: Node, opset: int | None) -> Kernel | None:
         assert node.graph is not None
         root = node.graph.root
-        key = (node.op, root)
+        key = (node.op, root, opset or root.opset())
         if key not in self._kernels:
-            self._kernels[key] = self._make_kernel(node, root)
+            self._kernels[key] = self._make_kernel(node, root, key[2])
         return self._kernels[key]
 
-    def _make_kernel(self, node: Node, root: Model | Function) -> Kernel | None:
+    def _make_kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
         if not self.may_fold(node):
             return None
         proto = node.op.node_proto()
         proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
         proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))
         try:
-            return operator_kernel(proto, root.opset_imports)
+            return operator_kernel(proto, {**root.opset_imports, node.domain: opset})
         except EvaluationError:
             return None
 

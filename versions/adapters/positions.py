@@ -40,15 +40,10 @@ def count_by_loop(site: Site) -> Outcome:
 def _has_no_zero(value: Value) -> bool:
     """Whether a value is one constant element, not zero, repeated."""
     node = value.producer
-    if node is None:
-        return value.constant is not None and bool(value.constant.numpy().all())
-    if node.is_op("Cast"):
-        source = node.inputs[0]
-        return source is not None and _has_no_zero(source)
-    if node.is_op("Expand"):
-        element = node.inputs[0]
-        return element is not None and _has_no_zero(element)
-    if node.is_op("ConstantOfShape"):
+    while node is not None and node.is_op("Cast", "Expand") and node.inputs[0] is not None:
+        value = node.inputs[0]
+        node = value.producer
+    if node is not None and node.is_op("ConstantOfShape"):
         message = node.attribute("value")
         return message is not None and bool(onnx.numpy_helper.to_array(message).all())
     return value.constant is not None and bool(value.constant.numpy().all())

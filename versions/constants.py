@@ -1,0 +1,103 @@
+"""What is decided before run time about the values of a model on its way to another opset."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from ..ir import Node, Tensor, Value
+from ..passes.analysis.folding import Folder
+from .types import Types
+
+
+class Constants:
+    """The tensors of values that hang on constants alone, each computed once.
+
+    Valid for one step of a conversion, in which nodes change from one version to the next.
+
+    Args:
+        types: tells static shapes.
+        folder: computes nodes.
+        source: the opset version in which some nodes are still written.
+        target: the version of all others.
+        pending: those that are written in `source`.
+    """
+
+    def __init__(
+        self, types: Types, folder: Folder, source: int, target: int, pending: Collection[Node]
+    ) -> None:
+        self._types = types
+        self._folder = folder
+        self._source = source
+        self._target = target
+        self._pending = pending
+        self._known: dict[Value, Tensor | None] = {}
+
+    def tensor(self, value: Value) -> Tensor | None:
+        """The tensor of a value; None where constants do not decide it.
+
+        Each value is looked at once, and what a node reads behind an unknown input not at all.
+        """
+        stack = [_Open(value)]
+        while stack:
+            open_ = stack[-1]
+            if open_.needs is None:
+                open_.needs = self._needs(open_.value)
+            while open_.at < len(open_.needs) and self._known.get(open_.needs[open_.at]):
+                open_.at += 1
+            if open_.at == len(open_.needs):
+                self._compute(open_.value)
+                stack.pop()
+            elif open_.needs[open_.at] in self._known:
+                self._known[open_.value] = None
+                stack.pop()
+            else:
+                stack.append(_Open(open_.needs[open_.at]))
+        return self._known[value]
+
+    def _needs(self, value: Value) -> list[Value]:
+        """What must be known for a value to be."""
+        node = value.producer
+        if value in self._known or node is None or self._at_hand(value) is not None:
+            return []
+        if not self._folder.may_fold(node):
+            return []
+        return [v for v in node.inputs if v is not None]
+
+    def _at_hand(self, value: Value) -> Tensor | None:
+        """A tensor for which nothing has to be computed: a constant, or a static shape."""
+        node = value.producer
+        if value.constant is not None or node is None:
+            return value.constant
+        if not node.is_op("Shape") or node.op.attributes:
+            return None
+        shape = self._types.shape(node.inputs[0])
+        if shape is None or None in shape:
+            return None
+        return Tensor(array=np.array(shape, np.int64))
+
+    def _compute(self, value: Value) -> None:
+        """Note what a value is, all that it needs being known."""
+        node, tensor = value.producer, self._at_hand(value)
+        if value in self._known:
+            return
+        self._known[value] = tensor
+        if tensor is None and node is not None and self._folder.may_fold(node):
+            tensors = [None if v is None else self._known[v] for v in node.inputs]
+            version = self._source if node in self._pending else self._target
+            results = self._folder.fold(node, tensors, version)
+            for output, result in zip(node.outputs, results or (), strict=False):
+                if output is not None:
+                    self._known[output] = result
+
+
+class _Open:
+    """A value that is being looked at, and how far."""
+
+    __slots__ = ("at", "needs", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.needs: list[Value] | None = None
+        self.at = 0
