@@ -38,15 +38,23 @@ def count_by_loop(site: Site) -> Outcome:
 
 
 def _has_no_zero(value: Value) -> bool:
-    """Whether a value is one constant element, not zero, repeated."""
+    """Whether a value is constant elements, repeated and cast, of which none is zero."""
+    casts = []
     node = value.producer
     while node is not None and node.is_op("Cast", "Expand") and node.inputs[0] is not None:
+        if node.is_op("Cast"):
+            casts.append(node.attribute("to"))
         value = node.inputs[0]
         node = value.producer
     if node is not None and node.is_op("ConstantOfShape"):
         message = node.attribute("value")
-        return message is not None and bool(onnx.numpy_helper.to_array(message).all())
-    return value.constant is not None and bool(value.constant.numpy().all())
+        elements = None if message is None else onnx.numpy_helper.to_array(message)
+    else:
+        elements = None if value.constant is None else value.constant.numpy()
+    for elem_type in reversed(casts) if elements is not None else ():
+        # A half becomes no integer but zero.
+        elements = elements.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    return elements is not None and bool(elements.all())
 
 
 def _count(site: Site, inputs: list[Value]) -> Value:
