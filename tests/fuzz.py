@@ -2,14 +2,15 @@
 
     python tests/fuzz.py --models 1000 --seed 0
 
-A check is a function of a model and its feeds that raises when something is wrong; add it to
-CHECKS. Models that fail are kept under --keep. Each batch runs in a process of its own, because
+A check is a function of a case (a model with its feeds) that raises when something is wrong; add it
+to CHECKS. Models that fail are kept under --keep. Each batch runs in a process of its own, because
 a runtime may crash: that counts as a failure of the model that was running.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import multiprocessing
 import sys
 import time
@@ -26,8 +27,7 @@ import strategies
 from hypothesis import HealthCheck, Phase
 
 Feeds = dict[str, np.ndarray]
-Check = Callable[[onnx.ModelProto, Feeds], None]
-BATCH = 100
+BATCH = 500
 
 DRAWS = {
     "any": strategies.model_and_feeds(),
@@ -48,21 +48,29 @@ def run_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> list[Any]:
     return list(session.run(None, feeds))
 
 
-def check_valid(model: onnx.ModelProto, feeds: Feeds) -> None:
-    onnx.checker.check_model(model, full_check=True)
+class Case:
+    """A model, its feeds, and what it gives, run once for all checks."""
+
+    def __init__(self, model: onnx.ModelProto, feeds: Feeds) -> None:
+        self.model = model
+        self.feeds = feeds
+
+    @functools.cached_property
+    def by_onnxruntime(self) -> list[Any]:
+        return run_onnxruntime(self.model, self.feeds)
+
+    @functools.cached_property
+    def by_reference(self) -> list[Any]:
+        from straightline.reference import run
+
+        return run(self.model, self.feeds)
+
+    def require_equal(self, actual: list[Any], expected: list[Any]) -> None:
+        for output, one, other in zip(self.model.graph.output, actual, expected, strict=True):
+            assert_equal(one, other, output.name)
 
 
-def check_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> None:
-    run_onnxruntime(model, feeds)
-
-
-def check_reference(model: onnx.ModelProto, feeds: Feeds) -> None:
-    """The reference evaluator gives what onnxruntime gives."""
-    from straightline.reference import run
-
-    outputs = zip(model.graph.output, run_onnxruntime(model, feeds), run(model, feeds), strict=True)
-    for output, theirs, ours in outputs:
-        assert_equal(ours, theirs, output.name)
+Check = Callable[[Case], None]
 
 
 def assert_equal(actual: Any, expected: Any, name: str) -> None:
@@ -81,16 +89,27 @@ def assert_equal(actual: Any, expected: Any, name: str) -> None:
     np.testing.assert_array_equal(actual, expected, err_msg=name)
 
 
-def check_rewrite(model: onnx.ModelProto, feeds: Feeds) -> None:
+def check_valid(case: Case) -> None:
+    onnx.checker.check_model(case.model, full_check=True)
+
+
+def check_onnxruntime(case: Case) -> None:
+    assert len(case.by_onnxruntime) == len(case.model.graph.output)
+
+
+def check_reference(case: Case) -> None:
+    """The reference evaluator gives what onnxruntime gives."""
+    case.require_equal(case.by_reference, case.by_onnxruntime)
+
+
+def check_rewrite(case: Case) -> None:
     """The default pipeline gives a valid model with the same outputs."""
     from straightline.passes import straighten
     from straightline.reference import run
 
-    rewritten = straighten(max_nodes=200_000).run(model).model
+    rewritten = straighten(max_nodes=200_000).run(case.model).model
     onnx.checker.check_model(rewritten, full_check=True)
-    outputs = zip(model.graph.output, run(model, feeds), run(rewritten, feeds), strict=True)
-    for output, before, after in outputs:
-        assert_equal(after, before, output.name)
+    case.require_equal(run(rewritten, case.feeds), case.by_reference)
 
 
 CHECKS: dict[str, Check] = {
@@ -103,10 +122,10 @@ CHECKS: dict[str, Check] = {
 
 def failures(model: onnx.ModelProto, feeds: Feeds) -> list[tuple[str, Exception]]:
     """What each check says of a model."""
-    found = []
+    found, case = [], Case(model, feeds)
     for name, check in CHECKS.items():
         try:
-            check(model, feeds)
+            check(case)
         except Exception as error:  # noqa: BLE001 - any failure of a check is what this counts
             found.append((name, error))
     return found

@@ -35,6 +35,9 @@ from strategy_scope import (
 
 Feeds = dict[str, np.ndarray]
 
+TRIPS = "n"
+"""The input that run-time trip counts come from, at every depth."""
+
 OPSETS = (16, 8, 9, 10, 11, 13, 18, 21, 25)
 
 KNOWN_FAULTS = {
@@ -110,7 +113,7 @@ def draw_inputs(scope: Scope) -> list[Input]:
         result.append(tensor_input(scope, scope.pick(scope.context.types), shape))
     if not scope.options.static_only:
         count = Value("", INT64, (), 3)
-        result.append(Input(scope.input(count, name="n"), -1, 3))
+        result.append(Input(scope.input(count, name=TRIPS), -1, 3))
         result.append(tensor_input(scope, BOOL, (), name="flag"))
     return result
 
@@ -179,7 +182,9 @@ def draw_feeds(draw: Any, inputs: list[Input]) -> Feeds:
         # One drawn number instead of one for each element: quick to draw, and 0 is simplest.
         seed = draw(st.integers(0, 2**16))
         low, high = i.low, size_of(draw, i.high, sizes)
-        if seed:
+        if i.value.name == TRIPS and draw(st.booleans()):
+            data = np.zeros(shape)  # of all counts the one that most goes wrong with
+        elif seed:
             data = np.random.default_rng(seed).integers(low, high + 1, shape)
         else:
             data = np.full(shape, max(low, 0))

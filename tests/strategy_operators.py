@@ -301,10 +301,14 @@ def gather(scope: Scope, x: Value, axis: int) -> Value:
 
 def reduce(scope: Scope, x: Value, axis: int) -> Value:
     assert x.shape
-    op = scope.pick(["ReduceSum", "ReduceMax"])
+    length = x.shape[axis]
+    # A length that varies may be 0, as that of a Loop's scan output is; a sum can bear that.
+    op = scope.pick(["ReduceSum", "ReduceMax"]) if isinstance(length, int) else "ReduceSum"
     keep = scope.flip()
     shape = x.shape[:axis] + (1,) * keep + x.shape[axis + 1 :]
-    bound = x.bound * int(x.shape[axis]) if op == "ReduceSum" else x.bound
+    bound = (
+        x.bound * (length if isinstance(length, int) else 1000) if op == "ReduceSum" else x.bound
+    )
     result = replace(x, shape=shape, bound=bound)
     return bounded(scope, with_axes(scope, op, x, result, [axis], keepdims=int(keep)))
 
@@ -378,8 +382,8 @@ def _axis_operators(scope: Scope, x: Value) -> list[Callable[[], Value]]:
         kinds += [lambda: cut(scope, x, axis), lambda: gather(scope, x, axis)]
         if length == 1:
             kinds.append(lambda: squeeze(scope, x, axis))
-        if x.type != BOOL:
-            kinds.append(lambda: reduce(scope, x, axis))
         if length < 8:
             kinds.append(lambda: _joined(scope, x, axis))
+    if length != 0 and x.type != BOOL:
+        kinds.append(lambda: reduce(scope, x, axis))
     return kinds

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 import strategies
-from fuzz import assert_equal, check_valid, run_onnxruntime
+from fuzz import Case, assert_equal, check_valid, run_onnxruntime
 from hypothesis import HealthCheck, Phase, given, settings
 from onnx import (
     AttributeProto,
@@ -35,7 +35,7 @@ SAMPLE = settings(DRAWN, max_examples=200, phases=[Phase.generate])
 @given(strategies.model_and_feeds())
 def test_models_are_valid_and_run(drawn):
     model, feeds = drawn
-    check_valid(model, feeds)
+    check_valid(Case(model, feeds))
     first = run_onnxruntime(model, feeds)
     assert len(first) == len(model.graph.output) > 0
     for output, once, again in zip(
@@ -49,7 +49,7 @@ def test_models_are_valid_and_run(drawn):
 @given(strategies.scan_8_model_and_feeds())
 def test_scan_8_models_are_valid_and_run(drawn):
     model, feeds = drawn
-    check_valid(model, feeds)
+    check_valid(Case(model, feeds))
     run_onnxruntime(model, feeds)
     assert model.opset_import[0].version == 8
     assert any(node.op_type == "Scan" for node in model.graph.node)
@@ -82,7 +82,7 @@ def test_an_opset_can_be_asked_for(opset):
     @given(strategies.model_and_feeds(opset=opset))
     def check(drawn):
         assert drawn[0].opset_import[0].version == opset
-        check_valid(*drawn)
+        check_valid(Case(*drawn))
         run_onnxruntime(*drawn)
 
     check()

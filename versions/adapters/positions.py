@@ -48,13 +48,13 @@ def _has_no_zero(value: Value) -> bool:
         node = value.producer
     if node is not None and node.is_op("ConstantOfShape"):
         message = node.attribute("value")
-        elements = None if message is None else onnx.numpy_helper.to_array(message)
+        elements = np.zeros(1) if message is None else onnx.numpy_helper.to_array(message)
     else:
-        elements = None if value.constant is None else value.constant.numpy()
-    for elem_type in reversed(casts) if elements is not None else ():
+        elements = np.zeros(1) if value.constant is None else value.constant.numpy()
+    for elem_type in reversed(casts):
         # A half becomes no integer but zero.
         elements = elements.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-    return elements is not None and bool(elements.all())
+    return bool(elements.all())
 
 
 def _count(site: Site, inputs: list[Value]) -> Value:
