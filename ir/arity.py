@@ -7,6 +7,25 @@ from .graph import Graph
 from .node import Node
 
 
+def fed_inputs(op_type: str, given: int, opset: int) -> int | None:
+    """How many inputs a Loop, If or Scan of an opset with so many inputs of its own feeds its
+    bodies; None for another operator. Below IR version 4 a body has further ones, its constants."""
+    if op_type == "If":
+        return 0
+    if op_type == "Loop":
+        return 2 + max(given - 2, 0)
+    if op_type == "Scan":
+        return given - (1 if opset == 8 else 0)
+    return None
+
+
+def fed_by(node: Node) -> int | None:
+    """How many inputs a node feeds its bodies; None where that is not known."""
+    if node.domain not in ("", "ai.onnx") or node.graph is None:
+        return None
+    return fed_inputs(node.op_type, len(node.inputs), node.graph.root.opset())
+
+
 def check_bodies(node: Node) -> None:
     """Check the number of inputs and outputs of a control-flow node's bodies.
 

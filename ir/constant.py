@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from .errors import ModelError
 from .operator import Operator
 from .tensor import Tensor
 
@@ -63,18 +62,16 @@ FLOATS_OF_FIRST_CONSTANT = (
 """The element types that Constant gives before opset 9."""
 
 
-def widened(tensor: Tensor, name: str) -> Tensor:
-    """The same numbers as doubles, which Cast takes back to the element type.
+def takes_any(opset: int, elem_type: int) -> bool:
+    """Whether a Constant node of an opset gives that element type."""
+    return opset >= 9 or elem_type in FLOATS_OF_FIRST_CONSTANT
 
-    Raises:
-        ModelError: they are strings, or too large to be doubles exactly.
-    """
+
+def widened(tensor: Tensor) -> Tensor | None:
+    """The same numbers as doubles, which Cast takes back to the element type; None where they are
+    strings, or too large to be doubles exactly."""
     array = tensor.numpy()
-    numeric = array.dtype.kind in "biu"
-    wide = array.astype(np.float64) if numeric else None
+    wide = array.astype(np.float64) if array.dtype.kind in "biu" else None
     if wide is None or not np.array_equal(wide.astype(array.dtype), array):
-        raise ModelError(
-            f"the constant '{name}' cannot be written before opset 9 below IR version 4, where"
-            " constants are floats; convert the model to a newer opset first"
-        )
+        return None
     return Tensor(array=wide)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 
-from .arity import check_bodies
+from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Annotation, Graph
@@ -64,7 +64,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     model.opset_imports = _opset_imports(proto.opset_import, "the model")
     model.training_info.extend(proto.training_info)
     for message in proto.functions:
-        function = _function(message, base_dir)
+        function = _function(message, model.allows_overrides, base_dir)
         if model.functions.setdefault(function.key, function) is not function:
             raise ModelError(f"{function} is defined twice (overload '{message.overload}')")
     reader = _Reader(model.allows_overrides, base_dir)
@@ -114,7 +114,7 @@ def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> di
     return imports
 
 
-def _function(proto: onnx.FunctionProto, base_dir: Path | None) -> Function:
+def _function(proto: onnx.FunctionProto, allows_overrides: bool, base_dir: Path | None) -> Function:
     header = onnx.FunctionProto(
         name=proto.name,
         domain=proto.domain,
@@ -135,7 +135,7 @@ def _function(proto: onnx.FunctionProto, base_dir: Path | None) -> Function:
         output=[onnx.ValueInfoProto(name=name) for name in proto.output],
         value_info=proto.value_info,
     )
-    reader = _Reader(False, base_dir)
+    reader = _Reader(allows_overrides, base_dir)
     # The nodes are handed over apart, so that they are not copied.
     reader.read(function.graph, body, Scope(), proto.node)
     reader.check_opset(function)
@@ -178,22 +178,40 @@ class _Reader:
                 check_bodies(node)
 
     def read_sources(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
-        for info in proto.input:
-            scope.define(graph.add_input(info.name, info), graph)
-        inputs = dict(scope.names)
-        overridable = self.allows_overrides or graph.holder is not None
         tensors: list[tuple[str, onnx.TensorProto | onnx.SparseTensorProto]] = [
             *((tensor.name, tensor) for tensor in proto.initializer),
             *((tensor.values.name, tensor) for tensor in proto.sparse_initializer),
         ]
+        fed = self.fed(graph, len(proto.input))
+        given = {name for name, _ in tensors} if fed < len(proto.input) else set()
+        for index, info in enumerate(proto.input):
+            if index >= fed and info.name in given:
+                value = Value(info.name, info)
+                graph.listed.append(value)
+            else:
+                value = graph.add_input(info.name, info)
+            scope.define(value, graph)
+        known = dict(scope.names)
+        overridable = self.allows_overrides or graph.holder is not None
         for name, message in tensors:
             tensor = Tensor(message, base_dir=self.base_dir)
-            value = inputs.pop(name, None)
-            if value is None:
+            found = known.pop(name, None)
+            if found is None:
                 scope.define(graph.add_initializer(name, tensor), graph)
+            elif found.owner is None:
+                found.constant = tensor
+                graph.place_initializer(found)
             else:
-                graph.initializers[value] = tensor
-                value.constant = None if overridable else tensor
+                graph.initializers[found] = tensor
+                found.constant = None if overridable else tensor
+
+    def fed(self, graph: Graph, inputs: int) -> int:
+        """How many of a graph's formal inputs get a value; below IR version 4 the others of a
+        body are its constants, which had to be inputs too."""
+        fed = (
+            fed_by(graph.holder) if graph.holder is not None and not self.allows_overrides else None
+        )
+        return inputs if fed is None else fed
 
     def read_nodes(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope

@@ -50,6 +50,8 @@ class Graph:
         owner: the model, function or node that holds it.
         header: name, doc string and metadata, as a message without content.
         initializers: every initializer with its tensor, in order; those that are also inputs too.
+        listed: in a body below IR version 4, the initializers that came as inputs too, in that
+            order. Nothing feeds them, so they are none; when the model is written they are again.
         output_infos: what is declared for each output slot; its name is that of the slot.
         value_infos: the values whose `info` is written to value_info, in order, with declarations
             for which there is no value kept as they came.
@@ -65,6 +67,7 @@ class Graph:
         "annotations",
         "header",
         "initializers",
+        "listed",
         "output_infos",
         "owner",
         "reserved",
@@ -75,6 +78,7 @@ class Graph:
         self.owner = owner
         self.header = header
         self.initializers: dict[Value, Tensor] = {}
+        self.listed: list[Value] = []
         self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
         self.value_infos: list[Value | onnx.ValueInfoProto] = []
         self.annotations: list[Annotation] = []

@@ -44,15 +44,22 @@ class Model:
         self.trained: set[Value] = set()
         self.graph = Graph(self, onnx.GraphProto())
         self._loaded: dict[Graph, int] = {}
+        self._loaded_version = 0
 
     def mark_as_loaded(self) -> None:
         """Take the present state of all graphs for that of the file."""
         self._loaded = {graph: graph.changes for graph in self.graphs()}
+        self._loaded_version = self.ir_version
 
     @property
     def is_as_loaded(self) -> bool:
         """Whether no graph was changed since the model was loaded."""
         return self._loaded == {graph: graph.changes for graph in self.graphs()}
+
+    @property
+    def has_loaded_form(self) -> bool:
+        """Whether it is as loaded and in the file format it came in."""
+        return self._loaded_version == self.ir_version and self.is_as_loaded
 
     @property
     def ir_version(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
+from collections.abc import MutableSequence, Sequence
 
 import onnx
 
+from .arity import fed_by
 from .collector import paused_collector
-from .constant import FLOATS_OF_FIRST_CONSTANT, constant_operator, widened
+from .constant import constant_operator, takes_any, widened
+from .errors import ModelError
 from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
@@ -17,11 +19,13 @@ from .value import Value
 
 
 @paused_collector
-def serialize(model: Model) -> onnx.ModelProto:
+def serialize(model: Model, *, for_inference: bool = False) -> onnx.ModelProto:
     """The message of a model; a model that was loaded and not changed gives an equal one.
 
     Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
-    function, and below IR version 4, where each would have to be an input too.
+    function, and below IR version 4, where each has to be an input too, in a graph whose inputs are
+    a promise. The bodies of Loop, If and Scan then list them as inputs that nothing feeds; not so
+    a message `for_inference`, because onnx's shape inference refuses that inside another body.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -30,10 +34,10 @@ def serialize(model: Model) -> onnx.ModelProto:
     proto = onnx.ModelProto()
     proto.CopyFrom(model.header)
     _update_opset_imports(proto.opset_import, model.opset_imports)
-    writer = _Writer(names, model.allows_overrides)
-    writer.write(model.graph, proto.graph)
+    listing = Listing(model, for_inference)
+    _Writer(names, listing).write(model.graph, proto.graph)
     for function in model.functions.values():
-        _write_function(function, proto.functions.add(), names, model.allows_overrides)
+        _write_function(function, proto.functions.add(), names, listing)
     proto.training_info.extend(model.training_info)
     return proto
 
@@ -54,41 +58,86 @@ def _update_opset_imports(
 
 
 def _write_function(
-    function: Function, proto: onnx.FunctionProto, names: Names, allows_overrides: bool
+    function: Function, proto: onnx.FunctionProto, names: Names, listing: Listing
 ) -> None:
     proto.CopyFrom(function.header)
     _update_opset_imports(proto.opset_import, function.opset_imports)
     body = onnx.GraphProto()
-    _Writer(names, allows_overrides).write(function.graph, body)
+    _Writer(names, listing).write(function.graph, body)
     proto.input.extend(info.name for info in body.input)
     proto.output.extend(info.name for info in body.output)
     proto.node.extend(body.node)
     proto.value_info.extend(body.value_info)
 
 
+class Listing:
+    """Which constants are inputs of their graph too, as IR versions below 4 want it of all."""
+
+    def __init__(self, model: Model, for_inference: bool) -> None:
+        self.below_4 = not model.allows_overrides
+        self.for_inference = for_inference
+        self.as_loaded = model.has_loaded_form
+
+    def stands_alone(self, graph: Graph) -> bool:
+        """Whether a graph may have an initializer that is no input."""
+        if isinstance(graph.owner, Function):
+            return False
+        return not self.below_4 or (self.for_inference and graph.holder is not None)
+
+    def of(self, graph: Graph) -> list[Value]:
+        """The constants of a body that are listed as inputs, those that came so first.
+
+        Deep inside only those that cannot be Constant nodes, because full checking refuses them
+        there, unless the model is as it was loaded.
+        """
+        holder = graph.holder
+        if not self.below_4 or self.for_inference or holder is None or fed_by(holder) is None:
+            return []
+        if self.as_loaded:
+            return graph.listed
+        inputs, kept = set(graph.inputs), graph.initializers
+        constants = [v for v in dict.fromkeys((*graph.listed, *kept)) if v in kept]
+        deep = holder.graph is not None and holder.graph.holder is not None
+        opset = graph.root.opset()
+        return [
+            v
+            for v in constants
+            if v not in inputs and not (deep and _has_constant_node(kept[v], opset))
+        ]
+
+
+def _has_constant_node(tensor: Tensor, opset: int) -> bool:
+    """Whether nodes can give a constant without its data being read from a file."""
+    if tensor.is_external:
+        return False
+    return takes_any(opset, tensor.elem_type) or widened(tensor) is not None
+
+
 class _Writer:
     """Fills messages from graphs."""
 
-    def __init__(self, names: Names, allows_overrides: bool) -> None:
+    def __init__(self, names: Names, listing: Listing) -> None:
         self.names = names
-        self.allows_overrides = allows_overrides
+        self.listing = listing
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
         proto.MergeFrom(graph.header)
+        listed = self.listing.of(graph)
         for value in graph.inputs:
             _write_info(value.info, names[value], proto.input.add())
-        self.write_initializers(graph, proto)
+        for value in listed:
+            _write_typed(value, graph.initializers[value], names[value], proto.input.add())
+        self.write_initializers(graph, proto, {*graph.inputs, *listed})
         for node in graph.nodes():
             self.write_node(node, proto.node.add())
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             _write_info(info, names[value], proto.output.add())
-        self.write_value_infos(graph, proto)
+        self.write_value_infos(graph, proto, listed)
         self.write_annotations(graph, proto)
 
-    def write_initializers(self, graph: Graph, proto: onnx.GraphProto) -> None:
-        inputs = set(graph.inputs)
-        stand = self.allows_overrides and not isinstance(graph.owner, Function)
+    def write_initializers(self, graph: Graph, proto: onnx.GraphProto, inputs: set[Value]) -> None:
+        stand = self.listing.stands_alone(graph)
         for value, tensor in graph.initializers.items():
             name = self.names[value]
             if not stand and value not in inputs:
@@ -109,12 +158,22 @@ class _Writer:
     def write_constant(
         self, tensor: Tensor, name: str, opset: int, nodes: MutableSequence[onnx.NodeProto]
     ) -> None:
-        """Write nodes that give a constant; before opset 9, Constant itself gives floats only."""
-        if opset >= 9 or tensor.elem_type in FLOATS_OF_FIRST_CONSTANT:
+        """Write nodes that give a constant; before opset 9, Constant itself gives floats only.
+
+        Raises:
+            ModelError: it gives none that could be cast to this one.
+        """
+        if takes_any(opset, tensor.elem_type):
             nodes.append(_constant_node(tensor, name))
             return
+        doubles = widened(tensor)
+        if doubles is None:
+            raise ModelError(
+                f"the constant '{name}' cannot be written before opset 9 below IR version 4, where"
+                " constants are floats; convert the model to a newer opset first"
+            )
         wide = self.fresh(f"{name}_wide")
-        nodes.append(_constant_node(widened(tensor, name), wide))
+        nodes.append(_constant_node(doubles, wide))
         cast = onnx.helper.make_node("Cast", [wide], [name], to=tensor.elem_type)
         nodes.append(cast)
 
@@ -158,8 +217,10 @@ class _Writer:
                 for graph in graphs:
                     self.write(graph, attribute.graphs.add())
 
-    def write_value_infos(self, graph: Graph, proto: onnx.GraphProto) -> None:
-        declared = {*graph.inputs, *graph.outputs} if graph.value_infos else set()
+    def write_value_infos(
+        self, graph: Graph, proto: onnx.GraphProto, listed: Sequence[Value]
+    ) -> None:
+        declared = {*graph.inputs, *graph.outputs, *listed} if graph.value_infos else set()
         for entry in graph.value_infos:
             if isinstance(entry, onnx.ValueInfoProto):
                 proto.value_info.append(entry)
@@ -188,6 +249,12 @@ def _write_info(info: onnx.ValueInfoProto | None, name: str, proto: onnx.ValueIn
         proto.CopyFrom(info)
     if proto.name != name:
         proto.name = name
+
+
+def _write_typed(value: Value, tensor: Tensor, name: str, proto: onnx.ValueInfoProto) -> None:
+    _write_info(value.info, name, proto)
+    if not proto.HasField("type"):
+        proto.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims))
 
 
 def _rename_sharded(written: onnx.NodeProto, proto: onnx.NodeProto) -> None:

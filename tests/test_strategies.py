@@ -136,6 +136,7 @@ def test_switches_leave_constructs_out():
         "function with control flow",
         "attribute reference",
         "overridable initializer",
+        "constant listed by a body",
         "symbolic dimension",
         "value_info in a body",
         "ConcatFromSequence",
@@ -258,13 +259,14 @@ class Taint:
         if node.op_type == "Loop":
             return self.loop(bodies(node)[0], dirty[2:], tainted)
         for body in bodies(node):  # Scan: its inputs count as tainted
-            self.graph(body, tainted | self.inputs(body))
+            constants = {t.name for t in body.initializer}
+            self.graph(body, (tainted | self.inputs(body)) - constants)
         depends = any(dirty) or bool(bodies(node))
         return [depends and node.op_type not in ("Shape", "Size")] * len(node.output)
 
     def loop(self, body: GraphProto, carried: list[bool], tainted: set[str]) -> list[bool]:
         while True:  # until what is carried round taints nothing more
-            names = [v.name for v in body.input[2:]]
+            names = [v.name for v in body.input[2 : 2 + len(carried)]]
             clean = tainted - self.inputs(body)
             outputs = self.graph(
                 body, clean | {n for n, c in zip(names, carried, strict=True) if c}
@@ -279,6 +281,9 @@ class Taint:
 
 def features(model: ModelProto) -> Iterator[str]:
     names = {i.name for i in model.graph.initializer}
+    graphs = [graph for node, _ in walk(model) for graph in bodies(node)]
+    if model.ir_version < 4 and any(graph.initializer for graph in graphs):
+        yield "constant listed by a body"
     if model.ir_version >= 4 and any(i.name in names for i in model.graph.input):
         yield "overridable initializer"
     if any(d.dim_param for i in model.graph.input for d in i.type.tensor_type.shape.dim):

@@ -56,7 +56,7 @@ def test_a_default_that_callers_may_override_keeps_the_version_up() -> None:
         convert_version(proto, 8, ir_version=3)
 
 
-def test_constants_of_bodies_become_nodes_or_go_to_the_main_graph() -> None:
+def test_constants_of_bodies_become_inputs_of_these() -> None:
     proto = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["": 13]>
         g (float[2] x, bool c) => (float[2] y) {
@@ -71,9 +71,27 @@ def test_constants_of_bodies_become_nodes_or_go_to_the_main_graph() -> None:
     down = convert_version(proto, 8)
     onnx.checker.check_model(down, full_check=True)
     body = down.graph.node[0].attribute[0].g
+    assert [n.op_type for n in body.node] == ["Add", "Reshape"]
+    assert [t.name for t in body.initializer] == [i.name for i in body.input] == ["w", "s"]
+    ir.verify(ir.load(down))
+
+
+def test_constants_of_other_bodies_become_nodes_or_go_to_the_main_graph() -> None:
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13, "own": 1]>
+        g (float[2] x) => (float[2] y) {
+            y = own.Apply (x) <
+                body = t (float[2] i) => (float[2] p) <float[2] w = {1, 2}, int64[1] s = {2}> {
+                    a = Add (i, w)
+                    p = Reshape (a, s)
+                }>
+        }
+    """)
+    down = convert_version(proto, 8)
+    onnx.checker.check_model(down)
+    body = down.graph.node[0].attribute[0].g
     assert [n.op_type for n in body.node] == ["Constant", "Add", "Reshape"]
     assert [t.name for t in down.graph.initializer] == ["s"]  # Constant 8 holds floats only
-    ir.verify(ir.load(down))
 
 
 def test_it_can_be_chosen() -> None:

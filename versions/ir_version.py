@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import onnx
 
 from ..ir import Graph, Model, Node, Tensor, Value
+from ..ir.arity import fed_by
 from .errors import ConversionError
 from .schemas import constant_takes
 
@@ -137,10 +138,10 @@ def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
 def set_ir_version(model: Model, version: int) -> None:
     """Give a model an IR version, with its initializers in the form that this version wants.
 
-    Below 4 every initializer is an input of the graph as well. Constants of bodies become Constant
-    nodes when the model is written, or go to the main graph where the opset has no such Constant.
-    From 4 on such inputs would be defaults that a caller
-    may override, so they stop being inputs.
+    Below 4 every initializer is an input of the graph as well. The bodies of Loop, If and Scan are
+    written so; constants of other operators' bodies become Constant nodes when the model is
+    written, or go to the main graph where the opset has no such Constant. From 4 on such inputs
+    would be defaults that a caller may override, so they stop being inputs.
 
     Raises:
         ConversionError: the version does not exist, or the model needs a higher one.
@@ -155,7 +156,8 @@ def set_ir_version(model: Model, version: int) -> None:
     model.header.ir_version = version
     if version < _OVERRIDES:
         for graph in list(model.graph.walk())[1:]:
-            _hoist(model, graph)
+            if graph.holder is not None and fed_by(graph.holder) is None:
+                _hoist(model, graph)
         for value, tensor in list(model.graph.initializers.items()):
             if value not in model.graph.inputs:
                 _make_input(model.graph, value, tensor)

@@ -30,7 +30,7 @@ class Types:
         self._known: dict[Value, list[onnx.TypeProto]] = {}
         self._added: dict[Node, int] = {}
         with _light(model):
-            proto = serialize(model)
+            proto = serialize(model, for_inference=True)
         _Inference(model, proto, assign_names(model), self).run()
         self._look_into_bodies(model)
 

@@ -80,7 +80,8 @@ def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
     graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
     opsets = {o.domain: o.version for o in proto.opset_import}
     try:
-        dtype, shape = Body(types.SimpleNamespace(proto_=graph), opsets).element(index)
+        body = Body(types.SimpleNamespace(proto_=graph), opsets, len(loop.body("body").inputs))
+        dtype, shape = body.element(index)
     except EvaluationError:
         return None
     return Element(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)

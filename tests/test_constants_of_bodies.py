@@ -1,0 +1,267 @@
+"""Below IR version 4 bodies list their initializers among their inputs: all that meets them."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnx.checker
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs, assert_rewrites, check_model, run_passes, signature
+from straightline import ir, reference
+from straightline.passes import UnrollLoops, registry
+from straightline.passes.registry import parse_pipeline
+
+LOOP = """
+<ir_version: 3, opset_import: ["" : 8]>
+g (float[3] x, int64 n, bool c) => (float[3] y, float[k, 1, 3] z) {
+  y, z = Loop (n, c, x) <body = b
+    (int64 i, bool go, float[3] s, int64[2] shape = {1, 3}, float[3] w = {1, 2, 3})
+      => (bool more, float[3] t, float[1, 3] u) {
+    more = Identity (go)
+    t = Add (s, w)
+    u = Reshape (t, shape)
+  }>
+}
+"""
+IF = """
+<ir_version: 3, opset_import: ["" : 8]>
+g (bool c, float[3] x) => (float[3] y) {
+  y = If (c) <
+    then_branch = yes (float[3] w = {1, 2, 3}) => (float[3] p) { p = Add (x, w) },
+    else_branch = no (float[3] w = {4, 5, 6}) => (float[3] q) { q = Add (x, w) }>
+}
+"""
+SCAN_8 = """
+<ir_version: 3, opset_import: ["" : 8]>
+g (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 1, 3] z) {
+  y, z = Scan <num_scan_inputs = 1, body = b
+    (float[3] a, float[3] e, float[3] w = {1, 2, 3}, int64[2] shape = {1, 3})
+      => (float[3] t, float[1, 3] u) {
+    v = Add (a, e)
+    t = Mul (v, w)
+    u = Reshape (t, shape)
+  }> (, s, x)
+}
+"""
+SCAN_9 = """
+<ir_version: 3, opset_import: ["" : 9]>
+g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 1, 3] z) {
+  y, z = Scan <num_scan_inputs = 1, body = b
+    (float[3] a, float[3] e, float[3] w = {1, 2, 3}, int64[2] shape = {1, 3})
+      => (float[3] t, float[1, 3] u) {
+    v = Add (a, e)
+    t = Mul (v, w)
+    u = Reshape (t, shape)
+  }> (s, x)
+}
+"""
+NESTED = """
+<ir_version: 3, opset_import: ["" : 8]>
+g (float[3] x, int64 n, bool c) => (float[3] y) {
+  y = Loop (n, c, x) <body = b
+    (int64 i, bool go, float[3] s, bool yes = {1}, int64 two = {2}, float[3] w = {1, 2, 3})
+      => (bool more, float[3] t) {
+    more = Identity (go)
+    a = If (yes) <
+      then_branch = d (float[3] w2 = {4, 5, 6}) => (float[3] p) { p = Add (s, w2) },
+      else_branch = e (float[3] w3 = {7, 8, 9}) => (float[3] q) { q = Mul (s, w3) }>
+    r = Loop (two, go, a) <body = b2
+      (int64 j, bool go2, float[3] s2, float[1] half = {0.5}) => (bool more2, float[3] t2) {
+      more2 = Identity (go2)
+      h = Mul (s2, half)
+      t2 = Add (h, w)
+    }>
+    t = Identity (r)
+  }>
+}
+"""
+FLOATS = np.array([1.0, -2.0, 3.0], np.float32)
+LOOP_FEEDS = {"x": FLOATS, "n": np.array(3), "c": np.array(True)}
+FEEDS = {
+    LOOP: LOOP_FEEDS,
+    IF: {"x": FLOATS, "c": np.array(False)},
+    SCAN_8: {"s": np.ones((2, 3), np.float32), "x": np.full((2, 4, 3), 2, np.float32)},
+    SCAN_9: {"s": np.ones(3, np.float32), "x": np.full((4, 3), 2, np.float32)},
+    NESTED: LOOP_FEEDS,
+}
+TEXTS = pytest.mark.parametrize(
+    "text", list(FEEDS), ids=["loop", "if", "scan-8", "scan-9", "nested"]
+)
+
+
+def bodies_of(model: onnx.ModelProto) -> list[onnx.GraphProto]:
+    """Every body, at any depth."""
+    found, todo = [], list(model.graph.node)
+    while todo:
+        for attribute in todo.pop().attribute:
+            if attribute.HasField("g"):
+                found.append(attribute.g)
+                todo += attribute.g.node
+    return found
+
+
+@TEXTS
+def test_a_round_trip_keeps_everything(text: str, tmp_path) -> None:
+    proto = onnx.parser.parse_model(text)
+    check_model(proto)
+    model = ir.load(proto)
+    ir.verify(model)
+    assert ir.to_proto(model) == proto
+    ir.save(model, tmp_path / "m.onnx")
+    assert onnx.load(tmp_path / "m.onnx") == proto
+
+
+@TEXTS
+def test_they_are_constants_and_no_inputs_of_the_body(text: str) -> None:
+    for graph in list(ir.parse(text).graphs())[1:]:
+        assert not set(graph.inputs) & set(graph.initializers)
+        assert all(v.constant is not None and v.type is not None for v in graph.initializers)
+
+
+@TEXTS
+def test_the_reference_and_onnxruntime_run_it(text: str) -> None:
+    assert_equal_outputs(text, text, FEEDS[text])
+
+
+@TEXTS
+@pytest.mark.parametrize("name", [entry.name for entry in registry.PASSES])
+def test_every_pass(text: str, name: str) -> None:
+    proto = onnx.parser.parse_model(text)
+    model = ir.load(proto)
+    parse_pipeline(name).apply(model)
+    ir.verify(model)
+    result = ir.to_proto(model)
+    if model.is_as_loaded:
+        check_model(result)
+    else:
+        onnx.checker.check_model(result, full_check=True)
+    assert signature(result) == signature(proto)
+    assert_equal_outputs(text, result, FEEDS[text])
+
+
+@TEXTS
+def test_the_default_pipeline_with_values(text: str) -> None:
+    feeds = dict(FEEDS[text])
+    values = {name: feeds.pop(name) for name in ("n", "c") if name in feeds}
+    result = sl.rewrite(onnx.parser.parse_model(text), values=values, verify=True)
+    onnx.checker.check_model(result, full_check=True)
+    assert not bodies_of(result)
+    for one, other in zip(
+        reference.run(result, feeds),
+        reference.run(onnx.parser.parse_model(text), FEEDS[text]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    sl.inspect(onnx.parser.parse_model(text))
+
+
+@TEXTS
+@pytest.mark.parametrize("target", [8, 9, 10, 11, 13, 18, 25])
+def test_conversion(text: str, target: int) -> None:
+    result = sl.convert_version(onnx.parser.parse_model(text), target)
+    check_model(result)
+    expected = reference.run(onnx.parser.parse_model(text), FEEDS[text])
+    for one, other in zip(reference.run(result, FEEDS[text]), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    listed = [
+        {i.name for i in b.input} & {t.name for t in b.initializer} for b in bodies_of(result)
+    ]
+    assert result.ir_version < 4 or not any(listed)
+
+
+def test_unrolled() -> None:
+    assert_rewrites(
+        UnrollLoops(),
+        """
+        <ir_version: 3, opset_import: ["" : 8]>
+        g (float[3] x, int64 n = {2}, bool c = {1}) => (float[3] y) {
+          y = Loop (n, c, x) <body = b
+            (int64 i, bool go, float[3] s, float[3] w = {1, 2, 3}) => (bool more, float[3] t) {
+            more = Identity (go)
+            t = Add (s, w)
+          }>
+        }
+        """,
+        """
+        <ir_version: 3, opset_import: ["" : 8]>
+        g (float[3] x, int64 n = {2}, bool c = {1}) => (float[3] y) {
+          w = Constant <value = float[3] w {1, 2, 3}> ()
+          t_0 = Add (x, w)
+          y = Add (t_0, w)
+        }
+        """,
+        [{"x": FLOATS}],
+    )
+
+
+def test_a_copied_body_lists_its_constants_again() -> None:
+    """As Constant nodes of opset 8 the integers would have to be floats."""
+    before = """
+      <ir_version: 3, opset_import: ["" : 8]>
+      g (float[3] x, int64 n = {2}, bool c = {1}, int64 m) => (float[3] y) {
+        y = Loop (n, c, x) <body = b (int64 i, bool go, float[3] s) => (bool more, float[3] t) {
+          more = Identity (go)
+          t = Loop (m, go, s) <body = b2
+            (int64 j, bool go2, float[3] s2, int64[1] big = {1152921504606846977}, int64 k = {3})
+              => (bool more2, float[3] t2) {
+            more2 = Identity (go2)
+            d = Sub (big, k)
+            o = Cast <to = 1> (d)
+            t2 = Add (s2, o)
+          }>
+        }>
+      }
+    """
+    result = run_passes(before, UnrollLoops())
+    bodies = bodies_of(result.model)
+    assert len(bodies) == 2
+    for body in bodies:
+        assert [i.name for i in body.input[3:]] == [t.name for t in body.initializer]
+        assert [n.op_type for n in body.node] == ["Identity", "Sub", "Cast", "Add"]
+    assert_equal_outputs(before, result.model, {"x": FLOATS, "m": np.array(2)})
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "what"),
+    [
+        (LOOP, "float[3] w = {1, 2, 3}", "takes 4 inputs"),
+        (IF, "float[3] w = {1, 2, 3}", "takes 1 inputs"),
+        (LOOP, "ir_version: 3", "takes 5 inputs"),
+    ],
+)
+def test_what_has_no_value_is_an_input_that_nothing_feeds(text: str, old: str, what: str) -> None:
+    new = {"ir_version: 3": "ir_version: 4"}.get(old, old.partition(" = ")[0].strip())
+    with pytest.raises(ir.ModelError, match=what):
+        ir.parse(text.replace(old, new))
+
+
+def test_an_input_that_is_fed_has_a_useless_default() -> None:
+    text = LOOP.replace("float[3] s,", "float[3] s = {7, 7, 7},")
+    proto = onnx.parser.parse_model(text)
+    model = ir.load(proto)
+    assert ir.to_proto(model) == proto
+    assert [v.name for v in model.graph.nodes()[0].body("body").inputs] == ["i", "go", "s"]
+    for one, other in zip(
+        reference.run(proto, LOOP_FEEDS),
+        reference.run(onnx.parser.parse_model(LOOP), LOOP_FEEDS),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_body_of_an_operator_of_another_domain_keeps_its_inputs() -> None:
+    text = IF.replace('["" : 8]', '["" : 8, "own" : 1]').replace("= If", "= own.If")
+    proto = onnx.parser.parse_model(text)
+    model = ir.load(proto)
+    assert [v.name for v in model.graph.nodes()[0].body("then_branch").inputs] == ["w"]
+    assert ir.to_proto(model) == proto
+
+
+def test_a_lower_ir_version_lists_them() -> None:
+    up = sl.convert_version(onnx.parser.parse_model(LOOP), 13)
+    down = sl.convert_version(up, 8)
+    (body,) = bodies_of(down)
+    assert sorted(i.name for i in body.input[3:]) == ["shape", "w"]
+    onnx.checker.check_model(down, full_check=True)
+    assert_equal_outputs(LOOP, down, LOOP_FEEDS)
