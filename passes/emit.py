@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from ..ir import Array, Fold, Graph, Operator, Tensor, Value
+from .analysis.element_types import ElementTypes
+from .analysis.vocabulary import NEGATIVE_AXES, formal_inputs, takes, takes_all
+from .base import RewriteError
 
 
 class Emitter:
     """Adds operators of the default domain to one graph, in the forms that an opset has.
+
+    A pass asks before it changes anything whether what it is about to say can be said (see
+    `analysis.vocabulary`); what cannot raises a RewriteError here, rather than be written.
 
     Args:
         graph: where the nodes go.
@@ -23,6 +30,7 @@ class Emitter:
         self.graph = graph
         self.opset = graph.root.opset() if opset is None else opset
         self._fold = fold
+        self._types = ElementTypes()
         self._axes: dict[tuple[int, ...], Value] = {}
 
     def constant(self, array: Array, label: str) -> Value:
@@ -35,21 +43,50 @@ class Emitter:
         """A node with one output."""
         return self.apply(Operator.make(op_type, **attributes), inputs, label)
 
-    def apply(self, op: Operator, inputs: Sequence[Value | None], label: str) -> Value:
+    def apply(
+        self, op: Operator, inputs: Sequence[Value | None], label: str, name: str = ""
+    ) -> Value:
         """A node with one output and a ready operator, or its value where that can be folded."""
-        return self._apply(op, inputs, [label])[0]
+        return self._apply(op, inputs, [label], name)[0]
 
     def _apply(
-        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
-        node = self.graph.add_node(op, inputs, labels)
+        node = self.graph.add_node(op, inputs, labels, name)
         if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
             tensors = self._fold(node, [None if v is None else v.constant for v in inputs])
             if tensors is not None:
                 self.graph.remove(node)
                 folded = zip(labels, tensors, strict=True)
                 return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
+        self._require_types(op, inputs)
         return [node.output(index) for index in range(len(labels))]
+
+    def _require_types(self, op: Operator, inputs: Sequence[Value | None]) -> None:
+        if takes_all(op.op_type, self.opset):
+            return
+        formal = formal_inputs(op.op_type, self.opset)
+        if formal is None:
+            raise RewriteError(
+                f"there is no {op} in opset {self.opset}; convert to an opset that has it, or leave"
+                " out the pass"
+            )
+        # Of inputs without a position of their own, as Concat has them, all are of one type.
+        for position, value in enumerate(inputs[:formal]):
+            elem_type = None if value is None else self._types.of(value)
+            if elem_type and not takes(op.op_type, position, elem_type, self.opset):
+                name = onnx.TensorProto.DataType.Name(elem_type).lower()
+                raise RewriteError(
+                    f"{op} does not take {value}, which is of type {name}, in opset {self.opset};"
+                    " convert to an opset in which it does, or leave out the pass"
+                )
+
+    def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:
+        if self.opset < NEGATIVE_AXES and any(axis < 0 for axis in axes):
+            raise RewriteError(
+                f"{op_type} does not take axes {list(axes)} in opset {self.opset}; convert to opset"
+                f" {NEGATIVE_AXES} first, or leave out the pass"
+            )
 
     def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
         """`value` with axes of length 1 inserted (axes are an input from opset 13 on)."""
@@ -61,6 +98,7 @@ class Emitter:
 
     def _along(self, op_type: str, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
         axes = (axes,) if isinstance(axes, int) else axes
+        self._require_axes(op_type, axes)
         if self.opset < 13:
             return self.add(op_type, [value], label, axes=list(axes))
         return self.apply(_PLAIN[op_type], [value, self._vector(axes, "axes")], label)
@@ -84,6 +122,7 @@ class Emitter:
         """Values joined along an axis; itself where there is but one."""
         if len(values) == 1:
             return values[0]
+        self._require_axes("Concat", (axis,))
         return self.add("Concat", values, label, axis=axis)
 
     def split(
@@ -91,6 +130,7 @@ class Emitter:
     ) -> list[Value]:
         """`value` cut along an axis into parts of these sizes, one label each (the sizes are an
         input from opset 13 on)."""
+        self._require_axes("Split", (axis,))
         if self.opset < 13:
             op = Operator.make("Split", axis=axis, split=list(sizes))
             return self._apply(op, [value], labels)

@@ -10,13 +10,16 @@ agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
+
+import onnx
 
 from ..ir import Graph, Model, Node, Operator, Tensor
 from .analysis.element_types import ElementTypes
 from .analysis.evaluation import construct_evaluator, is_call
 from .analysis.folding import MAX_BYTES, Folder
 from .base import Pass, Run
+from .emit import Emitter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,13 +56,14 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     known = types.of(like)
     if value.constant is None or known is None or copy is None or copy.pinned:
         return node
-    attributes: dict[str, Any] = {"to": known}
-    if "saturate" in node.op.attributes:
-        attributes["saturate"] = node.attribute("saturate")
-    cast = graph.add_node(Operator.make("Cast", **attributes), [value], [copy.name], node.name)
-    graph.replace_uses(copy, cast.output())
+    # The two have their other attributes in common, in every opset.
+    attributes = [onnx.helper.make_attribute("to", known), *node.op.attributes.values()]
+    op = Operator("Cast").with_attributes(attributes)
+    cast = Emitter(graph).apply(op, [value], copy.name, node.name)
+    graph.replace_uses(copy, cast)
     graph.remove(node)
-    return cast
+    assert cast.producer is not None
+    return cast.producer
 
 
 def _fold(graph: Graph, node: Node, folder: Folder) -> bool:

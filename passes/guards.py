@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 
 from ..ir import Graph, Node, Value
 from ..ir.references import named_tensors
+from .analysis.element_types import ElementTypes
+from .analysis.vocabulary import unsayable
 
 _IDENTITY_OF_SEQUENCES = 14
 
@@ -76,3 +78,24 @@ def _is_tensor(graph: Graph, output: Value) -> bool:
     infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
     types = [output.type, *(info.type for info in infos if info.HasField("type"))]
     return all(type_ is None or type_.HasField("tensor_type") for type_ in types)
+
+
+def unstackable_output(
+    graph: Graph, loop: Node, trips: int, also: Sequence[str] = ()
+) -> str | None:
+    """Why a scan output cannot be put together of its rows; None if all can.
+
+    Args:
+        graph: that of the Loop.
+        loop: the Loop.
+        trips: how many rows there are, at least one.
+        also: operators that the stacked rows go through.
+    """
+    types = ElementTypes()
+    operators = ("Unsqueeze", *(("Concat",) if trips > 1 else ()), *also)
+    for old in loop.outputs[len(loop.inputs) - 2 :]:
+        if old is not None and graph.is_used(old):
+            reason = unsayable(operators, types.of(old), graph.root.opset(), "Loop")
+            if reason is not None:
+                return f"its scan output '{old.name}' {reason}"
+    return None

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir import Array, Graph, Model, Node, Operator, Template, Tensor, Value
+from ..ir import Array, Graph, Model, Node, Template, Tensor, Value
 from .analysis.folding import Folder
 from .analysis.randomness import find_random
 from .analysis.shape_inference import ShapeInference
@@ -221,7 +221,7 @@ class _Lowering:
         return sequence.all()
 
     def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
-        made = graph.add_node(Operator("SequenceConstruct"), values, [old.name]).output()
+        made = self._emitter(graph).add("SequenceConstruct", values, old.name)
         self.structures.known[made] = Elements(tuple([plain(value) for value in values]))
         replace_value(graph, old, made)
 
@@ -238,8 +238,7 @@ class _Lowering:
             return
         for old, elem_type in zip(node.outputs, types, strict=True):
             if old is not None:
-                op = Operator.make("SequenceEmpty", dtype=elem_type)
-                made = graph.add_node(op, [], [old.name]).output()
+                made = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
                 self.structures.known[made] = Elements()
                 replace_value(graph, old, made)
         self._dissolve(graph, node, "its sequence is empty")

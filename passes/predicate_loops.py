@@ -35,7 +35,7 @@ from .analysis.speculation import Speculation
 from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside
+from .guards import named_from_outside, unstackable_output
 from .replace import replace_value
 from .select import broadcasting, select
 from .unroll_loops import DEFAULT_MAX_NODES
@@ -88,7 +88,7 @@ class _Predicator:
             reason = self.over_budget(loop, template, most)
             if reason is None:
                 prediction = predict(self.speculation, loop, most)
-                reason = prediction.obstacle
+                reason = prediction.obstacle or _unstackable(graph, loop, prediction)
                 if reason is None:
                     self.predicate(graph, loop, template, prediction)
                     return True
@@ -215,7 +215,9 @@ class _Writer:
     def outputs(self) -> list[Value | None]:
         """What the Loop gives: the carried values, and of each scan output the live rows."""
         first = len(self.carried)
-        names = [None if v is None else v.name for v in self.loop.outputs]
+        names = [
+            None if v is None or not self.graph.is_used(v) else v.name for v in self.loop.outputs
+        ]
         wanted = [
             (column, names[i] if i < len(names) else None)
             for i, column in enumerate(self.columns, first)
@@ -251,6 +253,11 @@ class _Writer:
         """Remove the condition that the copies were given, if none reads it."""
         if not self.graph.is_used(self.given):
             self.graph.remove_initializer(self.given)
+
+
+def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None:
+    cut = not all(trip.certain for trip in prediction.trips)
+    return unstackable_output(graph, loop, len(prediction.trips), ["Slice"] if cut else ())
 
 
 def _maximum(loop: Node) -> int:

@@ -21,11 +21,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import onnx
-import onnx.defs
-
 from ..ir import Graph, Model, Node, Operator, Value
 from ..ir.copying import empty_header
+from .analysis.vocabulary import unsayable
 from .base import Pass, RewriteError, Run
 from .emit import Emitter
 from .scan_layout import (
@@ -86,20 +84,8 @@ def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
 
 def _foreign_type(value: Value, elem_type: int) -> str | None:
     """Why a value cannot go through a Scan of opset 8; None also where its type is not known."""
-    name = onnx.TensorProto.DataType.Name(elem_type).lower()
-    if elem_type and f"tensor({name})" not in _types():
-        return f"'{value.name}' is of type {name}, which Scan does not take in opset {_TO}"
-    return None
-
-
-def _types() -> set[str]:
-    """The types that Scan 8 takes."""
-    (tensors,) = [
-        constraint
-        for constraint in onnx.defs.get_schema("Scan", _TO, "").type_constraints
-        if constraint.type_param_str == "V"
-    ]
-    return set(tensors.allowed_type_strs)
+    reason = unsayable(["Scan"], elem_type, _TO, "Scan") if elem_type else None
+    return None if reason is None else f"'{value.name}' {reason}"
 
 
 def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:

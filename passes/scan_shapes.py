@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..ir import Node, Value
 from .analysis.dimension import Dimension
 from .analysis.facts import UNKNOWN, Fact, Shape
 from .analysis.shape_inference import ShapeInference
+from .analysis.vocabulary import NEGATIVE_AXES
 from .scan_layout import ScanLayout, read_scan
 
 
@@ -101,6 +103,22 @@ class ScanShapes:
             if rank is not None and not -rank <= place < rank:
                 return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
         return None
+
+    def with_writable_axes(self) -> ScanLayout | str:
+        """The Scan with axes as the operators of its opset take them, or why that cannot be."""
+        scan = self.scan
+        if self.version >= NEGATIVE_AXES:
+            return scan
+        inputs = [_from_front(a, self.input_rank, i) for i, a in enumerate(scan.input_axes)]
+        outputs = [_from_front(a, self.output_rank, i) for i, a in enumerate(scan.output_axes)]
+        values = (*scan.scanned, *scan.scan_outputs)
+        for value, axis in zip(values, (*inputs, *outputs), strict=True):
+            if value is not None and axis < 0:
+                return (
+                    f"axis {axis} of '{value.name}' counts from the end, which operators of opset"
+                    f" {self.version} cannot, and its rank is not known; declare its shape"
+                )
+        return dataclasses.replace(scan, input_axes=tuple(inputs), output_axes=tuple(outputs))
 
     def input_rank(self, index: int) -> int | None:
         """The rank of a scan input; None where it is not known."""
@@ -226,6 +244,12 @@ class ScanShapes:
 
 def _first_known(sizes: list[int | None]) -> int | None:
     return next((size for size in sizes if size is not None), None)
+
+
+def _from_front(axis: int, rank_of: Callable[[int], int | None], index: int) -> int:
+    """An axis counted from the front; as it is where the rank is not known."""
+    rank = rank_of(index) if axis < 0 else None
+    return axis if rank is None else axis % rank
 
 
 def _size(fact: Fact, axis: int) -> int | None:

@@ -21,7 +21,7 @@ from .analysis.randomness import find_random
 from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside, unnameable_output
+from .guards import named_from_outside, unnameable_output, unstackable_output
 from .replace import replace_value
 
 DEFAULT_MAX_NODES = 50_000
@@ -78,7 +78,7 @@ class _Unroller:
             if trips.count is not None:
                 obstacle = self.over_budget(loop, template, trips.count)
                 if obstacle is None:
-                    obstacle = self.unwritable_output(loop, trips.count)
+                    obstacle = self.unwritable_output(graph, loop, trips.count)
                 if obstacle is None:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
@@ -129,11 +129,12 @@ class _Unroller:
             )
         return None
 
-    def unwritable_output(self, loop: Node, trips: int) -> str | None:
+    def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
         """Why an output of the Loop cannot be written down without it; None if all can."""
         body, first = loop.body("body"), len(loop.inputs) - 2
         if trips:
-            return unnameable_output(loop, body.outputs[1 : 1 + first])
+            unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
+            return unnameable or unstackable_output(graph, loop, trips)
         for index in range(first, len(loop.outputs)):
             wanted = loop.outputs[index] is not None
             if wanted and scanned_element(loop, index + 1, self.model) is None:
@@ -186,7 +187,7 @@ class _Unroller:
         first = len(loop.inputs) - 2
         for index, column in enumerate(scanned, first):
             old = loop.outputs[index] if index < len(loop.outputs) else None
-            if old is None:
+            if old is None or not graph.is_used(old):
                 stacked.append(None)
             elif not column:
                 element = scanned_element(loop, index + 1, self.model)

@@ -25,6 +25,7 @@ from .analysis.folding import Folder
 from .analysis.origins import origins
 from .analysis.randomness import find_random
 from .analysis.shape_inference import ShapeInference
+from .analysis.vocabulary import unsayable
 from .base import Pass, Run
 from .emit import Emitter
 from .guards import named_from_outside
@@ -138,7 +139,9 @@ class _Unroller:
         outside = shapes.axis_outside()
         if outside is not None:
             return f"{outside}, so it fails at run time"
-        scan, longest = shapes.scan, shapes.length()
+        scan, longest = shapes.with_writable_axes(), shapes.length()
+        if isinstance(scan, str):
+            return scan
         if longest is None:
             return _unknown("length", scan)
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
@@ -146,7 +149,7 @@ class _Unroller:
             return lengths
         template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
         plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
-        return self.over_budget(plan) or _unknown_zeros(plan) or plan
+        return self.over_budget(plan) or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
     def random(self, node: Node) -> str | None:
         """Why the body cannot be repeated; None if it can."""
@@ -296,4 +299,25 @@ def _unknown_zeros(plan: _Plan) -> str | None:
                 " are not known; declare them in the body, or fix the shapes of the inputs with"
                 " --shape"
             )
+    return None
+
+
+def _unsayable(plan: _Plan, opset: int) -> str | None:
+    """Why a scan input cannot be taken apart, or a scan output put together; None if all can."""
+    if not plan.trips:
+        return None
+    scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1
+    facts = plan.shapes.input_facts()[-len(scan.scanned) :]
+    apart = ["Squeeze", "Split"] if several else ["Squeeze"]
+    for value, fact, inner in zip(
+        scan.scanned, facts, scan.body.inputs[len(scan.states) :], strict=True
+    ):
+        why = unsayable(apart, fact.elem_type, opset, "Scan")
+        if why is not None and scan.body.is_used(inner):
+            return f"its scan input '{value.name}' {why}"
+    together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
+    for index in plan.collected:
+        why = unsayable(together, plan.shapes.element(index).elem_type, opset, "Scan")
+        if why is not None:
+            return f"its scan output '{scan.scan_outputs[index].name}' {why}"  # type: ignore[union-attr]
     return None

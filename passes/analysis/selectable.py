@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import onnx
-import onnx.defs
-
 from .facts import Fact, Shape
 from .proofs import shown as shown_dim
+from .vocabulary import unsayable
 
 OLDEST_OPSET = 9
 """Where exists from this opset on."""
@@ -21,8 +19,9 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
         return "is a sequence or optional, which no operator selects"
     if not one.elem_type or one.elem_type != other.elem_type:
         return "is of a type that is not known"
-    if not _takes(one.elem_type, opset):
-        return f"is of a type that Where does not take in opset {opset}"
+    reason = unsayable(["Where"], one.elem_type, opset, "If")
+    if reason is not None:
+        return reason
     if one.shape is None or other.shape is None:
         return "is of a shape that is not known; give the shapes of inputs with --shape"
     if one.shape != other.shape:
@@ -33,10 +32,3 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
 def shown(shape: Shape) -> str:
     """A shape as messages show it."""
     return f"[{', '.join(shown_dim(dim) for dim in shape)}]"
-
-
-def _takes(elem_type: int, opset: int) -> bool:
-    schema = onnx.defs.get_schema("Where", opset)
-    name = onnx.TensorProto.DataType.Name(elem_type).lower()
-    (allowed,) = [c for c in schema.type_constraints if c.type_param_str == "T"]
-    return f"tensor({name})" in allowed.allowed_type_strs

@@ -1,0 +1,80 @@
+"""What an opset can say: which element types its operators take."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import onnx
+import onnx.defs
+
+NEGATIVE_AXES = 11
+"""From this opset on, axes may be counted from the end."""
+
+
+def unsayable(
+    op_types: Iterable[str], elem_type: int | None, opset: int, holder: str
+) -> str | None:
+    """Why a tensor cannot go through some operators that move tensors; None if it can.
+
+    The answer continues a sentence that begins with the tensor: "'y' is of type int4, which ...".
+
+    Args:
+        op_types: the operators.
+        elem_type: that of the tensor; None (or 0) where it is not known.
+        opset: the version to write for.
+        holder: an operator that the tensor goes through as it is, so that its types are those that
+            the tensor may have.
+    """
+    for op_type in op_types:
+        known = data_types(op_type, opset)
+        if not elem_type and not data_types(holder, opset) <= known:
+            return (
+                f"is of a type that is not known, and {op_type} does not take all types in opset"
+                f" {opset}; declare it"
+            )
+        if elem_type and _written(elem_type) not in known:
+            name = onnx.TensorProto.DataType.Name(elem_type).lower()
+            return f"is of type {name}, which {op_type} does not take in opset {opset}"
+    return None
+
+
+@functools.cache
+def data_types(op_type: str, opset: int) -> frozenset[str]:
+    """The types of tensors that an operator of the default domain gives out; for one that moves
+    tensors those that it takes, too. Empty where the opset does not have it."""
+    schema = _schema(op_type, opset)
+    types = () if schema is None else schema.outputs[0].types
+    return frozenset(text for text in types if text.startswith("tensor("))
+
+
+@functools.cache
+def formal_inputs(op_type: str, opset: int) -> int | None:
+    """How many inputs the schema of an operator of the default domain has; None if the opset does
+    not have it."""
+    schema = _schema(op_type, opset)
+    return None if schema is None else len(schema.inputs)
+
+
+@functools.cache
+def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
+    """Whether an operator of the default domain takes tensors of a type at one of these inputs."""
+    return _written(elem_type) in _schema(op_type, opset).inputs[position].types
+
+
+@functools.cache
+def takes_all(op_type: str, opset: int) -> bool:
+    """Whether an operator moves tensors of all types that there are in an opset."""
+    return data_types("Identity", opset) <= data_types(op_type, opset)
+
+
+def _schema(op_type: str, opset: int) -> Any:
+    try:
+        return onnx.defs.get_schema(op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _written(elem_type: int) -> str:
+    return f"tensor({onnx.TensorProto.DataType.Name(elem_type).lower()})"
