@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
+import onnx
+
 from .api import pipeline_of
 from .binding import Shapes, Values
 from .ir import Function, Graph, Model, ModelSource, Node, Operator, Value
@@ -16,6 +18,9 @@ from .passes.analysis.trip_count import always_holds
 from .rewriting import Rewriting, count_all_nodes, watched
 
 Outcome = Literal["rewritten", "kept", "removed"]
+
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,14 +176,15 @@ def describe_passes() -> list[dict[str, Any]]:
 
 
 def control_flow(model: Model) -> Iterator[Node]:
-    """Every node that holds graphs (Loop, Scan, If and the like), outer before inner."""
+    """Every node that holds graphs (Loop, Scan, If and the like), or is given one by the caller of
+    its function, outer before inner."""
     for root in model.roots():
         yield from _holders(root.graph)
 
 
 def _holders(graph: Graph) -> Iterator[Node]:
     for node in graph.nodes():
-        if node.bodies:
+        if any(message.type in _GRAPHS for message in node.op.attributes.values()):
             yield node
         for inner in node.graphs():
             yield from _holders(inner)
@@ -192,7 +198,7 @@ def decided_by(node: Node) -> str:
 
 def _deciding(node: Node) -> list[Value]:
     """The values on which the number of trips, or the choice of the branch, depends."""
-    if node.is_op("Loop"):
+    if node.is_op("Loop") and "body" in node.bodies:
         ends = [] if always_holds(node.body("body")) else [node.body("body").outputs[0]]
         return [value for value in (*node.inputs[:2], *ends) if value is not None]
     return [value for value in node.inputs[: 1 if node.is_op("If") else None] if value is not None]

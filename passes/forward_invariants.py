@@ -45,6 +45,8 @@ class ForwardInvariants(Pass):
 
 
 def _forward(graph: Graph, node: Node, model: Model) -> bool:
+    if node.op.references:
+        return False
     if node.is_op("Loop"):
         changed = _forward_carried(graph, node, 2, 1, model)
         return _assert_condition(node) or changed

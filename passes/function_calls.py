@@ -8,6 +8,9 @@ import onnx
 
 from ..ir import Function, FunctionKey, Graph, Model, Node, normal_domain
 
+SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
+"""The operators that take a sequence apart, or make tensors of it."""
+
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 
@@ -84,9 +87,13 @@ class Calls:
 
 def count_control_flow(graph: Graph) -> int:
     """The number of control-flow operators in a graph and in what its nodes hold."""
-    return sum(
-        node.is_op(*CONTROL_FLOW) for inner in graph.walk() for node in inner.unordered_nodes()
-    )
+    return sum(is_control_flow(node) for g in graph.walk() for node in g.unordered_nodes())
+
+
+def is_control_flow(node: Node) -> bool:
+    """Whether a node is control flow, or makes tensors and sequences of each other in a way that
+    its caller decides."""
+    return node.is_op(*CONTROL_FLOW) or (node.is_op(*SEQUENCES) and node.op.references)
 
 
 def live_functions(model: Model) -> set[FunctionKey]:

@@ -12,7 +12,7 @@ from .analysis.folding import Folder
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Remark
 from .function_binding import bind, inline_call, obstacle
-from .function_calls import CONTROL_FLOW, Calls, count_control_flow
+from .function_calls import CONTROL_FLOW, SEQUENCES, Calls, count_control_flow
 from .pipeline import Pipeline
 
 _Key = tuple[object, ...]
@@ -89,7 +89,8 @@ class Trials:
         scratch.functions = {key: self.functions[key] for key in reached}
         if count_control_flow(scratch.graph) < written:
             return None
-        remarks = [r for r in self.pipeline.apply(scratch).remarks if r.op_type in CONTROL_FLOW]
+        told = self.pipeline.apply(scratch).remarks
+        remarks = [r for r in told if r.op_type in (*CONTROL_FLOW, *SEQUENCES)]
         if any(remark.action == "rewritten" for remark in remarks):
             return None
         return _reason(call, remarks)

@@ -12,6 +12,18 @@ from .analysis.vocabulary import unsayable
 _IDENTITY_OF_SEQUENCES = 14
 
 
+def given_by_caller(node: Node) -> str | None:
+    """Why nothing can be decided about a node that takes an attribute from the function around it;
+    None if it takes none. Inlining the function puts the caller's values in."""
+    for message in node.op.attributes.values():
+        if message.ref_attr_name:
+            return (
+                f"its attribute '{message.name}' comes from the function around it; inline the"
+                " function first"
+            )
+    return None
+
+
 def named_from_outside(node: Node) -> str | None:
     """Why a node that holds graphs cannot be dissolved because something names its tensors."""
     for value in node.outputs:

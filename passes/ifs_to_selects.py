@@ -24,7 +24,7 @@ from .analysis.shape_inference import ShapeInference
 from .analysis.speculation import Hazard, Speculation
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside
+from .guards import given_by_caller, named_from_outside
 from .replace import replace_value
 from .select import broadcasting, select
 
@@ -74,7 +74,7 @@ class _Converter:
             return "its condition is constant; inline-ifs takes the branch that it decides"
         if opset < OLDEST_OPSET:
             return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
-        return named_from_outside(node)
+        return given_by_caller(node) or named_from_outside(node)
 
     def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
         """What both branches give out, and why they cannot both run, or selects not choose."""

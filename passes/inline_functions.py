@@ -13,7 +13,8 @@
 
 A call is inlined on trial first, in a scratch model that knows of its arguments what is constant
 and what types they have, and the other passes run on that. If they rewrite no Loop, If or Scan, the
-call stays. What a function decides by itself is rewritten inside it, without inlining.
+call stays. What a function decides by itself is rewritten inside it, without inlining. Operators on
+sequences count as control flow where they take an attribute from the caller.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..ir import Graph, Model, Node, Template, Tensor
 from .analysis.folding import Folder
 from .analysis.origins import origins
 from .base import Pass, Run
-from .guards import named_from_outside, unnameable_output
+from .guards import given_by_caller, named_from_outside, unnameable_output
 from .replace import replace_value
 
 
@@ -60,6 +60,9 @@ class InlineIfs(Pass):
             return f"its condition depends on {origins(condition)}"
         if condition.constant.size != 1:
             return f"its condition has {condition.constant.size} elements; If takes one"
+        unknown = given_by_caller(node)
+        if unknown is not None:
+            return unknown
         taken = _taken_branch(node, condition.constant)
         return named_from_outside(node) or unnameable_output(node, taken.outputs)
 

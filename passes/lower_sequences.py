@@ -27,7 +27,7 @@ from .analysis.randomness import find_random
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside
+from .guards import given_by_caller, named_from_outside
 from .replace import replace_value
 from .sequence_split import Parts, shape_of
 from .sequence_structure import Element, Elements, Held, Structures, Undecided, plain, position
@@ -86,6 +86,7 @@ class _Lowering:
             rule = _RULES.get(node.op.qualname)
             if rule is not None:
                 try:
+                    self._check_attributes(node)
                     rule(self, graph, node)
                 except Undecided as reason:
                     self.structures.reasons[node] = reason
@@ -289,6 +290,11 @@ class _Lowering:
                 f"it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
                 " raise it with --max-nodes"
             )
+
+    def _check_attributes(self, node: Node) -> None:
+        reason = given_by_caller(node)
+        if reason is not None:
+            raise Undecided(reason)
 
     def _check_replaceable(self, node: Node) -> None:
         obstacle = named_from_outside(node)

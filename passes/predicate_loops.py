@@ -35,7 +35,7 @@ from .analysis.speculation import Speculation
 from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside, unstackable_output
+from .guards import given_by_caller, named_from_outside, unstackable_output
 from .replace import replace_value
 from .select import broadcasting, select
 from .unroll_loops import DEFAULT_MAX_NODES
@@ -98,7 +98,9 @@ class _Predicator:
     def obstacle(self, loop: Node) -> str | None:
         """Why a Loop must stay whatever its body does; None if it need not."""
         assert loop.graph is not None
-        opset = loop.graph.root.opset()
+        unknown, opset = given_by_caller(loop), loop.graph.root.opset()
+        if unknown is not None:
+            return unknown
         if opset < OLDEST_OPSET:
             return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
         limit = self.options.max_trips

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import onnx
 
 from ..ir import Annotation, Graph, Node, Operator, Value, copy_graph
+from .guards import given_by_caller
 from .replace import replace_value
 
 
@@ -83,12 +84,9 @@ def _numbers(node: Node, name: str, count: int) -> tuple[int, ...]:
 
 def unreadable(node: Node, version: int) -> str | None:
     """Why a Scan cannot be taken apart; None if it can."""
-    for message in node.op.attributes.values():
-        if message.ref_attr_name:
-            return (
-                f"its attribute '{message.name}' comes from the function around it; inline the"
-                " function first"
-            )
+    reason = given_by_caller(node)
+    if reason is not None:
+        return reason
     if any(value is None for value in node.inputs[1 if version == 8 else 0 :]):
         return "an initial state or a scan input is absent"
     if node.op.extra is not None and node.op.extra.device_configurations:

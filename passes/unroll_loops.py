@@ -21,7 +21,12 @@ from .analysis.randomness import find_random
 from .analysis.trip_count import AbsentCond, trip_count
 from .base import Pass, Run
 from .emit import Emitter
-from .guards import named_from_outside, unnameable_output, unstackable_output
+from .guards import (
+    given_by_caller,
+    named_from_outside,
+    unnameable_output,
+    unstackable_output,
+)
 from .replace import replace_value
 
 DEFAULT_MAX_NODES = 50_000
@@ -94,6 +99,9 @@ class _Unroller:
 
     def obstacle(self, loop: Node) -> str | None:
         """Why the Loop must stay whatever its trip count is; None if it need not."""
+        unknown = given_by_caller(loop)
+        if unknown is not None:
+            return unknown
         random = find_random(loop.body("body"), self.model.functions)
         if random is not None:
             return (

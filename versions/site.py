@@ -85,6 +85,16 @@ class Site:
             )
         return onnx.helper.get_attribute_value(message)
 
+    def body(self, name: str) -> Graph:
+        """The graph of an attribute.
+
+        Raises:
+            Refused: it comes from the call of the function that the node is in.
+        """
+        if name not in self.node.bodies:
+            self.attribute(name)
+        return self.node.body(name)
+
     def text(self, name: str) -> str:
         """The value of a string attribute."""
         value = self.attribute(name)

@@ -25,7 +25,9 @@ def enter_body(inference: ShapeInference, value: Value) -> None:
     body = value.owner
     assert body is not None and body.holder is not None
     node = body.holder
-    if node.is_op("Loop"):
+    if node.op.references:
+        facts = [_of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
+    elif node.is_op("Loop"):
         facts = _loop_inputs(inference, node)
     elif node.is_op("Scan") and node.graph.root.opset() >= 9:  # type: ignore[union-attr]
         facts = _scan_inputs(inference, node)
@@ -37,6 +39,8 @@ def enter_body(inference: ShapeInference, value: Value) -> None:
 
 def leave_bodies(inference: ShapeInference, node: Node) -> list[Fact]:
     """What a node that holds bodies gives out."""
+    if node.op.references:
+        return [UNKNOWN] * len(node.outputs)
     if node.is_op("If"):
         return _if_outputs(inference, node)
     body = node.body("body") if "body" in node.bodies else None

@@ -81,6 +81,8 @@ def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
     if not node.is_op(*_BODIES):
         return None
     name, shift = _BODIES[node.op_type]
+    if name not in node.bodies:  # the caller of the function gives it
+        return None
     body, index = node.body(name), _position(node, value) + shift
     return (body, index) if index < len(body.outputs) else None
 

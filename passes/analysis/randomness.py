@@ -32,7 +32,7 @@ def _may_train(node: Node) -> bool:
     assert node.graph is not None
     opset = node.graph.root.opset()
     if opset < 7:
-        return not node.attribute("is_test", 0)
+        return node.op.references or not node.attribute("is_test", 0)
     if opset < 12:
         return False
     training = node.input(2)

@@ -78,7 +78,7 @@ def count_slice_axes(site: Site) -> Outcome:
 @downgrade(NEGATIVE_AXES, "Scan")
 def count_scan_axes(site: Site) -> Outcome:
     """Scan names the axes of its scanned inputs, and those of its outputs in their own rank."""
-    body = site.node.body("body")
+    body = site.body("body")
     scanned = site.attribute("num_scan_inputs")
     states = len(site.inputs) - scanned
     inputs = [site.rank(states + index) for index in range(scanned)]

@@ -25,7 +25,7 @@ def carry_something(site: Site) -> Outcome:
     """Before opset 11 a Loop carries at least one value: one that nothing reads will do."""
     if len(site.inputs) > 2:
         return None
-    node, body = site.node, site.node.body("body")
+    node, body = site.node, site.body("body")
     site.set_input(2, site.const(np.zeros((), np.float32), "carried"))
     info = onnx.helper.make_value_info("carried", _NUMBER)
     given = body.add_input(info.name, info)
@@ -40,7 +40,7 @@ def carry_something(site: Site) -> Outcome:
 @downgrade(11, "If")
 def same_branches(site: Site) -> Outcome:
     """Before opset 11 both branches give the same shapes."""
-    bodies = (site.node.body("then_branch"), site.node.body("else_branch"))
+    bodies = (site.body("then_branch"), site.body("else_branch"))
     for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
         a, b = site.types.shape(one), site.types.shape(other)
         if a is None or b is None:

@@ -41,12 +41,17 @@ def _has_no_zero(value: Value) -> bool:
     """Whether a value is constant elements, repeated and cast, of which none is zero."""
     casts = []
     node = value.producer
-    while node is not None and node.is_op("Cast", "Expand") and node.inputs[0] is not None:
+    while (
+        node is not None
+        and node.is_op("Cast", "Expand")
+        and node.inputs[0] is not None
+        and not node.op.references
+    ):
         if node.is_op("Cast"):
             casts.append(node.attribute("to"))
         value = node.inputs[0]
         node = value.producer
-    if node is not None and node.is_op("ConstantOfShape"):
+    if node is not None and node.is_op("ConstantOfShape") and not node.op.references:
         message = node.attribute("value")
         elements = np.zeros(1) if message is None else onnx.numpy_helper.to_array(message)
     else:
