@@ -134,8 +134,12 @@ class Emitter:
         if self.opset < 13:
             op = Operator.make("Split", axis=axis, split=list(sizes))
             return self._apply(op, [value], labels)
-        op = Operator.make("Split", axis=axis)
-        return self._apply(op, [value, self._vector(tuple(sizes), "sizes")], labels)
+        return self.split_by(value, self._vector(tuple(sizes), "sizes"), axis, labels)
+
+    def split_by(self, value: Value, sizes: Value, axis: int, labels: Sequence[str]) -> list[Value]:
+        """`value` cut along an axis into parts of the sizes that an int64 vector tells, one label
+        each; from opset 13 on."""
+        return self._apply(Operator.make("Split", axis=axis), [value, sizes], labels)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import onnx
+
 from ..ir import Node, Value
 from .analysis.origins import origins
 from .analysis.shape_inference import ShapeInference
 from .emit import Emitter
 from .sequence_structure import Element, Undecided
+
+_SIZES_AS_INPUT = 13
+"""The opset in which Split takes its sizes as an input."""
 
 
 def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] | None:
@@ -26,7 +31,8 @@ class Parts:
         inference: tells shapes.
 
     Attributes:
-        sizes: the length of each part along the axis.
+        sizes: the length of each part along the axis; None where run time tells them.
+        count: how many parts there are.
 
     Raises:
         Undecided: the parts are not known, or the split fails at run time.
@@ -43,14 +49,21 @@ class Parts:
         # Where sizes are given, keepdims has no meaning.
         self.squeezed = split is None and not node.attribute("keepdims", 1)
         length = _length(shape_of(source, inference), self.axis)
-        self.sizes = _sizes(split, length, source, self.axis)
-        self._is_whole = len(self.sizes) == 1 and length is not None
+        self.sizes: Sequence[int] | None = None
+        if split is not None and split.constant is None:
+            self.split = split
+            self.split_is_int64 = inference.fact(split).elem_type == onnx.TensorProto.INT64
+            self.count = _count_at_run_time(split, inference, emitter.opset)
+        else:
+            self.sizes = _sizes(split, length, source, self.axis)
+            self.count = len(self.sizes)
+        self._is_whole = self.sizes is not None and self.count == 1 and length is not None
         self._made: list[Value] | None = None
 
     @property
     def cost(self) -> int:
         """How many nodes and outputs the parts take at most."""
-        return len(self.sizes) * (2 if self.squeezed else 1)
+        return self.count * (2 if self.squeezed else 1) + (self.sizes is None)
 
     @property
     def is_made(self) -> bool:
@@ -59,7 +72,7 @@ class Parts:
 
     def elements(self) -> tuple[Element, ...]:
         """The parts, not made before they are used."""
-        return tuple([self._element(index) for index in range(len(self.sizes))])
+        return tuple([self._element(index) for index in range(self.count)])
 
     def _element(self, index: int) -> Element:
         return lambda: self._make()[index]
@@ -67,9 +80,11 @@ class Parts:
     def _make(self) -> list[Value]:
         if self._made is None:
             label = self.node.output().name
-            labels = [f"{label}_{index}" for index in range(len(self.sizes))]
+            labels = [f"{label}_{index}" for index in range(self.count)]
             if self._is_whole:
                 parts = [self.source]
+            elif self.sizes is None:
+                parts = self.emitter.split_by(self.source, self._lengths(), self.axis, labels)
             else:
                 parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
             if self.squeezed:
@@ -79,6 +94,13 @@ class Parts:
                 ]
             self._made = parts
         return self._made
+
+    def _lengths(self) -> Value:
+        """The sizes that run time tells, in the type that Split takes."""
+        if self.split_is_int64:
+            return self.split
+        label = f"{self.split.name}_int64"
+        return self.emitter.add("Cast", [self.split], label, to=onnx.TensorProto.INT64)
 
 
 def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
@@ -90,9 +112,20 @@ def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
     return shape[axis]
 
 
-def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
-    if split is not None and split.constant is None:
+def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> int:
+    """How many sizes a split gives that is computed at run time."""
+    shape = shape_of(split, inference)
+    if not shape or shape[0] is None:
         raise Undecided(f"its split depends on {origins(split)}")
+    if opset < _SIZES_AS_INPUT:
+        raise Undecided(
+            f"its split depends on {origins(split)}, and Split of opset {opset} takes constant"
+            f" sizes; convert to opset {_SIZES_AS_INPUT} first"
+        )
+    return shape[0]
+
+
+def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
     given = None if split is None or split.constant is None else split.constant.numpy()
     if given is not None and given.ndim:
         return _checked([int(size) for size in given.reshape(-1)], length)

@@ -170,6 +170,61 @@ def test_given_sizes_need_no_known_length():
     assert_equal_outputs(text, result.model, {"x": np.arange(4, dtype=np.float32)})
 
 
+def test_sizes_known_at_run_time_only():
+    """How many there are is known, and so is which part is read: it is a Split."""
+    lowers(
+        """g (float[N] x, int64[3] p) => (float[M] y, int64 n) <int64 one = {1}> {
+           s = SplitToSequence (x, p)
+           y = SequenceAt (s, one)
+           n = SequenceLength (s)
+        }""",
+        """g (float[N] x, int64[3] p) => (float[M] y, int64 n) <int64 n = {3}> {
+           s_0, y, s_2 = Split <axis = 0> (x, p)
+        }""",
+        [
+            {"x": np.arange(7, dtype=np.float32), "p": np.array(sizes)}
+            for sizes in ([3, 0, 4], [0, 7, 0], [1, 2, 4])
+        ],
+    )
+
+
+@pytest.mark.parametrize("sizes", ["int32", "int64"])
+@pytest.mark.parametrize("opset", [13, 18, 25])
+@pytest.mark.parametrize("given", [[5], [2, 3], [0, 5, 0]])
+def test_sizes_known_at_run_time_in_every_form(sizes, opset, given):
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+        g (float[2,5] x, {sizes}[{len(given)}] p) => (float[2,R] y, int64 n)
+              <int64 last = {{-1}}> {{
+           s = SplitToSequence <axis = -1, keepdims = 0> (x, p)
+           e = SequenceAt (s, last)
+           y = Identity (e)
+           n = SequenceLength (s)
+        }}"""
+    result = run_passes(text, *LOWER)
+    assert sequence_operators(result.model) == []
+    feeds = {"x": np.arange(10, dtype=np.float32).reshape(2, 5), "p": np.array(given, sizes)}
+    assert_equal_outputs(text, result.model, feeds)
+
+
+@pytest.mark.parametrize(
+    ("opset", "split", "position", "reason"),
+    [
+        (12, "int64[3] p", "int64 at = {1}", "takes constant sizes; convert to opset 13 first"),
+        (18, "int64[K] p", "int64 at = {1}", "its split depends on input 'p'"),
+        (18, "int64 p", "int64 at = {1}", "its split depends on input 'p'"),
+        (18, "int64[3] p, int64 at", "", "its position depends on input 'at'"),
+        (18, "int64[1] p", "int64 at = {1}", "position 1 is outside a sequence of 1"),
+    ],
+)
+def test_run_time_sizes_that_stay(opset, split, position, reason):
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+        g (float[N] x, {split}) => (float[M] y) <{position}> {{
+           s = SplitToSequence (x, p)
+           y = SequenceAt (s, at)
+        }}"""
+    assert_keeps(LowerSequences(), text, reason)
+
+
 def test_the_length_may_be_inferred():
     text = HEAD + (
         """g (float[2,N] x) => (float[1,N] y, int64 n) <int64 one = {1}> {
@@ -467,7 +522,8 @@ class Program:
     def split(self):
         """Cut a tensor and join its parts again, so that all tensors keep the shape [3, 2]."""
         source = self.tensor()
-        kind = self.draw(st.sampled_from(["absent", "scalar", "list", "squeezed"]))
+        kinds = ["absent", "scalar", "list", "squeezed", *["given"] * (self.opset >= 13)]
+        kind = self.draw(st.sampled_from(kinds))
         if kind in ("absent", "squeezed"):
             keep = int(kind == "absent")
             # Only graph inputs have a declared length here.
@@ -477,6 +533,8 @@ class Program:
             self.tensors.append(joined)
             return
         sizes = self.constant(2) if kind == "scalar" else self.constant([1, 0, 2])
+        if kind == "given":
+            sizes = "p"  # known at run time only
         source = "x" if kind == "scalar" else source
         split = self.emit("SplitToSequence", [source, sizes], axis=0)
         parts = [
@@ -520,7 +578,10 @@ class Program:
         graph = helper.make_graph(
             self.nodes,
             "g",
-            [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 2]) for n in "xy"],
+            [
+                *(helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 2]) for n in "xy"),
+                helper.make_tensor_value_info("p", TensorProto.INT64, [3]),
+            ],
             [helper.make_tensor_value_info(*output) for output in outputs],
             self.constants,
         )
@@ -555,4 +616,5 @@ def test_no_decided_sequence_is_left(model):
     result = run_passes(model, *pipeline.passes, *LOWER)
     assert sequence_operators(result.model) == []
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
-    assert_equal_outputs(model, result.model, {"x": x, "y": 5 - x * x})
+    feeds = {"x": x, "y": 5 - x * x, "p": np.array([1, 0, 2])}
+    assert_equal_outputs(model, result.model, feeds)

@@ -137,7 +137,8 @@ class _Slot:
         """What holds for both."""
         if one.other is not None or other.other is not None:
             same = one.other is not None and one.other == other.other
-            return Fact(other=one.other) if same else UNKNOWN
+            count = one.count if one.count == other.count else None
+            return Fact(other=one.other if same else None, count=count)
         elem_type = one.elem_type if one.elem_type == other.elem_type else 0
         if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
             return Fact(elem_type)
@@ -155,8 +156,9 @@ class _Slot:
 
 
 def _same(one: Fact, other: Fact) -> bool:
-    return (
-        one.elem_type == other.elem_type and one.shape == other.shape and one.other == other.other
+    return all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("elem_type", "shape", "other", "count")
     )
 
 

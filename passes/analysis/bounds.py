@@ -40,8 +40,11 @@ def alike(one: Known, other: Known) -> bool:
     """Whether just as much is known about both."""
     if one is other:
         return True
-    types = (one.fact.elem_type, one.fact.shape, one.fact.other)
-    same = types == (other.fact.elem_type, other.fact.shape, other.fact.other)
+    types, others = [
+        (known.fact.elem_type, known.fact.shape, known.fact.other, known.fact.count)
+        for known in (one, other)
+    ]
+    same = types == others
     return same and one.bounds == other.bounds and same_content(one.fact, other.fact)
 
 

@@ -1,5 +1,5 @@
-"""The condition of a Loop's body where only shapes decide it, such as "until the sequence of tokens
-has ten": facts are carried from trip to trip instead of values."""
+"""The condition of a Loop's body where only shapes decide it, or lengths of sequences, such as
+"until the list of tokens has ten": facts are carried from trip to trip instead of values."""
 
 from __future__ import annotations
 

@@ -37,13 +37,15 @@ class Fact:
         elem_type: element type of a tensor; 0 when it is not known.
         shape: one dimension for each axis; None for an unknown rank.
         content: the elements of a small integer or boolean tensor; None when not followed.
-        other: the type of a sequence or optional; the rest is empty then.
+        other: the type of a sequence or optional; there is no tensor then.
+        count: how many elements a sequence holds; None where that is not known.
     """
 
     elem_type: int = 0
     shape: Shape | None = None
     content: Content | None = None
     other: onnx.TypeProto | None = None
+    count: int | None = None
 
     def without_content(self) -> Fact:
         """The same without the elements."""

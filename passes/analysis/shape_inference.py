@@ -17,6 +17,7 @@ from ...ir import Function, Model, Node, Tensor, Value, captured_by, normal_doma
 from . import contents, shape_rules
 from .body_facts import enter_body, leave_bodies
 from .facts import UNKNOWN, Fact, Symbols, constant_fact, is_named
+from .sequence_counts import with_counts
 
 _MAX_INPUT_BYTES = 1 << 16
 """Constants up to this size are shown to onnx's inference, which may read shapes from them."""
@@ -129,6 +130,12 @@ class ShapeInference:
         onnx_facts = self._infer_by_onnx(node, inputs)
         if normal_domain(node.domain) or node.op.references or not onnx_facts:
             return onnx_facts
+        return with_counts(node, inputs, self._infer_tensors(node, inputs, onnx_facts))
+
+    def _infer_tensors(
+        self, node: Node, inputs: Sequence[Fact], onnx_facts: Sequence[Fact]
+    ) -> list[Fact]:
+        """What onnx infers, with the sizes and elements that it gives up on."""
         shapes = shape_rules.shapes_of(node, inputs, self.symbols)
         content = contents.content_of(node, inputs, onnx_facts[0].elem_type)
         facts = []

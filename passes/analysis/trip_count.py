@@ -140,13 +140,14 @@ class _Condition(Protocol):
 
 def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
     known = ConditionSlice(loop, folder)
+    computed = TripCount(None, f"its condition depends on {known.obstacle}")
     if known.obstacle is None:
-        return _count(known, loop, most, limit)
+        computed = _count(known, loop, most, limit)
+        if not known.failure:
+            return computed
     followed = min(limit, _MOST_FOLLOWED)
     found = _count(ConditionShapes(loop, folder.model), loop, most, followed)
-    if found.count is not None:
-        return found
-    return TripCount(None, f"its condition depends on {known.obstacle}")
+    return computed if found.count is None else found
 
 
 def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> TripCount:
