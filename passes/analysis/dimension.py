@@ -109,6 +109,18 @@ class Dimension:
             terms[tuple(rest)] = own // factor
         return Dimension(terms)
 
+    def replaced(self, symbols: Mapping[str, Dimension]) -> Dimension:
+        """The same with other sizes in the place of some symbols."""
+        if self.symbols.isdisjoint(symbols):
+            return self
+        total = Dimension({})
+        for monomial, factor in self.terms.items():
+            term = Dimension.constant(factor)
+            for name in monomial:
+                term = term * symbols.get(name, Dimension.symbol(name))
+            total = total + term
+        return total
+
     def __add__(self, other: Dimension | int) -> Dimension:
         terms = dict(self.terms)
         for monomial, factor in _as_dimension(other).terms.items():

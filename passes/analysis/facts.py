@@ -80,9 +80,14 @@ PRIVATE = "?"
 know, so what a model declares under such a name says nothing."""
 
 
+def is_private(name: str) -> bool:
+    """Whether a symbol has no name of its own."""
+    return name.startswith(PRIVATE)
+
+
 def is_named(dim: Dimension) -> bool:
     """Whether a dimension is known by a number or by names that mean something to the user."""
-    return not any(name.startswith(PRIVATE) for name in dim.symbols)
+    return not any(is_private(name) for name in dim.symbols)
 
 
 class Symbols:

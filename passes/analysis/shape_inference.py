@@ -14,8 +14,10 @@ import onnx.defs
 import onnx.shape_inference
 
 from ...ir import Function, Model, Node, Tensor, Value, captured_by, normal_domain
+from ...ir.copying import without_symbols
 from . import contents, shape_rules
 from .body_facts import enter_body, leave_bodies
+from .call_facts import CallFacts
 from .facts import UNKNOWN, Fact, Symbols, constant_fact, is_named
 from .sequence_counts import with_counts
 
@@ -37,6 +39,7 @@ class ShapeInference:
         self.symbols = Symbols()
         self._facts: dict[Value, Fact] = {}
         self._calling: frozenset[Function] = frozenset()
+        self._calls = CallFacts(self.symbols)
 
     def fact(self, value: Value) -> Fact:
         """What is known about a value."""
@@ -59,6 +62,7 @@ class ShapeInference:
         other.symbols = self.symbols
         other._facts = _Layered(self._facts)
         other._calling = self._calling
+        other._calls = self._calls
         return other
 
     def adopt(self, trial: ShapeInference) -> None:
@@ -105,11 +109,12 @@ class ShapeInference:
     def _completed(self, value: Value, fact: Fact) -> Fact:
         """Fill in from the declaration what could not be inferred.
 
-        Not inside bodies: what is declared there need not hold for every trip.
+        Not inside bodies: what is declared there need not hold for every trip. Symbols that a
+        function declares are its own, and stand for other sizes in each call.
         """
         if fact.other is not None or value.type is None or value.graph.holder is not None:  # type: ignore[union-attr]
             return fact
-        declared = self.symbols.fact(value.type)
+        declared = self._declared(value)
         if not fact.elem_type and fact.shape is None:
             return declared
         if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
@@ -121,6 +126,11 @@ class ShapeInference:
             for ours, theirs in zip(fact.shape, declared.shape, strict=True)
         )
         return Fact(fact.elem_type or declared.elem_type, dims, fact.content)
+
+    def _declared(self, value: Value) -> Fact:
+        if self._calling and value.info is not None:
+            return self.symbols.fact(without_symbols(value.info).type)
+        return self.symbols.fact(value.type)
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """What a node without bodies gives out when it is given these facts."""
@@ -147,15 +157,20 @@ class ShapeInference:
 
     def _infer_call(self, node: Node, function: Function, inputs: Sequence[Fact]) -> list[Fact]:
         """What a call of a model function gives out: its body, inferred for these arguments."""
-        inner = ShapeInference(self.model)
-        inner.symbols = self.symbols
-        inner._calling = self._calling | {function}
         if function in self._calling:
             return [UNKNOWN] * len(node.outputs)
-        body = function.graph
-        for index, value in enumerate(body.inputs):
-            inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
-        return [inner.fact(value) for value in body.outputs]
+
+        def infer() -> list[Fact]:
+            inner = ShapeInference(self.model)
+            inner.symbols = self.symbols
+            inner._calls = self._calls
+            inner._calling = self._calling | {function}
+            body = function.graph
+            for index, value in enumerate(body.inputs):
+                inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
+            return [inner.fact(value) for value in body.outputs]
+
+        return self._calls.of(function, node, inputs, infer)
 
     def _infer_by_onnx(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         unknown = [UNKNOWN] * len(node.outputs)
