@@ -12,6 +12,7 @@ from ..ir.collector import paused_collector
 from .analysis.declarations import correct_bodies
 from .analysis.shape_inference import ShapeInference
 from .base import Pass, Progress, Remark, RewriteError, Run
+from .declarations import CorrectDeclarations
 
 M = TypeVar("M")
 
@@ -88,6 +89,8 @@ class Pipeline:
         run = Run(progress)
         changed = run_passes(self.passes, model, run, self.repeat)
         run.forget_gone(model)
+        if changed:
+            CorrectDeclarations().run(model, run)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
         return Result(model, changed, tuple(run.remarks), timings)
 

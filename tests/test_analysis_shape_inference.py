@@ -150,3 +150,35 @@ def test_a_long_chain_needs_no_deep_recursion():
     nodes = " ".join(f"v{k + 1} = Neg (v{k})" for k in range(3000))
     text = f"g (float[N] v0) => (float[N] y) {{ {nodes} y = Neg (v3000) }}"
     assert shapes(text)["y"] == ["N"]
+
+
+def test_copies_of_one_operator_have_sizes_of_their_own():
+    model = ir.load(
+        as_model(
+            """<ir_version: 8, opset_import: ["" : 18]> g (bool[4] x, bool[4] w) => (y, z, u) {
+               y = NonZero (x)  z = NonZero (w)  u = Add (y, y) }"""
+        )
+    )
+    first, second, _ = model.graph.nodes()
+    second.op = first.op
+    inference = ShapeInference(model)
+    one, other = [inference.fact(node.output()).shape for node in (first, second)]
+    assert one is not None and other is not None
+    assert one[0] == other[0] == 1
+    assert one[1] != other[1]
+
+
+def test_copies_that_omit_other_outputs():
+    model = ir.load(
+        as_model(
+            """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (v, w)
+               <int64[1] k = {2}> { v, i = TopK (x, k)  u, w = TopK (x, k) }"""
+        )
+    )
+    first, second = model.graph.nodes()
+    second.op = first.op
+    inference = ShapeInference(model)
+    types = [
+        inference.fact(node.outputs[index]).elem_type for node, index in ((first, 0), (second, 1))
+    ]
+    assert types == [1, 7]

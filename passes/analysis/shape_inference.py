@@ -8,6 +8,7 @@ must be added, multiplied or compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import onnx
 import onnx.defs
@@ -38,6 +39,9 @@ class ShapeInference:
         self.model = model
         self.symbols = Symbols()
         self._facts: dict[Value, Fact] = {}
+        # What onnx finds for one operator and one kind of inputs, it need not find again for each
+        # copy of a body.
+        self._inferred: dict[_Asked, list[onnx.TypeProto | None]] = {}
         self._calling: frozenset[Function] = frozenset()
         self._calls = CallFacts(self.symbols)
 
@@ -61,6 +65,7 @@ class ShapeInference:
         other = ShapeInference(self.model)
         other.symbols = self.symbols
         other._facts = _Layered(self._facts)
+        other._inferred = self._inferred
         other._calling = self._calling
         other._calls = self._calls
         return other
@@ -164,6 +169,7 @@ class ShapeInference:
             inner = ShapeInference(self.model)
             inner.symbols = self.symbols
             inner._calls = self._calls
+            inner._inferred = self._inferred
             inner._calling = self._calling | {function}
             body = function.graph
             for index, value in enumerate(body.inputs):
@@ -174,11 +180,27 @@ class ShapeInference:
 
     def _infer_by_onnx(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         unknown = [UNKNOWN] * len(node.outputs)
-        types = [fact.type_proto() for fact in inputs]
-        untyped = any(t is None and v is not None for t, v in zip(types, node.inputs, strict=True))
-        if untyped or node.bodies or node.op.references:
+        typed = all(
+            f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
+        )
+        if not typed or node.bodies or node.op.references:
             return unknown
+        if any(fact.other is not None for fact in inputs):
+            found = self._ask_onnx(node, inputs)
+        else:
+            asked = _asked(node, inputs)
+            if asked not in self._inferred:
+                self._inferred[asked] = self._ask_onnx(node, inputs)
+            found = self._inferred[asked]
+        if not found:
+            return unknown
+        return [UNKNOWN if t is None else self.symbols.fact(t, inferred=True) for t in found]
+
+    def _ask_onnx(self, node: Node, inputs: Sequence[Fact]) -> list[onnx.TypeProto | None]:
+        """The types of a node's outputs; empty for an operator that nobody knows, or a node that
+        does not fit its operator."""
         root = node.graph.root  # type: ignore[union-attr]
+        types = [fact.type_proto() for fact in inputs]
         proto = node.op.node_proto()
         proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
         proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))
@@ -196,12 +218,21 @@ class ShapeInference:
                 ir_version=self.model.ir_version,
             )
         except (onnx.shape_inference.InferenceError, onnx.defs.SchemaError):
-            # An operator nobody knows, or a node that does not fit its operator: nothing is known.
-            return unknown
-        return [
-            self.symbols.fact(inferred.get(name), inferred=True) if name else UNKNOWN
-            for name in proto.output
-        ]
+            return []
+        return [inferred.get(name) for name in proto.output]
+
+
+_Asked = tuple[Any, ...]
+
+
+def _asked(node: Node, inputs: Sequence[Fact]) -> _Asked:
+    """All that onnx's inference of a node depends on."""
+    assert node.graph is not None
+    given = [
+        None if v is None else (fact.elem_type, fact.shape, v.constant)
+        for v, fact in zip(node.inputs, inputs, strict=True)
+    ]
+    return (node.op, node.graph.root, tuple([v is None for v in node.outputs]), *given)
 
 
 def _small_constants(node: Node) -> dict[str, onnx.TensorProto]:

@@ -1,0 +1,163 @@
+"""Declarations that were false all along, and that a rewrite brings to light."""
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs
+from straightline import ir
+from straightline.passes import Pipeline, parse_pipeline
+from straightline.passes.analysis.dimension import Dimension
+from straightline.passes.analysis.facts import Fact
+from straightline.passes.declarations import corrected
+
+HEAD = '<ir_version: 10, opset_import: ["" : 18, "l" : 1]>\n'
+X = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+
+# An If whose branches differ in rank gives out something of a rank that nobody knows.
+HIDDEN = """
+   z = If (yes) <
+      then_branch = t () => (float[2,3] a) { a = Neg (x) },
+      else_branch = e () => (float[1,2,3] b) <int64[1] first = {0}> { b = Unsqueeze (x, first) }>
+"""
+
+EXPOSED = {
+    "behind it": """g (float[2,3] x) => (float[A,B] y)
+        <bool yes = {1}, float[6] q, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + "q = Neg (z) y = Reshape (q, flat) }",
+    "a size": """g (float[2,3] x) => (float[A,B] y)
+        <bool yes = {1}, float[2,5] q, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + "q = Neg (z) y = Reshape (q, flat) }",
+    "in a branch": """g (float[2,3] x, bool d) => (float[A,B] y)
+        <bool yes = {1}, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + """y = If (d) <then_branch = t2 () => (float[A,B] a2) <float[6] q> {
+                        q = Neg (z)  a2 = Reshape (q, flat) },
+                    else_branch = e2 () => (float[6] b2) { b2 = Neg (z) }> }""",
+    "carried by a Loop": """g (float[2,3] x, int64 n) => (float[A,B] y) <bool yes = {1}> {"""
+    + HIDDEN
+    + """y = Loop (n, yes, z) <body = l (int64 i, bool c, float[6] k)
+             => (bool d, float[6] m) <float[6] q> {
+             d = Identity (c)  q = Neg (k)  m = Neg (q) }> }""",
+    "scanned": """g (float[2,3] x) => (float[A] y) <bool yes = {1}> {"""
+    + HIDDEN
+    + """y = Scan <num_scan_inputs = 1, body = l (float[2,2] k) => (float m) {
+             m = ReduceSum <keepdims = 0> (k) }> (z) }""",
+    "given by a Loop": """g (float[2,3] x) => (float[A,B] y)
+        <int64 two = {2}, bool yes = {1}, int64[2] flat = {-1, 1}, float[6] q> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        q = Neg (z)  y = Reshape (q, flat) }""",
+    "the Loop's own": """g (float[2,3] x) => (float[A,B] y)
+        <int64 two = {2}, bool yes = {1}, int64[2] flat = {-1, 1}, float[6] z> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        y = Reshape (z, flat) }""",
+    "of a sequence": """g (float[2,3] x) => (float[A,B] y)
+        <int64 one = {1}, float[6] z, int64[1] first = {0}, int64[2] flat = {-1, 1}> {
+        u = Unsqueeze (x, first)
+        s = SequenceConstruct (u, x)  z = SequenceAt (s, one)  y = Reshape (z, flat) }""",
+}
+
+
+def parse(text):
+    model = onnx.parser.parse_model(HEAD + text)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+@pytest.mark.parametrize("case", EXPOSED)
+def test_what_is_inferred_takes_the_place_of_what_is_false(case):
+    model = parse(EXPOSED[case])
+    result = parse_pipeline("straighten").run(model)
+    assert result.changed
+    onnx.checker.check_model(result.model, full_check=True)
+    feeds = dict(X)
+    for info in model.graph.input[1:]:
+        feeds[info.name] = np.array(1, np.int64 if info.name == "n" else np.bool_)
+    assert_equal_outputs(model, result.model, feeds)
+    loaded = ir.load(result.model)
+    assert not parse_pipeline("straighten").apply(loaded).changed
+
+
+def test_sizes_and_symbols_that_are_not_false_stay():
+    model = parse(
+        """g (float[2,3] x, float[N,3] w) => (float[A,B] y)
+        <bool yes = {1}, float[N,7] q, float[2,B] r, int64[2] flat = {-1, 1}> {"""
+        + HIDDEN
+        + """v = Concat <axis = 0> (z, w)  q = Neg (v)  s = Reshape (q, flat)
+             r = Neg (z)  t = Reshape (r, flat)  y = Concat <axis = 0> (s, t) }"""
+    )
+    result = parse_pipeline("inline-ifs").run(model)
+    onnx.checker.check_model(result.model, full_check=True)
+    infos = {info.name: info.type for info in result.model.graph.value_info}
+    dims = {
+        name: [d.dim_value or d.dim_param for d in type_.tensor_type.shape.dim]
+        for name, type_ in infos.items()
+    }
+    assert dims["q"] == ["N", 3]
+    assert dims["r"] == [2, "B"]
+
+
+def test_what_a_model_promises_stays_with_a_remark():
+    model = parse("g (float[2,3] x) => (float[6] y) <bool yes = {1}> {" + HIDDEN + " y = Neg (z) }")
+    result = parse_pipeline("inline-ifs").run(model)
+    assert [str(remark) for remark in result.kept] == [
+        "Neg 'y': kept, the model's output 'y' is declared as float[6], but is float[2,3];"
+        " correct the declaration in the model"
+    ]
+    assert result.model.graph.output == model.graph.output
+
+
+def test_what_scan_outputs_have_without_trips_stays_with_a_remark():
+    text = (
+        "g (float[2,3] x, int64 n) => (int64 y) <bool yes = {1}> {"
+        + HIDDEN
+        + """o = Loop (n, yes) <body = l (int64 i, bool c) => (bool d, float[6] m) {
+             d = Identity (c)  m = Neg (z) }>
+             y = Size (o) }"""
+    )
+    model = onnx.parser.parse_model(HEAD + text)
+    result = parse_pipeline("inline-ifs").run(model)
+    assert any("is declared as float[6], but is float[2,3]" in r.reason for r in result.kept)
+    (loop,) = [node for node in result.model.graph.node if node.op_type == "Loop"]
+    assert [d.dim_value for d in loop.attribute[0].g.output[1].type.tensor_type.shape.dim] == [6]
+
+
+def test_element_types_and_kinds_too():
+    make = onnx.helper.make_tensor_type_proto
+    fact = Fact(onnx.TensorProto.INT64, (Dimension.constant(2), Dimension.symbol("?0")))
+    assert corrected(make(onnx.TensorProto.FLOAT, (2, "N")), fact) == make(
+        onnx.TensorProto.INT64, (2, "N")
+    )
+    sequence = onnx.helper.make_sequence_type_proto(make(onnx.TensorProto.INT64, None))
+    assert corrected(sequence, fact) == make(onnx.TensorProto.INT64, (2, None))
+    assert corrected(make(onnx.TensorProto.INT64, (2,)), Fact(other=sequence)) == sequence
+    assert corrected(sequence, Fact(other=sequence)) == sequence
+    unknown = make(onnx.TensorProto.FLOAT, (2,))
+    assert corrected(unknown, Fact()) == unknown
+    assert corrected(onnx.TypeProto(), fact) == onnx.TypeProto()
+
+
+def test_a_model_that_no_pass_changes_is_not_looked_at():
+    text = "g (float[2,3] x) => (float[A,B] y) <float[2,4] q> { q = Neg (x)  y = Neg (q) }"
+    model = onnx.parser.parse_model(HEAD + text)
+    result = Pipeline([parse_pipeline("straighten").passes[0]]).run(model)
+    assert not result.changed
+    assert result.model == model
+
+
+def test_a_function_whose_caller_decides_is_passed_over():
+    text = (
+        "g (float[2,3] x) => (float[A,B] y) <bool yes = {1}> {"
+        + HIDDEN
+        + """y = l.rows <count = 1> (z) }
+        <opset_import: ["" : 18], domain: "l"> rows <count> (v) => (w) {
+           w = Scan <num_scan_inputs : int = @count, body = r (k) => (m) { m = Neg (k) }> (v) }"""
+    )
+    loaded = ir.load(onnx.parser.parse_model(HEAD + text))
+    parse_pipeline("inline-ifs").apply(loaded)
+    ir.verify(loaded)
