@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from ..ir import Error, Model, Node
 
-Action = Literal["rewritten", "kept"]
+Action = Literal["rewritten", "kept", "noted"]
 
 
 class RewriteError(Error):
@@ -28,7 +28,8 @@ class Remark:
         pass_name: the pass that speaks.
         op_type: the operator of the construct.
         path: where it is: the labels of the nodes around it and its own.
-        action: "rewritten" or "kept".
+        action: "rewritten", "kept", or "noted" where something came to light that the user should
+            know, and no construct was left alone for it.
         reason: what was done, or why nothing was, and what the user can do.
     """
 
@@ -57,8 +58,6 @@ class Run:
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
-        copied: nodes that hold graphs and were copied into another place, where what their bodies
-            declare may be false; the pipeline corrects it behind each pass.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:
@@ -66,7 +65,6 @@ class Run:
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
-        self.copied: list[Node] = []
 
     @property
     def remarks(self) -> list[Remark]:
@@ -80,6 +78,10 @@ class Run:
     def kept(self, pass_: Pass, node: Node, why: str) -> None:
         """Note why a construct was left alone."""
         self._remarks.append((Remark(pass_.name, node.op_type, node.path, "kept", why), node))
+
+    def noted(self, pass_: Pass, node: Node, what: str) -> None:
+        """Note what came to light at a node."""
+        self._remarks.append((Remark(pass_.name, node.op_type, node.path, "noted", what), node))
 
     def forget_kept(self, pass_: Pass) -> None:
         """Drop what an earlier run of a pass kept: it is about to look again."""

@@ -29,8 +29,7 @@ from .base import Pass, Run
 class CorrectDeclarations(Pass):
     """Declare what is inferred where what is declared contradicts it; pipelines end with this.
 
-    What a model promises its callers stays, with a remark. So do the elements of the scan outputs
-    of a body: without trips they are what the outputs have.
+    What a model or a function promises its callers stays, with a remark.
     """
 
     name: ClassVar[str] = "correct-declarations"
@@ -40,8 +39,9 @@ class CorrectDeclarations(Pass):
         """Correct the declarations in every graph that say more than nothing."""
         declared = [value for graph in model.graphs() for value in _declared(graph)]
         dissolved = {r.op_type for r in run.remarks if r.action == "rewritten"}
+        bodies = any(graph.holder is not None for graph in model.graphs())
         # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
-        if not declared and dissolved.issubset(("Loop", "Scan")):
+        if not declared and not bodies and dissolved.issubset(("Loop", "Scan")):
             return False
         inference = ShapeInference(model)
         changed = False
@@ -63,12 +63,12 @@ class CorrectDeclarations(Pass):
             type_ = corrected(info.type, inference.fact(value))
             if type_ == info.type:
                 continue
-            if not _is_promise(graph, slot):
+            if not _is_promise(graph):
                 infos[slot] = onnx.ValueInfoProto()
                 infos[slot].CopyFrom(info)
                 infos[slot].type.CopyFrom(type_)
             elif value.producer is not None:
-                run.kept(self, value.producer, _promised(graph, info, type_))
+                run.noted(self, value.producer, _promised(info, type_))
         changed = any(new is not old for new, old in zip(infos, graph.output_infos, strict=True))
         graph.output_infos = tuple(infos)
         return changed
@@ -110,22 +110,13 @@ def _declared(graph: Graph) -> Iterator[Value]:
             yield entry
 
 
-def _is_promise(graph: Graph, slot: int) -> bool:
+def _is_promise(graph: Graph) -> bool:
     """Whether the declaration of an output is more than a hint."""
-    holder = graph.holder
-    if holder is None or holder.op.references:
-        return True
-    if holder.is_op("Loop"):
-        return slot >= len(holder.inputs) - 1
-    if holder.is_op("Scan"):
-        given = len(holder.inputs) - (graph.root.opset() == 8)
-        return slot >= given - int(holder.attribute("num_scan_inputs", 0))
-    return False
+    return graph.holder is None or graph.holder.op.references
 
 
-def _promised(graph: Graph, info: onnx.ValueInfoProto, is_: onnx.TypeProto) -> str:
-    whose = "the model's" if graph.holder is None else f"the scan output of {graph.holder},"
+def _promised(info: onnx.ValueInfoProto, is_: onnx.TypeProto) -> str:
     return (
-        f"{whose} output '{info.name}' is declared as {type_text(info.type)}, but is"
+        f"the output '{info.name}' is declared as {type_text(info.type)}, but is"
         f" {type_text(is_)}; correct the declaration in the model"
     )

@@ -16,7 +16,7 @@ from .replace import replace_value
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
-def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> Template:
+def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[Node, str]:
     """Put the body of a bound function in the place of a call.
 
     Args:
@@ -25,7 +25,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> Templa
         fold: computes nodes whose inputs are all constant.
 
     Returns:
-        what copied the body; it tells of which Ifs a branch was taken at once.
+        the Ifs of the bound function of which a branch was taken at once, and their paths.
     """
     graph = call.graph
     assert graph is not None
@@ -40,7 +40,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> Templa
     for domain, version in bound.opset_imports.items():
         if not graph.root.opset(domain):
             imports[domain] = version
-    return template
+    return template.resolved
 
 
 def bind(function: Function, call: Node) -> Function:

@@ -125,11 +125,10 @@ class _Inliner:
 
     def _inline(self, call: Node, function: Function) -> None:
         path = call.path
-        template = inline_call(call, bind(function, call), self.folder.fold)
-        self.session.copied += template.holders
+        resolved = inline_call(call, bind(function, call), self.folder.fold)
         self.session.added_nodes += _size(function)
         self.session.rewritten(self.options, call, path, f"inlined {function}")
-        for node, where in template.resolved.items():
+        for node, where in resolved.items():
             self.session.rewritten(self.options, node, where, "inlined with the function around it")
 
     def report(self) -> None:

@@ -84,7 +84,6 @@ class InlineIfs(Pass):
         run.rewritten(self, node, path, f"inlined, its condition is always {always}")
         for inner, where in template.resolved.items():
             run.rewritten(self, inner, where, "inlined with the branch around it")
-        run.copied += template.holders
         return template.holders
 
 

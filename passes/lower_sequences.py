@@ -197,7 +197,6 @@ class _Lowering:
             template.instantiate([column[index]() for column in columns], f"_{index}")
             for index in range(count)
         ]
-        self.session.copied += template.holders
         self.session.added_nodes += template.added
         for index, old in enumerate(node.outputs):
             if old is not None:

@@ -9,8 +9,6 @@ from typing import ClassVar, Generic, TypeVar
 
 from ..ir import Model, ModelSource, in_kind, load
 from ..ir.collector import paused_collector
-from .analysis.declarations import correct_bodies
-from .analysis.shape_inference import ShapeInference
 from .base import Pass, Progress, Remark, RewriteError, Run
 from .declarations import CorrectDeclarations
 
@@ -124,11 +122,7 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
     try:
-        changed = pass_.run(model, run)
-        if run.copied:
-            correct_bodies(run.copied, ShapeInference(model))
-            run.copied.clear()
-        return changed
+        return pass_.run(model, run)
     finally:
         if not isinstance(pass_, Repeated):
             run.seconds[pass_.name] += time.perf_counter() - started

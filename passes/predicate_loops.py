@@ -155,7 +155,6 @@ class _Predicator:
         writer.drop_unused()
         what = f"{len(trips)} trips written out, selects keep what the live ones give"
         self.session.rewritten(self.options, loop, path, what)
-        self.session.copied += template.holders
         self.session.added_nodes += len(graph) - before + 1
 
 

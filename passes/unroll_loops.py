@@ -179,7 +179,6 @@ class _Unroller:
         self.session.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
         for node, where in template.resolved.items():
             self.session.rewritten(self.options, node, where, "decided on each trip")
-        self.session.copied += template.holders
         self.session.added_nodes += template.added + sum(len(column) for column in scanned)
 
     def report(self, path: str, trip: int, trips: int) -> None:

@@ -182,7 +182,6 @@ class _Unroller:
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
         self.session.rewritten(self.options, node, path, what)
-        self.session.copied += plan.template.holders
         self.session.added_nodes += plan.template.added + moves
 
     def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
