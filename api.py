@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .binding import Shapes, Values
-from .ir import Model, ModelSource, base_dir_of, in_kind, load
+from .ir import BaseDir, Model, ModelSource, base_dir_of, in_kind, load
 from .ir.collector import paused_collector
 from .passes import (
     FreezeInitializers,
@@ -76,6 +76,7 @@ def rewrite(
     verify: bool | Mapping[str, Any] = False,
     strict: bool = False,
     freeze_initializers: bool = False,
+    base_dir: BaseDir = None,
     **options: Any,
 ) -> ModelSource:
     """The model without the control flow that is decided before run time.
@@ -91,6 +92,8 @@ def rewrite(
             options of `straightline.verify` given here say: `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
         freeze_initializers: take inputs that have a default as constants.
+        base_dir: the folder of the external data of a model in memory; it is read only where the
+            content of a tensor decides something.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -105,7 +108,7 @@ def rewrite(
     """
     comparison = _comparison_options(verify)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    rewritten = Rewriting(model, pipeline, values or {}, shapes or {}).run()
+    rewritten = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir).run()
     if strict:
         require_all_rewritten(rewritten.result.remarks)
     if comparison is not None:
@@ -123,6 +126,7 @@ def convert_version(
     *,
     ir_version: int | None = None,
     verify: bool | Mapping[str, Any] = False,
+    base_dir: BaseDir = None,
 ) -> ModelSource:
     """The model with its operators carried to another version of ONNX's operator set.
 
@@ -135,6 +139,7 @@ def convert_version(
         ir_version: the version of the file format; by default the one that ONNX released with the
             target opset, where the model's features allow it.
         verify: compare the outputs with the original's, as in `rewrite`.
+        base_dir: the folder of the external data of a model in memory.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -148,9 +153,10 @@ def convert_version(
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
     comparison = _comparison_options(verify)
-    converted = convert(load(model), target_opset, ir_version)
+    converted = convert(load(model, base_dir), target_opset, ir_version)
     if comparison is not None:
-        _warn_unless_equal(verify_conversion(model, converted, **comparison), "the conversion")
+        options = {"base_dir": base_dir_of(model, base_dir), **comparison}
+        _warn_unless_equal(verify_conversion(model, converted, **options), "the conversion")
     return in_kind(converted, model)
 
 

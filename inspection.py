@@ -11,7 +11,7 @@ import onnx
 
 from .api import pipeline_of
 from .binding import Shapes, Values
-from .ir import Function, Graph, Model, ModelSource, Node, Operator, Value
+from .ir import BaseDir, Function, Graph, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
 from .passes.analysis.origins import origins
 from .passes.analysis.trip_count import always_holds
@@ -87,6 +87,7 @@ def inspect(
     values: Values | None = None,
     shapes: Shapes | None = None,
     freeze_initializers: bool = False,
+    base_dir: BaseDir = None,
     **options: Any,
 ) -> Inspection:
     """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
@@ -97,7 +98,7 @@ def inspect(
         straightline.Error: as `rewrite`.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    copy, _ = Rewriting(model, pipeline, values or {}, shapes or {}).prepare()
+    copy, _ = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir).prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
     log = _Log()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .binding import BindingError, Shapes, Values, bind_inputs
-from .ir import Array, Error, Model, ModelSource, base_dir_of, load
+from .ir import Array, BaseDir, Error, Model, ModelSource, base_dir_of, load
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
 from .reference.runtimes import Workers
 from .reference.verdict import Verdict
@@ -88,12 +88,14 @@ class Rewriting:
         pipeline: the passes.
         values: values of inputs, by name.
         shapes: shapes of inputs, by name.
+        base_dir: the folder of the external data of a source in memory.
     """
 
     source: ModelSource
     pipeline: Pipeline
     values: Values = dataclasses.field(default_factory=dict)
     shapes: Shapes = dataclasses.field(default_factory=dict)
+    base_dir: BaseDir = None
 
     def __post_init__(self) -> None:
         """Check the kinds of what callers give.
@@ -130,12 +132,14 @@ class Rewriting:
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
-        model = load(self.source)
+        model = load(self.source, self.base_dir)
         bound = bind_inputs(model, self.values, self.shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             defaults = model.graph.initializers
             overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]
-            bound |= {v.name: defaults[v].numpy() for v in overridable}
+            # Without its folder nothing is compared, and nothing else needs them.
+            readable = [v for v in overridable if defaults[v].is_readable]
+            bound |= {v.name: defaults[v].numpy() for v in readable}
         return model, bound
 
 
@@ -192,10 +196,10 @@ class Rewritten:
         return verdict
 
     def _comparer(self, options: Mapping[str, Any]) -> Callable[[Model, dict[str, Array]], Verdict]:
-        source = self.rewriting.source
+        source, given = self.rewriting.source, self.rewriting.base_dir
 
         def compare(model: Model, bound: dict[str, Array]) -> Verdict:
-            folder = base_dir_of(source)
+            folder = base_dir_of(source, given)
             return verify(source, model, bound=bound, base_dir=folder, **options)
 
         return compare

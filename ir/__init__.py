@@ -7,12 +7,13 @@ ONNX graph is the only record of who feeds whom.
 from .constant import constant_operator, constant_tensor
 from .copying import captured_by, copy_graph, count_nodes, empty_header
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
+from .external_data import out_of_reach
 from .graph import Annotation, Graph, Use
 from .instantiate import Fold, Template, instantiate
 from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
 from .node import Node
 from .operator import Operator
-from .sources import ModelSource, base_dir_of, in_kind, load, save, to_proto
+from .sources import BaseDir, ModelSource, base_dir_of, in_kind, load, save, to_proto
 from .tensor import Array, Tensor
 from .text import parse, to_text
 from .value import Dim, Value
@@ -22,6 +23,7 @@ __all__ = [
     "MAX_OPSET",
     "Annotation",
     "Array",
+    "BaseDir",
     "Dim",
     "Error",
     "Fold",
@@ -51,6 +53,7 @@ __all__ = [
     "instantiate",
     "load",
     "normal_domain",
+    "out_of_reach",
     "parse",
     "save",
     "to_proto",

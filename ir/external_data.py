@@ -59,6 +59,18 @@ def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
 
 
+def out_of_reach(proto: onnx.ModelProto) -> str:
+    """Which tensor of a message without a known folder cannot be read, and what to do; empty where
+    all elements are in the message."""
+    found = next(iter(external_tensors(proto)), None)
+    if found is None:
+        return ""
+    return (
+        f"tensor '{found.name}' has external data in '{_location(found)}', but the model's folder"
+        " is not known; give it as base_dir="
+    )
+
+
 def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
     """Read all external data into the message.
 

@@ -24,6 +24,7 @@ from .serialize import serialize
 _MAX_NESTING = 30
 """Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
+BaseDir = str | os.PathLike[str] | None
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | onnx_ir.Model | Model
 
 
@@ -50,8 +51,11 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     )
 
 
-def base_dir_of(source: ModelSource) -> Path | None:
-    """The folder that the model's external data is relative to, where the source tells it."""
+def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
+    """The folder that the model's external data is relative to: what is given, or else what the
+    source tells."""
+    if base_dir is not None:
+        return Path(os.path.abspath(base_dir))
     if isinstance(source, Model):
         return source.base_dir
     if isinstance(source, str | os.PathLike):
@@ -74,14 +78,19 @@ def _base_dir_of_onnx_ir(model: onnx_ir.Model) -> Path | None:
     return Path(folders.pop()) if folders else None
 
 
-def load(source: ModelSource) -> Model:
+def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
     """The model as straightline's IR. An IR model is copied; tensors are always shared.
+
+    Args:
+        source: the model.
+        base_dir: the folder that its external data is relative to, where the source does not tell
+            it: a message, bytes.
 
     Raises:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
     """
-    return deserialize(to_proto(source), base_dir_of(source))
+    return deserialize(to_proto(source), base_dir_of(source, base_dir))
 
 
 def in_kind(model: Model, source: ModelSource) -> ModelSource:

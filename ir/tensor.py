@@ -51,6 +51,17 @@ class Tensor:
         ) and onnx.external_data_helper.uses_external_data(self._message)
 
     @property
+    def is_readable(self) -> bool:
+        """Whether it is known where the elements are: not so for external data of a model that was
+        given without its folder."""
+        if self.base_dir is not None:
+            return True
+        if isinstance(self._message, onnx.SparseTensorProto):
+            parts = (self._message.values, self._message.indices)
+            return not any(map(onnx.external_data_helper.uses_external_data, parts))
+        return not self.is_external
+
+    @property
     def dims(self) -> tuple[int, ...]:
         """The shape, without reading the elements."""
         if self._message is not None:
@@ -119,7 +130,7 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     if base_dir is None:
         raise LoadError(
             f"tensor '{name}' has external data in '{location}', but the model's folder is not"
-            " known; load the model from its path"
+            " known; load the model from its path, or give the folder as base_dir="
         )
     folder = base_dir.resolve()
     path = (folder / location).resolve()

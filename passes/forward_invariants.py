@@ -157,6 +157,8 @@ def _equal_constants(one: Value, other: Value) -> bool:
         return True
     if a.elem_type != b.elem_type or a.dims != b.dims or a.size > _MAX_COMPARED:
         return False
+    if not (a.is_readable and b.is_readable):
+        return False
     left, right = a.numpy(), b.numpy()
     if left.dtype == object:
         return bool(np.array_equal(left, right))

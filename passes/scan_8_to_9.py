@@ -104,7 +104,7 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
 def row_lengths(shapes: ScanShapes) -> Value | None:
     """The lengths of the rows; None where every row is certainly as long as the longest."""
     lengths = shapes.scan.sequence_lens
-    if lengths is None or lengths.constant is None:
+    if lengths is None or lengths.constant is None or not lengths.constant.is_readable:
         return lengths
     longest = shapes.length()
     full = longest is not None and bool((lengths.constant.numpy() == longest).all())

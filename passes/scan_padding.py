@@ -74,7 +74,8 @@ def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Paddin
         value is None or size is not None
         for value, size in zip(scan.scan_outputs, sizes, strict=True)
     )
-    full = lengths.constant is not None and bool(lengths.constant.numpy().all())
+    given = lengths.constant
+    full = given is not None and given.is_readable and bool(given.numpy().all())
     return Padding(
         _vector(emitter, longest, "longest"),
         told and not full,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -86,11 +85,13 @@ class Evaluator:
     operators:
         ``onnx.reference.op_run.OpRun`` classes for operators of other domains, or to be used
         instead of those here; as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
+    base_dir:
+        The folder of the external data of a model in memory.
 
     Raises
     ------
     EvaluationError
-        If an operator of the model has no reference implementation.
+        If an operator of the model has no reference implementation, or data cannot be read.
     """
 
     def __init__(
@@ -99,8 +100,9 @@ class Evaluator:
         *,
         break_without_cond: bool = False,
         operators: Sequence[type[OpRun]] = (),
+        base_dir: ir.BaseDir = None,
     ) -> None:
-        proto = _to_proto(model)
+        proto = _to_proto(model, base_dir)
         environment = Environment(
             opsets={domain_of(o.domain): o.version for o in proto.opset_import},
             operators=_table([*operators, *control_flow_operators(break_without_cond)]),
@@ -146,9 +148,12 @@ def run(
     *,
     break_without_cond: bool = False,
     operators: Sequence[type[OpRun]] = (),
+    base_dir: ir.BaseDir = None,
 ) -> list[Any]:
     """The outputs of ``model`` on ``feeds``: :class:`Evaluator`, used once."""
-    evaluator = Evaluator(model, break_without_cond=break_without_cond, operators=operators)
+    evaluator = Evaluator(
+        model, break_without_cond=break_without_cond, operators=operators, base_dir=base_dir
+    )
     return evaluator.run(feeds)
 
 
@@ -181,14 +186,20 @@ def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun
     return {(domain_of(o.op_domain), o.__name__): o for o in reversed(operators)}
 
 
-def _to_proto(model: Any) -> onnx.ModelProto:
-    """The model as a message, with the external data that belongs to a path or an IR model."""
+def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:
+    """The model as a message, with its external data in it."""
     proto = ir.to_proto(model)
-    base_dir = ir.base_dir_of(model)
-    if proto is model or base_dir is None:
+    folder = ir.base_dir_of(model, base_dir)
+    unreadable = ir.out_of_reach(proto)
+    if not unreadable:
         return proto
+    if folder is None:
+        raise EvaluationError(unreadable)
+    if proto is model:
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
     try:
-        onnx.load_external_data_for_model(proto, str(base_dir))
+        onnx.load_external_data_for_model(proto, str(folder))
     except Exception as error:
         raise EvaluationError(f"external data cannot be read: {error}") from error
     return proto
@@ -198,11 +209,9 @@ def _initializers(graph: onnx.GraphProto) -> dict[str, Any]:
     constants: dict[str, Any] = {}
     for tensor in graph.initializer:
         try:
-            constants[tensor.name] = numpy_helper.to_array(tensor, os.getcwd())
+            constants[tensor.name] = numpy_helper.to_array(tensor)
         except Exception as error:
-            raise EvaluationError(
-                f"initializer {tensor.name!r} cannot be read: {error}; load external data first"
-            ) from error
+            raise EvaluationError(f"initializer {tensor.name!r} cannot be read: {error}") from error
     for sparse in graph.sparse_initializer:
         values, indices = (
             numpy_helper.to_array(sparse.values),

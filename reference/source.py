@@ -39,6 +39,13 @@ class Source:
         self._base_dir = None if folder is None else os.path.abspath(folder)
 
     @cached_property
+    def unreadable(self) -> str:
+        """Which tensor is in an unknown folder, and what to do; empty where all can be read."""
+        if self._path is None and self._base_dir is None:
+            return ir.out_of_reach(self.proto)
+        return ""
+
+    @cached_property
     def data(self) -> ModelData:
         """The path of the model, or its bytes and the folder that its external data is in."""
         if self._path is not None:

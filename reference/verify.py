@@ -75,10 +75,13 @@ def verify(
     _check_counts(samples, seed)
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
+    unreadable = pair.before.unreadable or pair.after.unreadable
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
     problems = mismatches(pair.before_signature, pair.after_signature, fixed)
     if problems:
         verdict = Verdict("different", f"the signatures differ: {'; '.join(problems)}")
+    elif unreadable:
+        verdict = Verdict("not verified", unreadable)
     else:
         try:
             inputs = _inputs(pair, feeds, fixed, samples, seed)

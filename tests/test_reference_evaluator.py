@@ -100,8 +100,10 @@ def test_external_data_that_is_not_there_is_an_error():
     tensor.ClearField("float_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="nowhere.bin")
-    with pytest.raises(EvaluationError, match="initializer 'k' cannot be read"):
+    with pytest.raises(EvaluationError, match=r"tensor 'k' has .* give it as base_dir="):
         Evaluator(model)
+    with pytest.raises(EvaluationError, match="external data cannot be read"):
+        Evaluator(model, base_dir=".")
 
 
 def test_a_path_is_read_with_its_external_data(tmp_path):

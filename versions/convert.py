@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import onnx
 
-from ..ir import MAX_OPSET, Error, Model, ModelSource, in_kind, load
+from ..ir import MAX_OPSET, BaseDir, Error, Model, ModelSource, in_kind, load
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version, version_for
@@ -18,6 +18,7 @@ def convert_version(
     target_opset: int,
     *,
     ir_version: int | None = None,
+    base_dir: BaseDir = None,
 ) -> ModelSource:
     """A model whose operators of the default domain are those of another opset version.
 
@@ -29,6 +30,7 @@ def convert_version(
         target_opset: from 7 to the newest version that the installed onnx knows.
         ir_version: the version of the file format; by default the one that ONNX released with the
             target opset, where the model's features and its own version allow that.
+        base_dir: the folder of the external data of a model in memory.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -39,7 +41,7 @@ def convert_version(
         LoadError: the model cannot be read.
         ModelError: it is not well formed.
     """
-    return in_kind(convert(load(model), target_opset, ir_version), model)
+    return in_kind(convert(load(model, base_dir), target_opset, ir_version), model)
 
 
 def convert(model: Model, target_opset: int, ir_version: int | None = None) -> Model:

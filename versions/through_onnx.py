@@ -57,7 +57,9 @@ class Batch:
                 if type_ is not None:
                     kind.types[f"{prefix}{index}"] = type_
                 tensor = value.constant
-                if prefix == "i" and tensor is not None and tensor.size <= _READ:
+                if prefix != "i" or tensor is None or not tensor.is_readable:
+                    continue
+                if tensor.size <= _READ:
                     kind.constants[f"i{index}"] = onnx.numpy_helper.from_array(tensor.numpy())
         key = b"|".join(
             [proto.SerializeToString(deterministic=True)]

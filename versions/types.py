@@ -267,7 +267,7 @@ def _light(model: Model) -> Iterator[None]:
         for value, tensor in graph.initializers.items():
             if tensor.size > _LARGEST and not tensor.is_sparse:
                 graph.initializers[value] = Tensor(_stub(tensor))
-            elif tensor.is_external:
+            elif tensor.is_external and tensor.is_readable:
                 # Inference reads axes and shapes, but follows no references to files.
                 graph.initializers[value] = Tensor(array=tensor.numpy())
         for node in graph.unordered_nodes():

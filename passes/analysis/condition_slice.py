@@ -39,6 +39,8 @@ class ConditionSlice:
         seen: set[Value] = set()
         while stack and self.obstacle is None:
             value = stack.pop()
+            if value.constant is not None and not value.constant.is_readable:
+                self.obstacle = origins(value)
             if value in seen or value.constant is not None:
                 continue
             seen.add(value)
@@ -63,7 +65,7 @@ class ConditionSlice:
             self._counts |= index == 0
             return []
         initial = loop.input(index)
-        if initial is None or initial.constant is None:
+        if initial is None or initial.constant is None or not initial.constant.is_readable:
             self.obstacle = origins(self.body.outputs[0])
             return []
         self._carried[value] = initial.constant

@@ -66,6 +66,8 @@ class ConstructEvaluator:
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
         """The outputs; None where one is no tensor, it fails, or it might run for too long."""
+        if not all(known[value].is_readable for value in self.reads):
+            return None
         self._budget.trips = MAX_TRIPS
         feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
         try:

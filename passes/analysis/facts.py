@@ -135,7 +135,7 @@ def constant_fact(tensor: Tensor) -> Fact:
     """What is known about a constant."""
     shape = tuple(Dimension.constant(dim) for dim in tensor.dims)
     followed = tensor.elem_type in FOLLOWED and tensor.size <= MAX_CONTENT
-    content = as_content(tensor.numpy()) if followed else None
+    content = as_content(tensor.numpy()) if followed and tensor.is_readable else None
     return Fact(tensor.elem_type, shape, content)
 
 

@@ -97,7 +97,7 @@ class Folder:
             opset: the version in which it is written, where that is not (yet) its graph's.
         """
         kernel = self._kernel(node, opset)
-        if kernel is None or any(t is not None and self.is_large(t) for t in tensors):
+        if kernel is None or not all(t is None or self._is_read(t) for t in tensors):
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
         bound = _GROWING.get(node.op_type, _bound_by_inputs)(node, arrays)
@@ -110,6 +110,9 @@ class Folder:
         if any(not isinstance(a, np.ndarray) or a.nbytes > self.max_bytes for a in results):
             return None
         return [Tensor(array=array) for array in results]
+
+    def _is_read(self, tensor: Tensor) -> bool:
+        return tensor.is_readable and not self.is_large(tensor)
 
     def is_large(self, tensor: Tensor) -> bool:
         """Whether a tensor is over the size that is read or made."""

@@ -47,11 +47,14 @@ class _Walk:
         stack = [(value, False)]
         while stack:
             value, shape_only = stack.pop()
-            if value.constant is not None or (value, shape_only) in self.seen:
+            if (value, shape_only) in self.seen:
                 continue
             self.seen.add((value, shape_only))
             node = value.producer
-            if node is None:
+            if value.constant is not None:
+                if not value.constant.is_readable and not shape_only:
+                    yield Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")
+            elif node is None:
                 outer = list(_fed_from(value))
                 if outer:
                     stack += [(v, shape_only) for v in reversed(outer)]
@@ -62,7 +65,7 @@ class _Walk:
             else:
                 inner = shape_only or node.is_op(*_SHAPE_OPERATORS)
                 reads = [v for v in (*node.inputs, *_given(node, value)) if v is not None]
-                if all(v.constant is not None for v in reads):
+                if all(v.constant is not None and v.constant.is_readable for v in reads):
                     yield Origin(f"the operator {node}")
                 stack += [(v, inner) for v in reversed(reads)]
 

@@ -38,7 +38,8 @@ def _may_train(node: Node) -> bool:
     training = node.input(2)
     if training is None:
         return False
-    return training.constant is None or bool(training.constant.numpy().any())
+    constant = training.constant
+    return constant is None or not constant.is_readable or bool(constant.numpy().any())
 
 
 def find_random(graph: Graph, functions: dict[tuple[str, str, str], Function]) -> Node | None:

@@ -239,7 +239,9 @@ def _small_constants(node: Node) -> dict[str, onnx.TensorProto]:
     constants = {}
     for index, value in enumerate(node.inputs):
         tensor = value.constant if value is not None else None
-        if tensor is not None and not tensor.is_sparse and tensor.size * 8 <= _MAX_INPUT_BYTES:
+        if tensor is None or tensor.is_sparse or not tensor.is_readable:
+            continue
+        if tensor.size * 8 <= _MAX_INPUT_BYTES:
             message = (
                 Tensor(array=tensor.numpy()).message() if tensor.is_external else tensor.message()
             )
