@@ -18,6 +18,7 @@ from .ordering import graphs_of, in_order, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .tensor import Tensor
 from .value import Value
+from .well_formed import check_well_formed
 
 _GRAPH = onnx.AttributeProto.GRAPH
 _GRAPHS = onnx.AttributeProto.GRAPHS
@@ -57,9 +58,11 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     """The model that a message describes. Tensors and attributes are shared with it, not copied.
 
     Raises:
-        ModelError: a name is undefined or defined twice, the nodes form a cycle, a body does not
-            fit its node, or an opset version is missing or unknown.
+        ModelError: it is not well formed (see `well_formed`), a name is undefined or defined twice,
+            the nodes form a cycle, a body does not fit its node, or an opset version is missing or
+            unknown.
     """
+    check_well_formed(proto)
     model = Model(_model_header(proto), base_dir)
     model.opset_imports = _opset_imports(proto.opset_import, "the model")
     model.training_info.extend(proto.training_info)

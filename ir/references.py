@@ -6,18 +6,32 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
+from .errors import ModelError
 from .operator import Operator
 from .ordering import free_names
 
+_Kind = onnx.AttributeProto
 _GRADIENTS = ("ai.onnx.preview.training::Gradient", "ai.onnx.training::Gradient")
 
 
 def named_tensors(op: Operator) -> list[str]:
-    """The tensors that an operator's attributes name: `xs`, `zs` and `y` of Gradient."""
+    """The tensors that an operator's attributes name: `xs`, `zs` and `y` of Gradient.
+
+    Raises:
+        ModelError: one is no name.
+    """
     if op.qualname not in _GRADIENTS or op.references:
         return []
-    names = [*op.attribute("xs", []), *op.attribute("zs", []), op.attribute("y", b"")]
-    return [name.decode() for name in names]
+    names: list[bytes] = []
+    for attribute in ("xs", "zs", "y"):
+        message = op.attributes.get(attribute, onnx.AttributeProto())
+        if message.type not in (_Kind.UNDEFINED, _Kind.STRING, _Kind.STRINGS):
+            raise ModelError(f"attribute '{attribute}' of {op} names no tensors")
+        names += [*message.strings, message.s]
+    try:
+        return [name.decode() for name in names if name]
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{op} names a tensor by {error.object!r}, which is not UTF-8") from error
 
 
 def trained_tensors(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 from onnx.reference.op_run import OpRun
 
 from .. import ir
+from ..ir.well_formed import check_well_formed
 from . import kernels
 from .bodies import Array, label
 from .conditional import If
@@ -103,6 +104,7 @@ class Evaluator:
         base_dir: ir.BaseDir = None,
     ) -> None:
         proto = _to_proto(model, base_dir)
+        check_well_formed(proto)
         environment = Environment(
             opsets={domain_of(o.domain): o.version for o in proto.opset_import},
             operators=_table([*operators, *control_flow_operators(break_without_cond)]),

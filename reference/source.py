@@ -27,6 +27,7 @@ class Source:
     Attributes:
         proto: its message, external data not loaded.
         key: a number of its own, for caches.
+
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Source:
     ) -> None:
         self.key = next(_keys)
         self.proto = ir.to_proto(model)
+        self._from_outside = not isinstance(model, ir.Model)
         self._path = Path(model).absolute() if isinstance(model, (str, os.PathLike)) else None
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else os.path.abspath(folder)
@@ -57,6 +59,15 @@ class Source:
             path = Path(self._folder.name, "model.onnx")
             ir.save(self.proto, path)
             return ModelData(str(path), None, None)
+
+    def require_well_formed(self) -> None:
+        """Check what a model that comes from outside is read by; runtimes crash on some.
+
+        Raises:
+            ModelError: it is not well formed.
+        """
+        if self._from_outside:
+            ir.load(self.proto)
 
     @cached_property
     def fault(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..ir import ModelSource
-from ..ir.errors import Error
+from ..ir.errors import Error, ModelError
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Feeds, Sample
 from .feeds import Given, check_feeds, read_feeds
@@ -70,16 +70,18 @@ def verify(
         VerifyError: an option is out of range.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
     """
     _check_options(runtime, rtol, atol, timeout)
     _check_counts(samples, seed)
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
+    pair.before.require_well_formed()
     unreadable = pair.before.unreadable or pair.after.unreadable
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
-    problems = mismatches(pair.before_signature, pair.after_signature, fixed)
-    if problems:
-        verdict = Verdict("different", f"the signatures differ: {'; '.join(problems)}")
+    fault = _fault(pair, fixed)
+    if fault:
+        verdict = Verdict("different", fault)
     elif unreadable:
         verdict = Verdict("not verified", unreadable)
     else:
@@ -93,6 +95,16 @@ def verify(
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
     return replace(verdict, seconds=time.perf_counter() - start)
+
+
+def _fault(pair: Pair, bound: Feeds) -> str:
+    """What is wrong with the rewrite before it is run; empty where nothing is."""
+    try:
+        pair.after.require_well_formed()
+    except ModelError as error:
+        return f"the rewrite is not a valid model: {error}"
+    problems = mismatches(pair.before_signature, pair.after_signature, bound)
+    return f"the signatures differ: {'; '.join(problems)}" if problems else ""
 
 
 def _check_options(runtime: str, rtol: Any, atol: Any, timeout: Any) -> None:

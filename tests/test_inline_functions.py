@@ -358,8 +358,12 @@ def test_overloads():
 
 def test_a_recursive_function_is_kept():
     text = HEAD + "g (float[2] x, bool c) => (float[2] y) { y = local.choose (x, c) }"
-    text += CHOOSE.replace("h = Neg (a)", "h = local.choose (a, c)")
-    loaded = ir.load(as_model(text))
+    loaded = ir.load(as_model(text + CHOOSE))
+    # Loading refuses such a model, but a pass may be given one that was made otherwise.
+    (function,) = loaded.functions.values()
+    next(n for n in function.graph.nodes() if n.is_op("Neg")).op = ir.Operator(
+        "choose", domain="local"
+    )
     result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
     assert not result.changed
     assert "calls itself" in result.kept[0].reason

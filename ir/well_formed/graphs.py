@@ -1,0 +1,155 @@
+"""Graphs and the nodes in them, at every depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import onnx
+
+from ..errors import ModelError
+from .attributes import check_value, graphs_in, has_value_to_check, kind_of
+from .calls import Calls
+from .contents import Types, check_sparse, check_tensor
+from .places import FunctionKey, Place, key_of
+from .scans import check_scan
+from .schemas import Form, Forms, Kinds
+from .text import has_odd_text
+
+_DEEPEST = 100
+"""Protobuf's readers take graphs nested some 30 deep; no file holds more."""
+
+_NO_KINDS: Kinds = {}
+_MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
+
+
+class GraphChecker:
+    """Checks the graphs of the model itself or of one function.
+
+    Args:
+        forms: what the opset demands of nodes.
+        calls: where calls of the model's functions are noted.
+        root: the function that the graphs belong to; None for the model.
+    """
+
+    def __init__(self, forms: Forms, calls: Calls, root: FunctionKey | None) -> None:
+        self.forms = forms
+        self.calls = calls
+        self.root = root
+        self.types = Types()
+        self.parameters: frozenset[str] = frozenset()
+
+    def check(self, graph: onnx.GraphProto, place: Place) -> None:
+        """Check a graph.
+
+        Raises:
+            ModelError: it is not well formed.
+            TypeError: a text is no text.
+        """
+        if place.depth > _DEEPEST:
+            raise ModelError(f"{place.graph} is nested more than {_DEEPEST} deep")
+        if has_odd_text(graph, _MANY):
+            raise TypeError
+        "".join([info.name for info in (*graph.input, *graph.output)])
+        "".join([tensor.name for tensor in graph.initializer])
+        for infos in (graph.input, graph.output, graph.value_info):
+            self._check_infos(infos, place)
+        for tensor in graph.initializer:
+            check_tensor(tensor, "initializer '{}'", tensor.name)
+        for sparse in graph.sparse_initializer:
+            "".join((sparse.values.name,))
+            check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)
+        # A branch may read an input of the function that only some calls give.
+        parameters, self.parameters = self.parameters, frozenset()
+        self._check_nodes(graph.node, place)
+        self.parameters = parameters
+
+    def check_function(self, function: onnx.FunctionProto) -> None:
+        """Check a function; errors as `check`."""
+        if has_odd_text(function, ("node", "value_info")):
+            raise TypeError
+        self.parameters = frozenset(function.input)
+        place = Place(f"graph '{function.name}'", f"{function.domain}::{function.name}/")
+        self._check_infos(function.value_info, place)
+        self._check_nodes(function.node, place)
+
+    def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
+        fine = self.types.fine
+        for info in infos:
+            if info.type.SerializeToString() not in fine:
+                self.types.check(info.type, f"'{info.name}' of {place.graph}")
+
+    def _check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place) -> None:
+        # Names that are read need no check: they are those of what is given out, or nothing is.
+        texts: list[str] = []
+        known = self.forms.known
+        for node in nodes:
+            op_type, attributes = node.op_type, node.attribute
+            inputs, outputs = node.input[:], node.output[:]
+            texts += outputs
+            texts.append(node.name)
+            plain = not (attributes or "" in inputs or "" in outputs or node.domain or self.root)
+            if not plain or (op_type, len(inputs), len(outputs)) not in known:
+                self._check_node(node, op_type, inputs, outputs, place)
+                for attribute in attributes:
+                    for graph in graphs_in(attribute):
+                        self.check(graph, place.inside(node, graph.name))
+        "".join(texts)
+
+    def _check_node(
+        self,
+        node: onnx.NodeProto,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        place: Place,
+    ) -> None:
+        domain = node.domain
+        "".join((op_type, domain, *inputs))
+        kinds = self._kinds(node) if node.attribute else _NO_KINDS
+        functions = self.calls.functions
+        if functions and key_of(domain, op_type, node.overload) in functions:
+            self.calls.note(self.root, node, kinds, place, self.parameters)
+        elif domain in ("", "ai.onnx"):
+            form = self._form(node, inputs, outputs, kinds, place)
+            if kinds:
+                self._check_values(node, kinds, place)
+            if form is not None and self.root is not None:
+                self.calls.need(self.root, node, form, place, self.parameters)
+
+    def _kinds(self, node: onnx.NodeProto) -> dict[str, int]:
+        kinds = {}
+        for attribute in node.attribute:
+            "".join((attribute.name, attribute.ref_attr_name))
+            kinds[attribute.name] = kind_of(attribute)
+        return kinds
+
+    def _form(
+        self,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        kinds: Kinds,
+        place: Place,
+    ) -> Form | None:
+        """What the node's operator demands, which it fulfils."""
+        key: Any = (node.op_type, len(inputs), len(outputs))
+        if kinds or "" in inputs or "" in outputs:
+            key = (*key, *map(bool, inputs), *map(bool, outputs), *kinds.items())
+        known = self.forms.known
+        if key not in known:
+            label = place.node(node)
+            if not node.op_type:
+                raise ModelError(f"{place.graph} holds a node without an operator: {label}")
+            form = self.forms.of(node.op_type, label)
+            if form is not None:
+                form.check(label, inputs, outputs, kinds)
+            known[key] = form
+        return known[key]
+
+    def _check_values(self, node: onnx.NodeProto, kinds: Kinds, place: Place) -> None:
+        for attribute in node.attribute:
+            if has_value_to_check(attribute.name, kinds[attribute.name]):
+                check_value(attribute, kinds[attribute.name], place.node(node), self.types)
+        if node.op_type == "Scan":
+            check_scan(node, place.node(node), self.forms.version)

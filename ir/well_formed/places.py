@@ -1,0 +1,47 @@
+"""How errors name a place in a message: as nodes and graphs name themselves once loaded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import onnx
+
+FunctionKey = tuple[str, str, str]
+
+
+def key_of(domain: str, name: str, overload: str) -> FunctionKey:
+    """What a function and the nodes that call it have in common."""
+    return "" if domain == "ai.onnx" else domain, name, overload
+
+
+class Place(NamedTuple):
+    """A graph.
+
+    Attributes:
+        graph: how messages call it.
+        prefix: what stands before the label of a node in its path.
+        depth: how many graphs are around it.
+    """
+
+    graph: str
+    prefix: str = ""
+    depth: int = 0
+
+    @classmethod
+    def of_graph(cls, name: str) -> Place:
+        """A graph that no node holds."""
+        return cls(f"graph '{name}'")
+
+    def inside(self, node: onnx.NodeProto, name: str) -> Place:
+        """A graph that a node here holds."""
+        label = self.node(node)
+        return Place(f"graph '{name}' of {label}", f"{self._path(node)}/", self.depth + 1)
+
+    def node(self, node: onnx.NodeProto) -> str:
+        """A node here."""
+        own = node.domain in ("", "ai.onnx")
+        qualname = node.op_type if own else f"{node.domain}::{node.op_type}"
+        return f"{qualname} '{self._path(node)}'"
+
+    def _path(self, node: onnx.NodeProto) -> str:
+        return self.prefix + (node.name or next(filter(None, node.output), ""))
