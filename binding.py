@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -88,7 +89,9 @@ def _prepare(declared: Value, value: Any) -> Any:
     converted = _convert(plain, onnx_ir.DataType(elem_type))
     if converted is None:
         kind = onnx.TensorProto.DataType.Name(elem_type).lower()
-        raise BindingError(f"input '{declared.name}' is {kind}; {value!r} is not exactly that")
+        raise BindingError(
+            f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not exactly that"
+        )
     shape = declared.shape
     if plain.ndim == 0 and shape is not None and all(dim == 1 for dim in shape):
         return converted.reshape((1,) * len(shape))

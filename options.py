@@ -113,6 +113,8 @@ def values_of(assignments: list[str] | None) -> dict[str, Any]:
             values[name] = json.loads(text)
         except json.JSONDecodeError:
             values[name] = text
+        except (ValueError, RecursionError) as error:  # too many digits, too many brackets
+            raise typer.BadParameter(f"--set {name}: the value cannot be read: {error}") from error
     return values
 
 

@@ -4,6 +4,7 @@ Values have identity, so names can neither clash nor be captured by mistake; one
 ONNX graph is the only record of who feeds whom.
 """
 
+from .boundary import OnnxError, ask_onnx
 from .constant import constant_operator, constant_tensor
 from .copying import captured_by, copy_graph, count_nodes, empty_header
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
@@ -36,12 +37,14 @@ __all__ = [
     "ModelError",
     "ModelSource",
     "Node",
+    "OnnxError",
     "Operator",
     "SaveError",
     "Template",
     "Tensor",
     "Use",
     "Value",
+    "ask_onnx",
     "base_dir_of",
     "captured_by",
     "constant_operator",

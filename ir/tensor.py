@@ -16,6 +16,7 @@ from onnx import numpy_helper
 from .errors import LoadError
 
 Array = npt.NDArray[Any]
+_LARGEST_DENSE = 1 << 31
 TensorMessage = onnx.TensorProto | onnx.SparseTensorProto
 
 
@@ -132,6 +133,8 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
             f"tensor '{name}' has external data in '{location}', but the model's folder is not"
             " known; load the model from its path, or give the folder as base_dir="
         )
+    if "\0" in location:
+        raise LoadError(f"tensor '{name}' names external data in {location!r}, which is no path")
     folder = base_dir.resolve()
     path = (folder / location).resolve()
     if not location or not path.is_relative_to(folder) or path == folder:
@@ -152,10 +155,15 @@ def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Pa
     except ValueError as error:
         raise LoadError(f"external data of tensor '{tensor.name}': {error}") from error
     path = external_path(tensor.name, info.location, base_dir)
-    if not path.is_file():
+    if not _is_file(path):
         raise LoadError(f"external data of tensor '{tensor.name}' is missing: there is no {path}")
     offset, needed = info.offset or 0, _byte_size(tensor)
     length = needed if info.length is None else info.length
+    if min(offset, length) < 0:
+        raise LoadError(
+            f"external data of tensor '{tensor.name}' has a negative offset or length: {offset},"
+            f" {length}"
+        )
     size = path.stat().st_size
     if offset + length > size:
         raise LoadError(
@@ -169,11 +177,19 @@ def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Pa
     return path, offset, length
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long to be one
+        return False
+
+
 def _byte_size(tensor: onnx.TensorProto) -> int:
     """How many bytes the elements take; small ones are packed."""
     try:
         count: int = math.prod(tensor.dims)
-        return math.ceil(count * onnx_ir.DataType(tensor.data_type).itemsize)
+        bits = round(onnx_ir.DataType(tensor.data_type).itemsize * 8)
+        return -(-count * bits // 8)
     except (TypeError, ValueError) as error:
         raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
 
@@ -194,8 +210,12 @@ def _mapped(message: onnx.TensorProto, base_dir: Path | None) -> onnx_ir.Externa
 def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:
     values = Tensor(message.values, base_dir=base_dir).numpy()
     indices = Tensor(message.indices, base_dir=base_dir).numpy()
-    dense = np.zeros(tuple(message.dims), values.dtype)
     try:
+        # numpy gives out memory that is not there until it is touched.
+        size = math.prod(message.dims) * values.dtype.itemsize
+        if size > _LARGEST_DENSE:
+            raise ValueError(f"its {size} bytes are too many to be written out")
+        dense = np.zeros(tuple(message.dims), values.dtype)
         if indices.ndim == 2:
             dense[tuple(indices.T)] = values
         else:

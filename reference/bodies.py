@@ -11,7 +11,7 @@ from onnx import helper
 from onnx.reference.op_run import OpRun
 
 from ..ir.arity import fed_inputs
-from .errors import EvaluationError
+from .errors import EvaluationError, ask_onnx
 
 Array = np.ndarray[Any, Any]
 Attributes = Mapping[str, Any] | None
@@ -114,9 +114,8 @@ class Body:
             info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
         imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
         model = helper.make_model(alone, opset_imports=imports)
-        outputs: Sequence[onnx.ValueInfoProto] = onnx.shape_inference.infer_shapes(
-            model
-        ).graph.output
+        inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
+        outputs: Sequence[onnx.ValueInfoProto] = inferred.graph.output
         return outputs
 
 

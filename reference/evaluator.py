@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnx.reference.op_run import OpRun
 
 from .. import ir
@@ -17,7 +17,7 @@ from .bodies import Array, label
 from .conditional import If
 from .errors import EvaluationError
 from .functions import domain_of, function_key
-from .kernels import Environment, build_kernel, dense
+from .kernels import Environment, build_kernel
 from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
 from .scan import Scan
@@ -209,17 +209,13 @@ def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:
 
 def _initializers(graph: onnx.GraphProto) -> dict[str, Any]:
     constants: dict[str, Any] = {}
-    for tensor in graph.initializer:
+    tensors = [(tensor.name, tensor) for tensor in graph.initializer]
+    sparse = [(tensor.values.name, tensor) for tensor in graph.sparse_initializer]
+    for name, message in (*tensors, *sparse):
         try:
-            constants[tensor.name] = numpy_helper.to_array(tensor)
-        except Exception as error:
-            raise EvaluationError(f"initializer {tensor.name!r} cannot be read: {error}") from error
-    for sparse in graph.sparse_initializer:
-        values, indices = (
-            numpy_helper.to_array(sparse.values),
-            numpy_helper.to_array(sparse.indices),
-        )
-        constants[sparse.values.name] = dense(values, indices, sparse.dims)
+            constants[name] = ir.Tensor(message).numpy()
+        except ir.LoadError as error:
+            raise EvaluationError(f"initializer {name!r} cannot be read: {error}") from error
     return constants
 
 

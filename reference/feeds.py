@@ -15,7 +15,10 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from ..ir import Tensor
+from ..ir.boundary import Boundary
 from ..ir.errors import Error
+from ..ir.well_formed.contents import check_tensor
 from .signature import Signature, type_text
 
 Feeds = dict[str, Any]
@@ -24,6 +27,9 @@ Given = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str | os.PathLike[str]
 
 class FeedError(Error):
     """Given inputs do not fit the model, or their file cannot be read."""
+
+
+_ask_onnx = Boundary(FeedError)
 
 
 def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -> list[Feeds]:
@@ -96,7 +102,7 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
     if value is None:
         raise FeedError(f"input '{name}' is no optional; give a tensor, not None")
     if isinstance(value, TensorProto):
-        value = numpy_helper.to_array(value)
+        value = _to_array(value, f"the value of input '{name}'")
     try:
         typed = isinstance(value, (np.ndarray, np.generic))
         array = (
@@ -164,14 +170,20 @@ def _read_message(path: Path, proto: onnx.TypeProto) -> Any:
         "optional_type": (onnx.OptionalProto, _to_optional),
         "map_type": (onnx.MapProto, numpy_helper.to_dict),
     }
-    default = (TensorProto, numpy_helper.to_array)
+    default = (TensorProto, lambda message: _to_array(message, "the tensor", path.parent))
     message_type, to_value = readers.get(proto.WhichOneof("value"), default)
     message = message_type()
     try:
         message.ParseFromString(path.read_bytes())
-        return to_value(message)
-    except (OSError, DecodeError, ValueError, TypeError) as error:
+    except (OSError, DecodeError) as error:
         raise FeedError(f"{path}: cannot be read as {type_text(proto)}: {error}") from error
+    return _ask_onnx(f"{path}: cannot be read as {type_text(proto)}", to_value, message)
+
+
+def _to_array(tensor: TensorProto, what: str, folder: Path | None = None) -> NDArray[Any]:
+    """The elements of a tensor; those of an external one lie in `folder`."""
+    check_tensor(tensor, what)
+    return Tensor(tensor, base_dir=folder).numpy()
 
 
 def _to_optional(message: onnx.OptionalProto) -> Any:

@@ -13,7 +13,7 @@ from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
 from .bodies import Array, captured_names, label, subgraphs
-from .errors import EvaluationError
+from .errors import EvaluationError, ask_onnx
 from .functions import FunctionKey, domain_of, function_key, specialize
 from .older import with_version_defaults
 
@@ -118,14 +118,15 @@ class OperatorKernel:
             name: helper.make_tensor_type_proto(_elem_type(v), None) for name, v in known.items()
         }
         try:
-            inferred = onnx.shape_inference.infer_node_outputs(
-                self.schema, self.node, types, opset_imports=imports
+            inferred = ask_onnx(
+                self.label,
+                onnx.shape_inference.infer_node_outputs,
+                self.schema,
+                self.node,
+                types,
+                opset_imports=imports,
             )
-        except (
-            onnx.shape_inference.InferenceError,
-            onnx.checker.ValidationError,
-            RuntimeError,
-        ):
+        except EvaluationError:
             # Some operators infer nothing without shapes, and an optional looks like its value
             # here: what the operator returns is then taken as it is.
             return unknown
@@ -196,7 +197,12 @@ def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment
     def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
         types = tuple(_type_of(value).SerializeToString() for value in inputs)
         if types not in kernels:
-            body = schema.get_context_dependent_function(node.SerializeToString(), list(types))
+            body = ask_onnx(
+                label(node),
+                schema.get_context_dependent_function,
+                node.SerializeToString(),
+                list(types),
+            )
             function = onnx.FunctionProto.FromString(body)
             kernels[types] = _function_kernel(node, function, without, own)
         return kernels[types](inputs, scope)

@@ -12,6 +12,7 @@ import onnx
 from google.protobuf.message import EncodeError
 
 from .. import ir
+from ..ir.boundary import one_line
 from ._child import ModelData
 
 _keys = itertools.count()
@@ -75,7 +76,8 @@ class Source:
         if self.data.base_dir is not None:
             return ""  # the checker looks for external data beside a path only
         try:
-            onnx.checker.check_model(self.data.path or self.proto, full_check=True)
-        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-            return " ".join(str(error).split())
+            checked = self.data.path or self.proto
+            ir.ask_onnx("the model", onnx.checker.check_model, checked, full_check=True)
+        except ir.OnnxError as error:
+            return one_line(error.__cause__ or error)
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
-from ..ir import Node, Template, Value, load
+from ..ir import Node, OnnxError, Template, Value, ask_onnx, load
 from ..reference.functions import specialize
 from .schemas import Schema, default_of, schema_at
 from .types import Types, connected
@@ -42,10 +42,14 @@ def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:
     proto = connected(node.op, node)
     given = [(t or onnx.TypeProto()).SerializeToString() for t in inputs]
     try:
-        content: bytes = schema.get_context_dependent_function_with_opset_version(
-            version, proto.SerializeToString(), given
+        content: bytes = ask_onnx(
+            node,
+            schema.get_context_dependent_function_with_opset_version,
+            version,
+            proto.SerializeToString(),
+            given,
         )
-    except (onnx.checker.ValidationError, RuntimeError):
+    except OnnxError:
         return b""  # onnx has no body for these types
     return content
 
@@ -110,8 +114,10 @@ def _body_of(proto: onnx.FunctionProto, node: Node, version: int, types: Types) 
 def _types_in(body: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """The types of all values of a body, at any depth, whose name is their own."""
     try:
-        inferred = onnx.shape_inference.infer_shapes(body, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        inferred = ask_onnx(
+            body.graph.name, onnx.shape_inference.infer_shapes, body, data_prop=True
+        )
+    except OnnxError:
         return {}  # types that cannot be inferred are not known
     infos = list(_infos(inferred.graph))
     counts = collections.Counter(info.name for info in infos)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import onnx
 import onnx.version_converter
 
-from ..ir import Graph, Node, Template, Value, load
+from ..ir import Graph, Node, OnnxError, Template, Value, ask_onnx, load
 from .types import Types, connected
 
 _READ = 1 << 12
@@ -90,8 +90,13 @@ class Batch:
         if not kinds:
             return []
         try:
-            converted = onnx.version_converter.convert_version(self._model(kinds), self.target)
-        except (onnx.version_converter.ConvertError, RuntimeError) as error:
+            converted = ask_onnx(
+                kinds[0].nodes[0],
+                onnx.version_converter.convert_version,
+                self._model(kinds),
+                self.target,
+            )
+        except OnnxError as error:
             if len(kinds) == 1:
                 return [(kinds[0], f"onnx.version_converter: {_reason(error)}")]
             half = len(kinds) // 2
@@ -175,7 +180,7 @@ def _splice(node: Node, part: Graph) -> list[Value]:
     return Template(part, node.graph, keep_infos=False).instantiate(list(node.inputs))
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: OnnxError) -> str:
     """The last sentence of an error of onnx, without the source line it starts with."""
-    text = str(error).strip().splitlines()[-1]
+    text = (str(error.__cause__).strip() or "it failed").splitlines()[-1]
     return text.partition("failed: ")[2] or text

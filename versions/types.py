@@ -8,7 +8,18 @@ from contextlib import contextmanager
 
 import onnx
 
-from ..ir import Function, Graph, Model, Node, Operator, Tensor, Value, normal_domain
+from ..ir import (
+    Function,
+    Graph,
+    Model,
+    Node,
+    OnnxError,
+    Operator,
+    Tensor,
+    Value,
+    ask_onnx,
+    normal_domain,
+)
 from ..ir.naming import Names, assign_names
 from ..ir.serialize import serialize
 from ..passes.analysis.shape_inference import ShapeInference
@@ -119,19 +130,16 @@ class Types:
         proto = connected(op, node)
         data = {name: _small(v.constant) for name, v, _ in inputs if v.constant is not None}
         try:
-            found = onnx.shape_inference.infer_node_outputs(
+            found = ask_onnx(
+                node,
+                onnx.shape_inference.infer_node_outputs,
                 schema,
                 proto,
                 {name: type_ for name, _, type_ in inputs if type_ is not None},
                 {name: tensor for name, tensor in data.items() if tensor is not None},
                 opset_imports=[onnx.helper.make_opsetid("", version)],
             )
-        except (
-            onnx.shape_inference.InferenceError,
-            onnx.checker.ValidationError,
-            RuntimeError,
-            ValueError,
-        ):
+        except OnnxError:
             return unknown  # a type that cannot be inferred is one that is not known
         return [found.get(name) for name in proto.output]
 
@@ -182,8 +190,8 @@ class _Inference:
     def infer(self, graph: Graph, proto: onnx.ModelProto) -> None:
         """Infer one graph and note what was found, in its bodies too."""
         try:
-            inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
-        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+            inferred = ask_onnx(graph, onnx.shape_inference.infer_shapes, proto, data_prop=True)
+        except OnnxError:
             inferred = proto  # what is declared is still there
         self.note(graph, inferred.graph)
 

@@ -14,7 +14,17 @@ import onnx
 import onnx.defs
 import onnx.shape_inference
 
-from ...ir import Function, Model, Node, Tensor, Value, captured_by, normal_domain
+from ...ir import (
+    Function,
+    Model,
+    Node,
+    OnnxError,
+    Tensor,
+    Value,
+    ask_onnx,
+    captured_by,
+    normal_domain,
+)
 from ...ir.copying import without_symbols
 from . import contents, shape_rules
 from .body_facts import enter_body, leave_bodies
@@ -209,7 +219,9 @@ class ShapeInference:
             schema = onnx.defs.get_schema(
                 node.op_type, root.opset(node.domain), normal_domain(node.domain)
             )
-            inferred = onnx.shape_inference.infer_node_outputs(
+            inferred = ask_onnx(
+                node,
+                onnx.shape_inference.infer_node_outputs,
                 schema,
                 proto,
                 given,
@@ -217,7 +229,7 @@ class ShapeInference:
                 opset_imports=[onnx.helper.make_opsetid(*i) for i in root.opset_imports.items()],
                 ir_version=self.model.ir_version,
             )
-        except (onnx.shape_inference.InferenceError, onnx.defs.SchemaError):
+        except (OnnxError, onnx.defs.SchemaError):
             return []
         return [inferred.get(name) for name in proto.output]
 
