@@ -228,7 +228,8 @@ def one_call(schema: onnx.defs.OpSchema, attribute: str) -> onnx.ModelProto:
     """A model that calls a function around an operator, and gives it one attribute."""
     count = max(schema.min_input, 1) if schema.inputs else 0
     inputs = [f"i{index}" for index in range(count)]
-    node = helper.make_node(schema.name, inputs, ["o"], name="it")
+    outputs = ["o", *(f"o{index}" for index in range(1, schema.min_output))]
+    node = helper.make_node(schema.name, inputs, outputs, name="it")
     for formal in schema.attributes.values():
         if formal.name == attribute:
             node.attribute.add(name=attribute, ref_attr_name="d", type=int(formal.type))
