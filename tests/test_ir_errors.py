@@ -1,13 +1,67 @@
-"""What callers catch."""
+"""What callers catch, and what survives the way to another process."""
 
 from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import straightline
 from straightline import ir
+from straightline.passes import Remark
+from straightline.passes.analysis.speculation import Hazard
+from straightline.reference.runtimes import RuntimeFailure
+from straightline.reference.verdict import Verdict
+from straightline.rewriting import MismatchError
+from straightline.versions import ConversionError
+from straightline.versions.errors import Failure
 
 
 @pytest.mark.parametrize("error", [ir.ModelError, ir.LoadError, ir.SaveError, ir.GraphError])
 def test_every_error_is_one_of_straightline_s(error: type[Exception]) -> None:
     assert issubclass(error, straightline.Error)
     assert not issubclass(straightline.Error, ValueError | KeyError | AssertionError)
+
+
+VERDICT = Verdict("different", "'y' differs")
+REMARK = Remark("unroll-loops", "Loop", "y", "rewritten", "unrolled, 3 trips")
+OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
+    MismatchError: (VERDICT, "unroll-loops", (REMARK,)),
+    RuntimeFailure: ("onnxruntime", "crashed", "SIGSEGV"),
+    ConversionError: ("2 nodes cannot", [Failure("a/b", "Loop", 13, 14, "no reason")] * 2),
+    Hazard: (None, "may fail"),
+}
+"""What constructors take that take something else than a message."""
+
+
+def kinds(of: type[straightline.Error] = straightline.Error) -> Iterator[type[straightline.Error]]:
+    """Every class of errors that the package has, wherever it is."""
+    for module in pkgutil.walk_packages(straightline.__path__, "straightline."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    yield of
+    for kind in of.__subclasses__():
+        yield from kinds(kind)
+
+
+@pytest.mark.parametrize("kind", sorted(set(kinds()), key=str), ids=lambda kind: kind.__name__)
+def test_every_error_survives_copying_and_pickling(kind: type[straightline.Error]) -> None:
+    error = kind(*OF_THEIR_OWN.get(kind, ("what went wrong",)))
+    error.note = "added later"  # type: ignore[attr-defined]
+    for made in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(made) is kind
+        assert (str(made), made.args) == (str(error), error.args)
+        assert vars(made) == vars(error)
+        assert made.lines() == error.lines()
+
+
+def test_a_list_is_told_line_by_line() -> None:
+    error = ConversionError(*OF_THEIR_OWN[ConversionError])
+    node = "Loop 'a/b', opset 13 to 14: no reason"
+    assert error.lines() == ["2 nodes cannot", node, node]
+    assert str(error) == f"2 nodes cannot\n  {node}\n  {node}"
+    assert straightline.Error("one\ntwo").lines() == ["one\ntwo"]

@@ -41,14 +41,19 @@ class ConversionError(Error):
     """The model cannot be carried to the target version; it was not changed.
 
     Attributes:
+        message: why not, without the nodes.
         failures: every node that stands in the way, each with its operator and two versions; empty
             where the reason is not a node.
     """
 
     def __init__(self, message: str, failures: Sequence[Failure] = ()) -> None:
-        lines = [message, *(f"  {failure}" for failure in failures)]
-        super().__init__("\n".join(lines))
+        super().__init__("\n  ".join([message, *map(str, failures)]))
+        self.message = message
         self.failures = tuple(failures)
+
+    def lines(self) -> list[str]:
+        """The reason, then every node that stands in the way."""
+        return [self.message, *map(str, self.failures)]
 
 
 class Refused(Exception):
