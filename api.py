@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .binding import Shapes, Values
-from .ir import BaseDir, Model, ModelSource, base_dir_of, in_kind, load
+from .ir import BaseDir, Model, ModelSource, base_dir_of, in_kind, load, read
 from .ir.collector import paused_collector
 from .passes import (
     FreezeInitializers,
@@ -153,10 +153,11 @@ def convert_version(
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
     comparison = _comparison_options(verify)
-    converted = convert(load(model, base_dir), target_opset, ir_version)
+    source = read(model)
+    converted = convert(load(source, base_dir), target_opset, ir_version)
     if comparison is not None:
-        options = {"base_dir": base_dir_of(model, base_dir), **comparison}
-        _warn_unless_equal(verify_conversion(model, converted, **options), "the conversion")
+        options = {"base_dir": base_dir_of(source, base_dir), **comparison}
+        _warn_unless_equal(verify_conversion(source, converted, **options), "the conversion")
     return in_kind(converted, model)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -10,8 +12,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .binding import BindingError, Shapes, Values, bind_inputs
-from .ir import Array, BaseDir, Error, Model, ModelSource, base_dir_of, load
+from .ir import (
+    Array,
+    BaseDir,
+    Error,
+    Model,
+    ModelSource,
+    base_dir_of,
+    load,
+    read,
+    to_proto,
+)
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
+from .reference.feeds import read_feeds
 from .reference.runtimes import Workers
 from .reference.verdict import Verdict
 from .reference.verify import verify
@@ -118,6 +131,11 @@ class Rewriting:
                     f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
                 )
 
+    @functools.cached_property
+    def original(self) -> ModelSource:
+        """The model that is rewritten; a file is read once, however often it is needed."""
+        return read(self.source)
+
     def run(self, progress: Progress | None = None) -> Rewritten:
         """Rewrite a copy.
 
@@ -132,7 +150,7 @@ class Rewriting:
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
-        model = load(self.source, self.base_dir)
+        model = load(self.original, self.base_dir)
         bound = bind_inputs(model, self.values, self.shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             defaults = model.graph.initializers
@@ -188,6 +206,10 @@ class Rewritten:
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
         """
+        feeds = options.get("feeds")
+        if isinstance(feeds, str | os.PathLike):  # read once, too
+            proto = to_proto(self.rewriting.original)
+            options = {**options, "feeds": read_feeds(feeds, proto, self.bound)}
         with Workers() as workers:
             compare = self._comparer({**options, "workers": workers})
             verdict = compare(self.model, self.bound)
@@ -196,7 +218,7 @@ class Rewritten:
         return verdict
 
     def _comparer(self, options: Mapping[str, Any]) -> Callable[[Model, dict[str, Array]], Verdict]:
-        source, given = self.rewriting.source, self.rewriting.base_dir
+        source, given = self.rewriting.original, self.rewriting.base_dir
 
         def compare(model: Model, bound: dict[str, Array]) -> Verdict:
             folder = base_dir_of(source, given)

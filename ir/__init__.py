@@ -14,7 +14,20 @@ from .instantiate import Fold, Template, instantiate
 from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
 from .node import Node
 from .operator import Operator
-from .sources import BaseDir, ModelSource, base_dir_of, in_kind, load, save, to_proto
+from .reading import TWO_GB, read_bytes
+from .sources import (
+    BaseDir,
+    ModelFile,
+    ModelSource,
+    base_dir_of,
+    in_kind,
+    load,
+    read,
+    read_file,
+    save,
+    to_proto,
+)
+from .target import Target
 from .tensor import Array, Tensor
 from .text import parse, to_text
 from .value import Dim, Value
@@ -22,6 +35,7 @@ from .verify import verify
 
 __all__ = [
     "MAX_OPSET",
+    "TWO_GB",
     "Annotation",
     "Array",
     "BaseDir",
@@ -35,11 +49,13 @@ __all__ = [
     "LoadError",
     "Model",
     "ModelError",
+    "ModelFile",
     "ModelSource",
     "Node",
     "OnnxError",
     "Operator",
     "SaveError",
+    "Target",
     "Template",
     "Tensor",
     "Use",
@@ -58,6 +74,9 @@ __all__ = [
     "normal_domain",
     "out_of_reach",
     "parse",
+    "read",
+    "read_bytes",
+    "read_file",
     "save",
     "to_proto",
     "to_text",

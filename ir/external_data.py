@@ -12,8 +12,9 @@ import onnx
 import onnx.external_data_helper
 import onnx.numpy_helper
 
-from .errors import LoadError
-from .files import TWO_GB, encode, reason
+from .errors import LoadError, reason
+from .files import encode
+from .reading import TWO_GB
 from .tensor import Tensor, external_extent, external_path
 
 _ALIGNMENT = 4096
@@ -39,9 +40,22 @@ def _tensors_of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
     yield from _tensors_of_nodes(graph.node)
 
 
+_PLAIN = {
+    onnx.AttributeProto.FLOAT,
+    onnx.AttributeProto.INT,
+    onnx.AttributeProto.STRING,
+    onnx.AttributeProto.FLOATS,
+    onnx.AttributeProto.INTS,
+    onnx.AttributeProto.STRINGS,
+}
+"""Kinds of attributes that hold no tensor: most of them."""
+
+
 def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
     for node in nodes:
         for attribute in node.attribute:
+            if attribute.type in _PLAIN:
+                continue
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
@@ -113,17 +127,12 @@ def _location(tensor: onnx.TensorProto) -> str:
     return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
 
 
-def data_file_name(proto: onnx.ModelProto, base_dir: Path | None, path: Path) -> str:
-    """A name for the data file of a model saved to `path`; none of its present files has it."""
-    used = {
-        external_path(tensor.name, _location(tensor), base_dir)
-        for tensor in external_tensors(proto)
-    }
-    name, number = f"{path.name}.data", 0
-    while (path.parent / name).resolve() in used:
-        number += 1
-        name = f"{path.name}.{number}.data"
-    return name
+def data_files(proto: onnx.ModelProto, base_dir: Path | None) -> frozenset[Path]:
+    """The files that hold a model's external data, as far as the model's folder is known; links in
+    their paths are not followed, and nothing says that they are there."""
+    if base_dir is None:
+        return frozenset()
+    return frozenset(base_dir / _location(tensor) for tensor in external_tensors(proto))
 
 
 def write_data_file(

@@ -12,9 +12,8 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
-from .errors import LoadError, SaveError
-
-TWO_GB = 2**31 - 1
+from .errors import LoadError, SaveError, reason
+from .reading import TWO_GB, read_bytes
 
 
 def read_proto(path: Path) -> onnx.ModelProto:
@@ -23,16 +22,10 @@ def read_proto(path: Path) -> onnx.ModelProto:
     Raises:
         LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise LoadError(f"there is no file '{path}'") from error
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
-    return parse_bytes(content, f"'{path}'")
+    return parse_bytes(read_bytes(path), f"'{path}'")
 
 
-def parse_bytes(content: bytes, what: str) -> onnx.ModelProto:
+def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
     """The message that bytes hold; `what` names them in an error.
 
     Raises:
@@ -55,11 +48,6 @@ def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
     if not proto.HasField("graph"):
         raise LoadError(f"{what} is not an ONNX model: it holds no graph")
     return proto
-
-
-def reason(error: Exception) -> str:
-    """What went wrong, without the file name that an OSError repeats."""
-    return getattr(error, "strerror", None) or str(error)
 
 
 def encode(proto: onnx.ModelProto) -> bytes | None:

@@ -31,6 +31,8 @@ class Model:
         training_info: kept as it came; the values that it names are pinned.
         trained: the initializers that it assigns to.
         base_dir: the folder that external data is relative to; None when it is not known.
+        file: the file that the model was read from, if it was one.
+        data_files: the files of the external data that it had then.
     """
 
     name = ""
@@ -38,6 +40,8 @@ class Model:
     def __init__(self, header: onnx.ModelProto, base_dir: Path | None = None) -> None:
         self.header = header
         self.base_dir = base_dir
+        self.file: Path | None = None
+        self.data_files: frozenset[Path] = frozenset()
         self.opset_imports: dict[str, int] = {}
         self.functions: dict[FunctionKey, Function] = {}
         self.training_info: list[onnx.TrainingInfoProto] = []

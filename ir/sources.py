@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import onnx
@@ -11,21 +13,68 @@ import onnx_ir
 from .deserialize import deserialize
 from .errors import LoadError, SaveError
 from .external_data import (
-    data_file_name,
+    data_files,
+    external_tensors,
     load_external_data,
     refers_elsewhere,
     write_data_file,
 )
-from .files import encode, parse_bytes, read_proto, replacing, require_graph
+from .files import encode, parse_bytes, replacing, require_graph
 from .model import Model
 from .ordering import nesting
+from .reading import TWO_GB, folder_of, read_bytes
 from .serialize import serialize
+from .target import Target
 
 _MAX_NESTING = 30
 """Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
 BaseDir = str | os.PathLike[str] | None
-ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | onnx_ir.Model | Model
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A model that was read from a file or a pipe, which is not read again for it.
+
+    Attributes:
+        path: what it was read from.
+        proto: its message; it is never changed.
+        base_dir: the folder that its external data is relative to; None for a pipe.
+        data_files: the files that hold its external data.
+    """
+
+    path: Path
+    proto: onnx.ModelProto
+    base_dir: Path | None
+    data_files: frozenset[Path]
+
+
+ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | onnx_ir.Model | Model | ModelFile
+
+
+def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
+    """What a path leads to, read once; any other kind of model as it is.
+
+    Raises:
+        LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
+    """
+    return read_file(source, max_bytes) if isinstance(source, str | os.PathLike) else source
+
+
+def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFile:
+    """The model in a file or a pipe; external data stays where it is.
+
+    Raises:
+        LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
+    """
+    path = Path(path)
+    content = read_bytes(path, max_bytes)
+    proto = parse_bytes(content, f"'{path}'")
+    base_dir = folder_of(path)
+    # Each external tensor tells its location under this key. To look for it is cheap, and spares
+    # most models a walk through all attributes.
+    files = data_files(proto, base_dir) if b"location" in content else frozenset()
+    return ModelFile(path, proto, base_dir, files)
 
 
 def to_proto(source: ModelSource) -> onnx.ModelProto:
@@ -44,7 +93,9 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     if isinstance(source, bytes | bytearray | memoryview):
         return parse_bytes(bytes(source), "what was given")
     if isinstance(source, str | os.PathLike):
-        return read_proto(Path(source))
+        return read_file(source).proto
+    if isinstance(source, ModelFile):
+        return source.proto
     raise LoadError(
         f"a model is a path, bytes, onnx.ModelProto, onnx_ir.Model or straightline.ir.Model, not"
         f" {type(source).__name__}"
@@ -56,10 +107,10 @@ def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
     source tells."""
     if base_dir is not None:
         return Path(os.path.abspath(base_dir))
-    if isinstance(source, Model):
+    if isinstance(source, Model | ModelFile):
         return source.base_dir
     if isinstance(source, str | os.PathLike):
-        return Path(os.path.abspath(source)).parent
+        return folder_of(Path(source))
     if isinstance(source, onnx_ir.Model):
         return _base_dir_of_onnx_ir(source)
     return None
@@ -90,7 +141,16 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
     """
-    return deserialize(to_proto(source), base_dir_of(source, base_dir))
+    source = read(source)
+    proto, folder = to_proto(source), base_dir_of(source, base_dir)
+    model = deserialize(proto, folder)
+    if isinstance(source, Model):
+        model.file, model.data_files = source.file, source.data_files
+    elif isinstance(source, ModelFile):
+        model.file, model.data_files = source.path.absolute(), source.data_files
+    else:
+        model.data_files = data_files(proto, folder)
+    return model
 
 
 def in_kind(model: Model, source: ModelSource) -> ModelSource:
@@ -108,23 +168,40 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
             for graph in (result.graph, *(f.graph for f in result.functions.values())):
                 onnx_ir.external_data.set_base_dir(graph, model.base_dir)
         return result
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, str | os.PathLike | ModelFile):
         load_external_data(proto, model.base_dir)
     return proto
 
 
-def save(model: Model | onnx.ModelProto, path: str | os.PathLike[str]) -> None:
+def save(
+    model: Model | onnx.ModelProto,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    keep: Iterable[Path] = (),
+) -> None:
     """Write a model to a file, whole or not at all.
 
     External data stays where it is when the file goes into the folder it is relative to; else it
     is streamed into `<file name>.data` beside the file, as is all large data of a model over 2 GB.
+    A link is followed. What the model was read from is never overwritten, save the model file
+    itself by its own new version; nor is a file that is no model, or the data of another one.
+
+    Args:
+        model: an IR model or a message.
+        path: where to.
+        force: overwrite also what is no model, and data of other models.
+        keep: further files that must not be overwritten.
 
     Raises:
-        SaveError: the folder does not exist or cannot be written, or no file can hold the model.
+        SaveError: the folder does not exist or cannot be written, no file can hold the model, or
+            something would be lost.
         LoadError: external data that the model refers to cannot be read.
     """
     path = Path(path)
-    base_dir = model.base_dir if isinstance(model, Model) else None
+    base_dir, file, read = None, None, {*keep}
+    if isinstance(model, Model):
+        base_dir, file, read = model.base_dir, model.file, {*keep, *model.data_files}
     proto = serialize(model) if isinstance(model, Model) else model
     deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
     if deepest > _MAX_NESTING:
@@ -132,23 +209,28 @@ def save(model: Model | onnx.ModelProto, path: str | os.PathLike[str]) -> None:
             f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
             f" take no more than {_MAX_NESTING}"
         )
-    # A link is followed for the model itself; its data belongs beside the link, where readers look.
-    target = Path(os.path.realpath(path))
-    content = None if refers_elsewhere(proto, base_dir, path.parent) else encode(proto)
+    target = Target.of(path, {*read, *data_files(proto, base_dir)}, file, force=force)
+    content = None if refers_elsewhere(proto, base_dir, target.folder) else encode(proto)
+    if content is None or external_tensors(proto):
+        target.require_data_beside()
     if content is not None:
-        with replacing(target) as (temporary,):
+        with replacing(target.file) as (temporary,):
             temporary.write_bytes(content)
         return
     if proto is model:
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
-    name = data_file_name(proto, base_dir, path)
-    with replacing(target, path.parent / name) as (temporary, data):
+    _write_with_data(proto, base_dir, target)
+
+
+def _write_with_data(proto: onnx.ModelProto, base_dir: Path | None, target: Target) -> None:
+    beside = target.data_file()
+    with replacing(target.file, beside) as (temporary, data):
         with data.open("wb") as stream:
-            write_data_file(proto, base_dir, stream, name)
+            write_data_file(proto, base_dir, stream, beside.name)
         content = encode(proto)
         if content is None:
             raise SaveError(
-                f"cannot write '{path}': the model is over 2 GB even without its tensors"
+                f"cannot write '{target.path}': the model is over 2 GB even without its tensors"
             )
         temporary.write_bytes(content)

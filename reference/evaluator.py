@@ -197,9 +197,9 @@ def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:
         return proto
     if folder is None:
         raise EvaluationError(unreadable)
-    if proto is model:
-        proto = onnx.ModelProto()
-        proto.CopyFrom(model)
+    if proto is model or isinstance(model, ir.ModelFile):  # the message is not ours to change
+        message, proto = proto, onnx.ModelProto()
+        proto.CopyFrom(message)
     try:
         onnx.load_external_data_for_model(proto, str(folder))
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import zipfile
@@ -15,9 +16,9 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ..ir import Tensor
+from ..ir import Tensor, read_bytes
 from ..ir.boundary import Boundary
-from ..ir.errors import Error
+from ..ir.errors import Error, LoadError
 from ..ir.well_formed.contents import check_tensor
 from .signature import Signature, type_text
 
@@ -60,6 +61,16 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     if not samples:
         raise FeedError("feeds are empty; give at least one sample, or none to have them drawn")
     return [check_feeds({**bound, **sample}, model) for sample in samples]
+
+
+def files_of(given: Given) -> list[Path]:
+    """The files that inputs are read from, where they are given by a path."""
+    if not isinstance(given, (str, os.PathLike)):
+        return []
+    path = Path(given)
+    if not path.is_dir():
+        return [path]
+    return [file for folder in _data_sets(path) for file in _numbered(folder, "*.pb")]
 
 
 def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool = False) -> Feeds:
@@ -136,16 +147,30 @@ def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
         raise FeedError(f"{path}: no such file or folder with inputs")
     if not path.is_dir():
         return [_from_npz(path)]
-    folders = [path] if _numbered(path, "input_*.pb") else _numbered(path, "test_data_set_*")
-    found = [folder for folder in folders if _numbered(folder, "input_*.pb")]
+    found = _data_sets(path)
     if not found:
         raise FeedError(f"{path}: holds no input_0.pb and no test_data_set_0/input_0.pb")
     return [_from_data_set(folder, model) for folder in found]
 
 
-def _from_npz(path: Path) -> Mapping[str, Any]:
+def _data_sets(path: Path) -> list[Path]:
+    """The folders that hold inputs: this one, or those in it."""
+    folders = [path] if _numbered(path, "input_*.pb") else _numbered(path, "test_data_set_*")
+    return [folder for folder in folders if _numbered(folder, "input_*.pb")]
+
+
+def _content(path: Path) -> bytes | bytearray:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        return read_bytes(path)
+    except LoadError as error:
+        raise FeedError(str(error)) from error
+
+
+def _from_npz(path: Path) -> Mapping[str, Any]:
+    # A file may be larger than memory; a pipe cannot be read by parts.
+    source = path if path.is_file() else io.BytesIO(_content(path))
+    try:
+        with np.load(source, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise FeedError(f"{path}: cannot be read as .npz: {error}") from error
@@ -174,7 +199,7 @@ def _read_message(path: Path, proto: onnx.TypeProto) -> Any:
     message_type, to_value = readers.get(proto.WhichOneof("value"), default)
     message = message_type()
     try:
-        message.ParseFromString(path.read_bytes())
+        message.ParseFromString(_content(path))
     except (OSError, DecodeError) as error:
         raise FeedError(f"{path}: cannot be read as {type_text(proto)}: {error}") from error
     return _ask_onnx(f"{path}: cannot be read as {type_text(proto)}", to_value, message)

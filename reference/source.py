@@ -35,11 +35,15 @@ class Source:
         self, model: ir.ModelSource, base_dir: str | os.PathLike[str] | None = None
     ) -> None:
         self.key = next(_keys)
+        model = ir.read(model)
         self.proto = ir.to_proto(model)
         self._from_outside = not isinstance(model, ir.Model)
-        self._path = Path(model).absolute() if isinstance(model, (str, os.PathLike)) else None
+        self._path = None
+        if isinstance(model, ir.ModelFile) and model.base_dir is not None:
+            path = model.path.absolute()
+            self._path = path if _is_utf8(path) else None
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
-        self._base_dir = None if folder is None else os.path.abspath(folder)
+        self._base_dir = None if folder is None else Path(os.path.abspath(folder))
 
     @cached_property
     def unreadable(self) -> str:
@@ -50,11 +54,19 @@ class Source:
 
     @cached_property
     def data(self) -> ModelData:
-        """The path of the model, or its bytes and the folder that its external data is in."""
+        """The path of the model, or its bytes and the folder that its external data is in.
+
+        Raises:
+            LoadError: it has external data, and that folder is not known; runtimes would take
+                whatever lies in the current one.
+        """
         if self._path is not None:
             return ModelData(str(self._path), None, None)
+        if self.unreadable:
+            raise ir.LoadError(self.unreadable)
+        folder = None if self._base_dir is None else str(self._base_dir)
         try:
-            return ModelData(None, self.proto.SerializeToString(), self._base_dir)
+            return ModelData(None, self.proto.SerializeToString(), folder)
         except (EncodeError, ValueError):  # over 2 GB: only a file with external data holds it
             self._folder = tempfile.TemporaryDirectory(prefix="straightline-")
             path = Path(self._folder.name, "model.onnx")
@@ -81,3 +93,8 @@ class Source:
         except ir.OnnxError as error:
             return one_line(error.__cause__ or error)
         return ""
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether the name of a file is UTF-8; the runtimes take no other, but they take its bytes."""
+    return not any("\ud800" <= char <= "\udfff" for char in str(path))

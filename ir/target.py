@@ -1,0 +1,157 @@
+"""Where a model is written, and what must not be lost there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from .errors import LoadError, SaveError
+from .external_data import data_files
+from .files import read_proto
+from .reading import is_descriptor
+
+Key = str | tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A file that a model may be written to.
+
+    Attributes:
+        path: as the caller names it.
+        file: the file itself, links followed.
+        read: the files that must stay, by their keys.
+        own: the data files of the model that is there now, by their keys.
+        force: overwrite what belongs to nobody known.
+    """
+
+    path: Path
+    file: Path
+    read: frozenset[Key]
+    own: frozenset[Key]
+    force: bool
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        read: Iterable[Path] = (),
+        source: Path | None = None,
+        *,
+        force: bool = False,
+    ) -> Target:
+        """The target that a path names; nothing is touched.
+
+        Args:
+            path: where the model is to be written.
+            read: files that must stay as they are: data of the model, inputs to compare on.
+            source: the file that the model was read from. Its new version may take its place.
+            force: allow that what is there is no ONNX model.
+
+        Raises:
+            SaveError: the path is no place for a file, is among those read, or holds something
+                else than a model.
+        """
+        file = _place(path)
+        taken = _keys_of_all(read)
+        if taken & _keys(file):
+            raise SaveError(
+                f"cannot write '{path}': it is read itself, as data of the model or as inputs;"
+                " name another file"
+            )
+        own = _own_data(path, file, force)
+        return cls(path, file, taken | _keys_of_all([source] if source else ()), own, force)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file itself."""
+        return self.file.parent
+
+    def require_data_beside(self) -> None:
+        """Check that data beside the file is found by whoever opens the path.
+
+        Raises:
+            SaveError: the path is a link into another folder; data is looked for beside the link
+                by those who open it, and beside the file by those who open that.
+        """
+        if self.folder != Path(os.path.realpath(self.path.parent)):
+            raise SaveError(
+                f"cannot write '{self.path}': it is a link into another folder, and the model has"
+                f" external data, which must lie beside it; name the file itself, '{self.file}'"
+            )
+
+    def data_file(self) -> Path:
+        """Where the data of the model goes: none of the files that are read.
+
+        Raises:
+            SaveError: a file is there that is not the data of the model to be replaced.
+        """
+        path, number = self.folder / f"{self.file.name}.data", 0
+        while self.read & _keys(path):
+            number += 1
+            path = self.folder / f"{self.file.name}.{number}.data"
+        own = not path.is_symlink() and bool(self.own & _keys(path))
+        if os.path.lexists(path) and not own and not self.force:
+            raise SaveError(
+                f"cannot write '{self.path}': its data would overwrite '{path}', which is no data"
+                " of a model there; name another file, or allow it with --force (force=True in"
+                " Python)"
+            )
+        return path
+
+
+def _place(path: Path) -> Path:
+    """The file behind a path, which need not exist."""
+    if "\0" in os.fspath(path):
+        raise SaveError(f"cannot write {os.fspath(path)!r}: it holds a zero byte")
+    if is_descriptor(path):
+        raise SaveError(f"cannot write '{path}': it is an open stream, not a regular file")
+    file = Path(os.path.realpath(path))
+    if not file.parent.is_dir():
+        raise SaveError(f"cannot write '{path}': the folder '{path.parent}' does not exist")
+    if file.is_dir():
+        raise SaveError(f"cannot write '{path}': it is a folder, not a regular file")
+    if file.exists() and not file.is_file():
+        raise SaveError(f"cannot write '{path}': it is not a regular file")
+    return file
+
+
+def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
+    """The data files of the model that is there; an empty file holds nothing to lose."""
+    if not file.exists() or not file.stat().st_size:
+        return frozenset()
+    try:
+        proto = read_proto(file)
+    except LoadError as error:
+        if force:
+            return frozenset()
+        raise _not_a_model(path) from error
+    # Some other bytes happen to parse; hardly any name an output of a graph.
+    if not any(info.name for info in proto.graph.output):
+        if force:
+            return frozenset()
+        raise _not_a_model(path)
+    return _keys_of_all(data_files(proto, file.parent))
+
+
+def _not_a_model(path: Path) -> SaveError:
+    return SaveError(
+        f"cannot write '{path}': a file that is no ONNX model is there; name another file, or"
+        " overwrite it with --force (force=True in Python)"
+    )
+
+
+def _keys_of_all(paths: Iterable[Path]) -> frozenset[Key]:
+    return frozenset(key for path in paths for key in _keys(path))
+
+
+def _keys(path: Path) -> set[Key]:
+    """What a file is known by: its path without links, and where it exists its place on disk, which
+    hard links share."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # there is no such file; no file has a zero byte in its name
+        return set() if "\0" in os.fspath(path) else {os.path.realpath(path)}
+    return {os.path.realpath(path), (status.st_dev, status.st_ino)}
