@@ -1,6 +1,19 @@
-"""`python -m straightline` is the command line."""
+"""`python -m straightline`, and the command `straightline`: the command line as a process."""
 
-from .cli import main
+from __future__ import annotations
+
+from . import interrupts
+
+
+def main() -> None:
+    """Run the command line."""
+    interrupts.take_over()  # before anything that takes its time to import
+    from .cli import app
+    from .terminal import prepare_streams
+
+    prepare_streams()
+    app(prog_name="straightline")
+
 
 if __name__ == "__main__":
     main()

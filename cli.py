@@ -5,21 +5,26 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import typer.core
 
-from . import report
+from . import interrupts, report
+from .boundary import (
+    EXIT_CONTROL_FLOW_LEFT,
+    EXIT_DIFFERENT,
+    EXIT_NOT_VERIFIED,
+    Commands,
+    finish,
+)
 from .options import (
     Atol,
+    Force,
     Freeze,
     Inputs,
     Json,
+    MaxInputSize,
     MaxNodes,
     MaxTrips,
     Passes,
@@ -34,67 +39,15 @@ from .options import (
     Target,
     Timeout,
     Verify,
+    bytes_of,
     shapes_of,
     values_of,
 )
 
 if TYPE_CHECKING:
+    from .ir import ModelFile
     from .reference.verdict import Verdict
     from .rewriting import MismatchError, Rewritten
-
-EXIT_BAD_INPUT = 1
-EXIT_USAGE = 2
-EXIT_DIFFERENT = 3
-EXIT_CONTROL_FLOW_LEFT = 4
-EXIT_NOT_VERIFIED = 5
-EXIT_FAULT = 70
-EXIT_INTERRUPTED = 130
-
-# click's, which newer versions of typer carry within themselves
-_ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-
-
-class Commands(typer.core.TyperGroup):
-    """The commands, with every error as one line on stderr and an exit code."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command and exit."""
-        warnings.simplefilter("ignore")  # those of libraries; ours are results
-        try:
-            code = super().main(*args, **{**kwargs, "standalone_mode": False})
-        except (KeyboardInterrupt, typer.Abort):
-            code = EXIT_INTERRUPTED
-        except Exception as error:  # noqa: BLE001 - the last stop before the user
-            code = _explain(error)
-        if code == EXIT_INTERRUPTED:
-            report.show_error("interrupted")
-        sys.exit(code)
-
-
-def _explain(error: Exception) -> int:
-    """Show an error; the exit code that belongs to it."""
-    if isinstance(error, _ClickException):
-        message = error.format_message()  # type: ignore[attr-defined]
-        if message:  # there is none where the help was shown for want of arguments
-            report.show_error(f"{message} (see --help)")
-        return EXIT_USAGE
-    from .ir import Error
-    from .passes import PassOptionError
-
-    if isinstance(error, PassOptionError):
-        report.show_error(str(error))
-        return EXIT_USAGE
-    if isinstance(error, Error | OSError | MemoryError):
-        report.show_error(str(error) or "out of memory")
-        return EXIT_BAD_INPUT
-    if os.environ.get("STRAIGHTLINE_TRACEBACK"):
-        raise error
-    report.show_error(
-        f"a fault of straightline itself, {type(error).__name__}: {error};"
-        " set STRAIGHTLINE_TRACEBACK=1 to see where"
-    )
-    return EXIT_FAULT
-
 
 app = typer.Typer(
     cls=Commands,
@@ -140,6 +93,8 @@ def rewrite(
             "--require-straight-line", help="Write nothing and exit with 4 if control flow is left."
         ),
     ] = False,
+    force: Force = False,
+    max_input_size: MaxInputSize = None,
     as_json: Json = False,
     verify: Verify = True,
     inputs: Inputs = None,
@@ -155,6 +110,8 @@ def rewrite(
     The outputs are compared with the original's before anything is written.
     """
     values, shapes = values_of(assignments), shapes_of(dimensions)
+    most = bytes_of(max_input_size)
+    _import_library()
     from .api import pipeline_of
     from .inspection import left_over
     from .ir import save
@@ -163,9 +120,9 @@ def rewrite(
 
     options = _given(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    _require_folder(target)
     with report.progress("rewriting", quiet=as_json) as told:
-        rewritten = Rewriting(source, pipeline, values, shapes).run(told)
+        original, read = _opened(source, most, target, inputs, force)
+        rewritten = Rewriting(original, pipeline, values, shapes).run(told)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
     left = left_over(rewritten.result)
@@ -177,9 +134,42 @@ def rewrite(
             found = _verified(rewritten, comparison, strict)
         code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
     if not code:
-        save(rewritten.model, target)
-    _show_rewrite(rewritten, found, left, None if code else target, as_json)
+        save(rewritten.model, target, force=force, keep=read)
+    written = None if code else target
+    code = finish(
+        code, lambda: report.show_rewrite(rewritten, left, found, written, as_json), product=False
+    )
+    report.tell_verification(found)
+    if code == EXIT_CONTROL_FLOW_LEFT:
+        report.show_error(f"control flow is left in {len(left)} places; nothing was written")
     return code
+
+
+def _opened(
+    source: Path, most: int | None, target: Path, inputs: Path | None, force: bool
+) -> tuple[ModelFile, list[Path]]:
+    """The model, and the files that are read beside it; none of them is to be overwritten, which
+    is found out before the long work."""
+    from .ir import Target
+    from .reference.feeds import files_of
+
+    read = [] if inputs is None else files_of(inputs)
+    original = _read(source, most)
+    Target.of(target, [*read, *original.data_files], original.path, force=force)
+    return original, read
+
+
+def _read(source: Path, most: int | None) -> ModelFile:
+    from .ir import TWO_GB, read_file
+
+    return read_file(source, TWO_GB if most is None else most)
+
+
+def _import_library() -> None:
+    """Import what the commands need, which takes over a second."""
+    from . import inspection, versions  # noqa: F401
+
+    interrupts.raise_from_now_on()
 
 
 def _comparison(
@@ -211,38 +201,6 @@ def _verified(
     return verdict
 
 
-def _show_rewrite(
-    rewritten: Rewritten,
-    found: Verdict | MismatchError | None,
-    left: list[Any],
-    written: Path | None,
-    as_json: bool,
-) -> None:
-    """Show what was done, what is left, and how the comparison went."""
-    from .rewriting import MismatchError
-
-    mismatch = found if isinstance(found, MismatchError) else None
-    verdict = found.verdict if isinstance(found, MismatchError) else found
-    if as_json:
-        report.show_json(
-            {
-                **rewritten.to_dict(),
-                "written": None if written is None else str(written),
-                "left": [remark.to_dict() for remark in left],
-                "verification": None if verdict is None else verdict.to_dict(),
-                "culprit": mismatch.culprit if mismatch else None,
-            }
-        )
-    else:
-        report.show_rewrite(rewritten, left, verdict, written)
-    if mismatch is not None:
-        report.show_error(str(mismatch))
-    elif verdict is not None and not verdict.equal:
-        report.show_warning(f"not verified: {verdict.reason}")
-    elif written is None:
-        report.show_error(f"control flow is left in {len(left)} places; nothing was written")
-
-
 @app.command()
 def verify(
     before: Annotated[Path, typer.Argument(metavar="A", help="The original.")],
@@ -256,29 +214,30 @@ def verify(
     seed: Seed = 0,
     timeout: Timeout = None,
     assignments: Set = None,
+    max_input_size: MaxInputSize = None,
     as_json: Json = False,
 ) -> int:
     """Run two models on the same inputs and compare every output.
 
     --set gives the values of inputs that B no longer has.
     """
-    values = values_of(assignments)
+    values, most = values_of(assignments), bytes_of(max_input_size)
+    _import_library()
     from .binding import typed_values
     from .reference.verify import verify as compare
 
     with report.progress("verifying", quiet=as_json):
+        original = _read(before, most)
         verdict = compare(
-            before,
-            after,
-            bound=typed_values(before, values),
+            original,
+            _read(after, most),
+            bound=typed_values(original, values),
             **_comparison(inputs, runtime, rtol, atol, samples, seed, timeout),
         )
-    if as_json:
-        report.show_json(verdict.to_dict())
-    else:
-        report.show_verdict(verdict)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
-    return codes[verdict.status]
+    return finish(
+        codes[verdict.status], lambda: report.show_verdict(verdict, as_json), product=True
+    )
 
 
 @app.command()
@@ -291,6 +250,8 @@ def convert(
         int | None,
         typer.Option(min=3, help="The file format version; by default as ONNX released them."),
     ] = None,
+    force: Force = False,
+    max_input_size: MaxInputSize = None,
     as_json: Json = False,
     verify: Verify = True,
     inputs: Inputs = None,
@@ -305,53 +266,35 @@ def convert(
 
     The outputs are compared with the original's before anything is written.
     """
+    most = bytes_of(max_input_size)
+    _import_library()
     from .api import verify_conversion
     from .ir import load, save
     from .rewriting import MismatchError
     from .versions import convert as carry
 
-    _require_folder(target)
     with report.progress("converting", quiet=as_json):
-        model = load(source)
+        original, read = _opened(source, most, target, inputs, force)
+        model = load(original)
         before = model.opset()
         carry(model, opset, ir_version)
-    verdict: Verdict | None = None
-    mismatch: MismatchError | None = None
+    found: Verdict | MismatchError | None = None
     if verify:
         options = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             try:
-                verdict = verify_conversion(source, model, **options)
+                found = verify_conversion(original, model, **options)
             except MismatchError as error:
-                verdict, mismatch = error.verdict, error
-    if mismatch is None:
-        save(model, target)
-    _show_conversion((before, opset), verdict, mismatch, target, as_json)
-    return EXIT_DIFFERENT if mismatch is not None else 0
-
-
-def _show_conversion(
-    opsets: tuple[int, int],
-    verdict: Verdict | None,
-    mismatch: MismatchError | None,
-    target: Path,
-    as_json: bool,
-) -> None:
-    written = None if mismatch is not None else str(target)
-    if as_json:
-        report.show_json(
-            {
-                "opset": {"before": opsets[0], "after": opsets[1]},
-                "written": written,
-                "verification": None if verdict is None else verdict.to_dict(),
-            }
-        )
-    else:
-        report.show_conversion(opsets, verdict, written)
-    if mismatch is not None:
-        report.show_error(str(mismatch))
-    elif verdict is not None and not verdict.equal:
-        report.show_warning(f"not verified: {verdict.reason}")
+                found = error
+    code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
+    if not code:
+        save(model, target, force=force, keep=read)
+    written, opsets = None if code else target, (before, opset)
+    code = finish(
+        code, lambda: report.show_conversion(opsets, found, written, as_json), product=False
+    )
+    report.tell_verification(found)
+    return code
 
 
 @app.command()
@@ -364,52 +307,35 @@ def inspect(
     assignments: Set = None,
     dimensions: Shape = None,
     freeze_initializers: Freeze = False,
+    max_input_size: MaxInputSize = None,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
     values, shapes = values_of(assignments), shapes_of(dimensions)
+    most = bytes_of(max_input_size)
+    _import_library()
     from .inspection import inspect as look
 
     found = look(
-        source,
+        _read(source, most),
         passes,
         values=values,
         shapes=shapes,
         freeze_initializers=freeze_initializers,
         **_given(max_trips=max_trips, max_nodes=max_nodes),
     )
-    if as_json:
-        report.show_json({"model": str(source), **found.to_dict()})
-    else:
-        report.show_inspection(found)
+    return finish(0, lambda: report.show_inspection(found, source, as_json), product=True)
 
 
 @app.command("passes")
-def list_passes(as_json: Json = False) -> None:
+def list_passes(as_json: Json = False) -> int:
     """Show every pass with its options."""
+    _import_library()
     from .inspection import describe_passes
 
     found = describe_passes()
-    if as_json:
-        report.show_json(found)
-    else:
-        report.show_passes(found)
+    return finish(0, lambda: report.show_passes(found, as_json), product=True)
 
 
 def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _require_folder(target: Path) -> None:
-    """Fail before long work rather than after it."""
-    from .ir import SaveError
-
-    if not target.parent.is_dir():
-        raise SaveError(f"cannot write '{target}': the folder '{target.parent}' does not exist")
-    if target.is_dir():
-        raise SaveError(f"cannot write '{target}': it is a folder")
-
-
-def main() -> None:
-    """Run the command line."""
-    app(prog_name="straightline")

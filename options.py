@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,6 +53,21 @@ Shape = Annotated[
 Freeze = Annotated[
     bool,
     typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Overwrite also a file that is no model, and data that belongs to another one.",
+    ),
+]
+MaxInputSize = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Refuse a model file with more bytes; 500M and 2G are understood. 2G if not given,"
+        " the most that ONNX allows.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Verify = Annotated[
@@ -132,6 +148,23 @@ def shapes_of(dimensions: list[str] | None) -> dict[str, list[int | None]]:
         except ValueError as error:
             raise typer.BadParameter(f"--shape {name}={text}: write numbers and '?'") from error
     return shapes
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def bytes_of(size: str | None) -> int | None:
+    """What --max-input-size gives.
+
+    Raises:
+        BadParameter: it is not written as a number with K, M or G.
+    """
+    if size is None:
+        return None
+    written = re.fullmatch(r"(\d{1,18})([KMG]?)B?", size.strip().upper(), re.ASCII)
+    if written is None:
+        raise typer.BadParameter(f"--max-input-size {size}: write bytes, or 500M, or 2G")
+    return int(written[1]) * _UNITS[written[2]]
 
 
 def _pairs(texts: list[str] | None, option: str, form: str) -> list[tuple[str, str]]:

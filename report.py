@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -17,11 +17,13 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from .terminal import complain, shown
+
 if TYPE_CHECKING:
     from .inspection import Inspection
     from .passes import Remark
     from .reference.verdict import Verdict
-    from .rewriting import Rewritten
+    from .rewriting import MismatchError, Rewritten
 
 STYLES = {
     "rewritten": "green",
@@ -32,32 +34,44 @@ STYLES = {
     "removed": "dim",
     "different": "bold red",
 }
-_MOST_ROWS = 40
+_MOST_DONE = 40
+"""So many rows of what was rewritten are shown; what is left is shown in full."""
 _PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
+
+
+class _Console(Console):
+    """A console that tells of a closed pipe, where rich would end the process."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise  # noqa: PLE0704 - called where it is handled
 
 
 def console() -> Console:
     """The terminal, or a plain stream; paths and reasons are never read as markup."""
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
-    return Console(markup=False, highlight=False, width=width)
+    return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
-def show_error(message: str) -> None:
+def say(text: str, style: str = "") -> None:
+    """A line on stdout, however long."""
+    console().print(Text(shown(text), style), soft_wrap=True)
+
+
+def show_error(message: str, *items: str) -> None:
     """One line on stderr; the items of a list below it, a line each."""
-    first, *items = message.strip().splitlines() or [""]
-    print(f"error: {' '.join(first.split())}", file=sys.stderr)
+    complain(f"error: {shown(message.strip())}")
     for item in items:
-        print(f"  {' '.join(item.split())}", file=sys.stderr)
+        complain(f"  {shown(item.strip())}")
 
 
 def show_warning(message: str) -> None:
     """One line on stderr."""
-    print(f"warning: {' '.join(message.split())}", file=sys.stderr)
+    complain(f"warning: {shown(message.strip())}")
 
 
 def show_json(found: Any) -> None:
-    """One JSON document on stdout."""
-    print(json.dumps(found, indent=2, allow_nan=False))
+    """One JSON document on stdout, in ASCII."""
+    print(json.dumps(found, indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 @contextlib.contextmanager
@@ -76,37 +90,48 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[str, int, int], None]
         yield lambda text, done, total: None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as shown:
-        task = shown.add_task(what, total=None)
+    with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as bar:
+        task = bar.add_task(shown(what), total=None)
 
         def update(text: str, done: int, total: int) -> None:
-            shown.update(task, description=text, completed=done, total=total)
+            bar.update(task, description=shown(text), completed=done, total=total)
 
         yield update
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table whose cells wrap; a cell that is a status has its colour."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | list[str]]]) -> Table:
+    """A table whose cells wrap; a cell that is a status has its colour, a list is several lines."""
     found = Table(box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         last = number == len(columns) - 1
         found.add_column(column, overflow="fold", no_wrap=False, ratio=1 if last else None)
     for row in rows:
-        found.add_row(*[Text(cell, STYLES.get(cell, "")) for cell in row])
+        found.add_row(*map(_cell, row))
     return found
 
 
-def remarks_table(remarks: Sequence[Remark]) -> Table:
-    """What was rewritten and what was kept; the same done many times is one row."""
+def _cell(content: str | list[str]) -> Text:
+    if isinstance(content, list):
+        return Text("\n").join(map(_cell, content))
+    return Text(shown(content), STYLES.get(content, ""))
+
+
+def remarks_table(done: Sequence[Remark], left: Sequence[Remark]) -> Table:
+    """What was rewritten, as far as there is room, and everything that is left."""
+    rows = _counted(done)
+    more = len(rows) - _MOST_DONE
+    if more > 0:
+        rows = [*rows[:_MOST_DONE], ("...", f"{more} more", "rewritten", "all of them with --json")]
+    return table(("Operator", "Where", "Outcome", "What, or why"), [*rows, *_counted(left)])
+
+
+def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
+    """A row for each remark; the same done many times is one."""
     counted = Counter((r.op_type, r.path, r.action, r.reason) for r in remarks)
-    rows: list[tuple[str, str, str, str]] = [
+    return [
         (op, path, action, reason + (f" ({count} times)" if count > 1 else ""))
         for (op, path, action, reason), count in counted.items()
     ]
-    more = len(rows) - _MOST_ROWS
-    if more > 0:
-        rows = [*rows[:_MOST_ROWS], ("...", f"{more} more", "", "all of them with --json")]
-    return table(("Operator", "Where", "Outcome", "What, or why"), rows)
 
 
 def inspection_table(found: Inspection) -> Table:
@@ -129,74 +154,120 @@ def verdict_table(verdict: Verdict) -> Table:
 
 
 def show_rewrite(
-    rewritten: Rewritten, left: Sequence[Remark], verdict: Verdict | None, written: Path | None
+    rewritten: Rewritten,
+    left: Sequence[Remark],
+    found: Verdict | MismatchError | None,
+    written: Path | None,
+    as_json: bool,
 ) -> None:
     """What was rewritten, what is left, how the comparison went, and how long all of it took."""
-    out, result = console(), rewritten.result
-    done = [remark for remark in result.remarks if remark.action == "rewritten"]
-    if done or left:
-        out.print(remarks_table([*done[:_MOST_DONE], *left]))
-    if len(done) > _MOST_DONE:
-        out.print(f"and {len(done) - _MOST_DONE} more constructs rewritten (--json lists all)")
-    nodes = f"{rewritten.nodes_before} nodes became {rewritten.nodes_after}"
-    where = written or "nothing was written"
-    out.print(f"{where}: {nodes}, rewritten in {rewritten.seconds:.2f} s", soft_wrap=True)
-    if left:
-        out.print(f"control flow left: {len(left)}", style="yellow")
-    if verdict is not None:
-        show_verdict(verdict)
-
-
-_MOST_DONE = 40
-"""So many rows of what was rewritten are shown; what is left is shown in full."""
-
-
-def show_conversion(opsets: tuple[int, int], verdict: Verdict | None, written: str | None) -> None:
-    """From where to where a model was converted, and how the comparison went."""
-    where = written or "nothing was written"
-    console().print(f"{where}: opset {opsets[0]} became {opsets[1]}", soft_wrap=True)
-    if verdict is not None:
-        show_verdict(verdict)
-
-
-def show_verdict(verdict: Verdict) -> None:
-    """The verdict in a line; what was found for each output where that matters."""
-    out = console()
-    if verdict.outputs and not verdict.equal:
-        out.print(verdict_table(verdict))
-    out.print(
-        Text.assemble(
-            (verdict.status, STYLES[verdict.status]),
-            f": {verdict.reason} ({', '.join(verdict.runtimes) or 'nothing was run'},"
-            f" verified in {verdict.seconds:.2f} s)",
-        ),
-        soft_wrap=True,
-    )
-    for other in verdict.disagreements:
-        out.print(f"the runtimes disagree on the original: {other}", soft_wrap=True)
-    for note in verdict.notes:
-        out.print(f"note: {note}", style="dim", soft_wrap=True)
-
-
-def show_inspection(found: Inspection) -> None:
-    """The constructs, and whether a rewrite would leave any."""
-    out = console()
-    if not found.constructs:
-        out.print("no control flow")
+    verdict, mismatch = _parts(found)
+    if as_json:
+        show_json(
+            {
+                **rewritten.to_dict(),
+                "written": None if written is None else str(written),
+                "left": [remark.to_dict() for remark in left],
+                "verification": None if verdict is None else verdict.to_dict(),
+                "culprit": mismatch.culprit if mismatch else None,
+            }
+        )
         return
-    out.print(inspection_table(found))
+    done = [remark for remark in rewritten.result.remarks if remark.action == "rewritten"]
+    if done or left:
+        console().print(remarks_table(done, left))
+    nodes = f"{rewritten.nodes_before} nodes became {rewritten.nodes_after}"
+    say(f"{_where(written)}: {nodes}, rewritten in {rewritten.seconds:.2f} s")
+    if left:
+        say(f"control flow left: {len(left)}", "yellow")
+    if verdict is not None:
+        show_verdict(verdict)
+
+
+def show_conversion(
+    opsets: tuple[int, int],
+    found: Verdict | MismatchError | None,
+    written: Path | None,
+    as_json: bool,
+) -> None:
+    """From where to where a model was converted, and how the comparison went."""
+    verdict, _ = _parts(found)
+    if as_json:
+        show_json(
+            {
+                "opset": {"before": opsets[0], "after": opsets[1]},
+                "written": None if written is None else str(written),
+                "verification": None if verdict is None else verdict.to_dict(),
+            }
+        )
+        return
+    say(f"{_where(written)}: opset {opsets[0]} became {opsets[1]}")
+    if verdict is not None:
+        show_verdict(verdict)
+
+
+def _where(written: Path | None) -> str:
+    return "nothing was written" if written is None else str(written)
+
+
+def _parts(
+    found: Verdict | MismatchError | None,
+) -> tuple[Verdict | None, MismatchError | None]:
+    """The verdict, and the error that it was raised with where the outputs differ."""
+    from .rewriting import MismatchError
+
+    return (found.verdict, found) if isinstance(found, MismatchError) else (found, None)
+
+
+def tell_verification(found: Verdict | MismatchError | None) -> None:
+    """On stderr: that the outputs differ, or that nothing could be compared."""
+    verdict, mismatch = _parts(found)
+    if mismatch is not None:
+        show_error(*mismatch.lines())
+    elif verdict is not None and not verdict.equal:
+        show_warning(f"not verified: {verdict.reason}")
+
+
+def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
+    """The verdict in a line; what was found for each output where that matters."""
+    if as_json:
+        show_json(verdict.to_dict())
+        return
+    if verdict.outputs and not verdict.equal:
+        console().print(verdict_table(verdict))
+    ran = ", ".join(verdict.runtimes) or "nothing was run"
+    detail = f": {verdict.reason} ({ran}, verified in {verdict.seconds:.2f} s)"
+    line = Text.assemble((verdict.status, STYLES[verdict.status]), shown(detail))
+    console().print(line, soft_wrap=True)
+    for other in verdict.disagreements:
+        say(f"the runtimes disagree on the original: {other}")
+    for note in verdict.notes:
+        say(f"note: {note}", "dim")
+
+
+def show_inspection(found: Inspection, model: Path, as_json: bool) -> None:
+    """The constructs, and whether a rewrite would leave any."""
+    if as_json:
+        show_json({"model": str(model), **found.to_dict()})
+        return
+    if not found.constructs:
+        say("no control flow")
+        return
+    console().print(inspection_table(found))
     kept = sum(construct.outcome == "kept" for construct in found.constructs)
     left = f"{kept} of {len(found.constructs)} stay" if kept else "none stays"
-    out.print(f"{left}; {found.nodes_before} nodes would become {found.nodes_after}")
+    say(f"{left}; {found.nodes_before} nodes would become {found.nodes_after}")
 
 
-def show_passes(found: Sequence[Mapping[str, Any]]) -> None:
+def show_passes(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Every pass with what it does and its options."""
+    if as_json:
+        show_json(found)
+        return
     rows = []
     for item in found:
-        options = "\n".join(f"{o['name']}={o['default']}" for o in item["options"])
+        options = [f"{o['name']}={o['default']}" for o in item["options"]]
         rows.append((item["name"], options, item["summary"]))
-    out = console()
-    out.print(table(("Pass", "Options", "What it does"), rows))
+    console().print(table(("Pass", "Options", "What it does"), rows))
     default = ", ".join(item["name"] for item in found if item["default"])
-    out.print(f"the default pipeline, straighten, repeats: {default}", soft_wrap=True)
+    say(f"the default pipeline, straighten, repeats: {default}")

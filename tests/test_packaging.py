@@ -65,4 +65,4 @@ def test_the_wheel_works_where_it_is_unpacked(wheel, tmp_path):
 def test_the_command_is_declared(wheel):
     archive = zipfile.ZipFile(wheel)
     (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
-    assert "straightline = straightline.cli:main" in archive.read(entry).decode()
+    assert "straightline = straightline.__main__:main" in archive.read(entry).decode()

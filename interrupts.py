@@ -1,0 +1,59 @@
+"""Ctrl-C in a process of our own: one line and an exit code, whenever it comes.
+
+While modules are imported there is nothing to clean up, and imports may swallow KeyboardInterrupt
+or turn it into another error: the process ends at once. During the work the exception is raised, so
+that nothing half-written and no child process stays. When the work is over, what was written
+stands, and nothing is left to interrupt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+EXIT_INTERRUPTED = 130
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    with contextlib.suppress(OSError):  # nobody is there to be told
+        os.write(2, b"error: interrupted\n")
+    os._exit(EXIT_INTERRUPTED)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def take_over() -> None:
+    """End the process at once from now on; not where whoever started it has Ctrl-C ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def raise_from_now_on() -> None:
+    """Raise KeyboardInterrupt; the imports are over."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, _raise)
+        sys.unraisablehook = _raise_again
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, _raise)
+
+
+def _raise_again(lost: Any) -> None:
+    """Raise it a little later where it hit a destructor, which can raise nothing."""
+    if lost.exc_type is KeyboardInterrupt and hasattr(signal, "SIGALRM"):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def over() -> None:
+    """Do nothing any more: what was done stands."""
+    if signal.getsignal(signal.SIGINT) in (_leave, _raise):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)

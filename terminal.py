@@ -1,0 +1,77 @@
+"""What reaches the terminal: text without control characters, on streams that may fail."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import unicodedata
+from collections.abc import Callable
+from typing import TextIO
+
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Control and format characters (those that turn the direction of text among them), lone
+surrogates, and separators of lines."""
+
+
+def shown(text: str) -> str:
+    """Text as it may be shown: what would steer the terminal, break the line or cannot be encoded
+    is written as an escape."""
+    plain = text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return plain.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _escaped(char: str) -> str:
+    if unicodedata.category(char) in _UNSEEN:
+        return char.encode("unicode_escape").decode("ascii")
+    return char
+
+
+def prepare_streams() -> None:
+    """Make the standard streams of a process such that no text is too much for them.
+
+    Something is put in the place of those that were closed when the process started. Else the next
+    file that is opened takes their number, and whatever a library prints lands in it.
+    """
+    for number, name, flags in (
+        (0, "stdin", os.O_RDONLY),
+        (1, "stdout", os.O_RDONLY),  # writing fails, so that it is known
+        (2, "stderr", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, flags)  # takes the lowest number that is free
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def delivered(write: Callable[[], None]) -> str:
+    """Write to stdout, to the end; the reason why that failed, "" where it did not, or where the
+    reader has what it wanted and left."""
+    try:
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+    except OSError as error:
+        _silence(sys.stdout)
+        return error.strerror or str(error)
+    return ""
+
+
+def complain(line: str) -> None:
+    """Write a line to stderr."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # there is nobody left to tell; the exit code says it
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Throw away what a stream still holds, which else fails again when the process ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, stream.fileno())
+    os.close(nothing)

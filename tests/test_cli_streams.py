@@ -1,0 +1,138 @@
+"""The command line as a process whose streams fail: the exit code tells of the work."""
+
+import json
+import os
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
+LOOP = """g (float[2] x) => (float[2] y) {
+    trips = Constant <value_int = 3> ()
+    y = Loop (trips, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+        d = Identity (c)
+        e = Add (a, a)
+    }>
+}"""
+PROGRAM = f'"{sys.executable}" -m straightline'
+LOST = {
+    ">&-": "Bad file descriptor",
+    "> /dev/full": "No space left on device",
+    "| head -0": "",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("in", LOOP), ("other", LOOP.replace("Add (a, a)", "Mul (a, a)"))):
+        onnx.save(onnx.parser.parse_model(HEADER + text), f"{name}.onnx")
+    return tmp_path
+
+
+def shell(line, **environment):
+    """The exit code of the command, what it complained of, and what it showed."""
+    found = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {PROGRAM} {line}"],
+        capture_output=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+    return found.returncode, found.stderr.decode(), found.stdout.decode("utf-8", "replace")
+
+
+def assert_told(errors, kind, reason):
+    """One line at most, and none where nobody reads."""
+    assert errors.count("\n") == bool(reason), errors
+    assert not reason or (errors.startswith(f"{kind}: ") and reason in errors), errors
+
+
+@pytest.mark.parametrize("stream", LOST)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rewrite in.onnx out.onnx --no-verify",
+        "convert in.onnx out.onnx --opset 18 --no-verify --json",
+    ],
+)
+def test_what_was_written_stands_although_it_cannot_be_told(command, stream):
+    code, errors, _ = shell(f"{command} {stream}")
+    assert code == 0, errors
+    assert_told(errors, "warning", LOST[stream])
+    assert onnx.load("out.onnx").graph.node
+
+
+def test_what_was_not_written_has_its_own_exit_code():
+    options = "--passes inline-ifs --require-straight-line"
+    code, errors, _ = shell(f"rewrite in.onnx out.onnx {options} > /dev/full")
+    assert code == 4
+    assert [line.partition(":")[0] for line in errors.splitlines()] == ["warning", "error"]
+    assert not os.path.exists("out.onnx")
+
+
+@pytest.mark.parametrize(
+    ("command", "streams", "wanted"),
+    [
+        ("inspect in.onnx", LOST, 0),
+        ("--help", LOST, 0),
+        ("--version", ["> /dev/full"], 0),
+        ("passes --json", ["> /dev/full"], 0),
+        ("verify in.onnx in.onnx --runtime reference", ["> /dev/full", "| head -0"], 0),
+        ("verify in.onnx other.onnx --runtime reference", ["> /dev/full", "| head -0"], 3),
+    ],
+)
+def test_what_is_shown_is_the_product(command, streams, wanted):
+    for stream in streams:
+        code, errors, _ = shell(f"{command} {stream}")
+        reason = LOST[stream]
+        assert code == (wanted or (1 if reason else 0)), errors
+        assert_told(errors, "error", reason)
+
+
+@pytest.mark.parametrize("stream", ["2>&-", "2> /dev/full"])
+def test_errors_that_cannot_be_told(stream):
+    assert shell(f"inspect none.onnx {stream}") == (1, "", "")
+
+
+def test_streams_that_are_closed():
+    code, _, found = shell("inspect in.onnx --json 2>&- <&-")
+    assert (code, json.loads(found)["straight_line"]) == (0, True)
+    assert shell("rewrite in.onnx out.onnx --no-verify <&- >&- 2>&-")[0] == 0
+    onnx.checker.check_model("out.onnx", full_check=True)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_what_cannot_be_encoded_is_replaced(environment):
+    model = onnx.load("in.onnx")
+    model.graph.node[1].name = "große Schleife 大\x1b[2J"
+    onnx.save(model, "größe.onnx")
+    code, errors, found = shell("rewrite größe.onnx öut.onnx --no-verify", **environment)
+    assert (code, errors) == (0, "")
+    assert os.path.exists("öut.onnx")
+    assert r"gro\xdfe Schleife \u5927\x1b[2J" in found
+    assert "ut.onnx: " in found
+    assert found.isascii()
+
+
+def test_names_that_are_no_text():
+    os.rename("in.onnx", b"in\xff.onnx")
+    line = r"rewrite $'in\xff.onnx' $'out\xff.onnx'"
+    code, errors, found = shell(line)
+    assert (code, errors) == (0, "")
+    assert r"out\udcff.onnx: " in found
+    assert "onnxruntime, verified" in found
+    assert os.path.exists(b"out\xff.onnx")
+    code, errors, found = shell(line + " --json --no-verify")
+    assert (code, json.loads(found)["written"]) == (0, "out\udcff.onnx")
+    code, errors, _ = shell(r"inspect $'no\xff\x1b[2J\r\nerror: x.onnx'")
+    assert code == 1
+    assert errors == "error: there is no file 'no\\udcff\\x1b[2J\\r\\nerror: x.onnx'\n"

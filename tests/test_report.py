@@ -1,0 +1,162 @@
+"""What the command line shows: all of what is left, and nothing that steers the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from rich.console import Console
+from straightline import api, report, terminal
+from straightline.binding import BindingError
+from straightline.cli import app
+from straightline.inspection import inspect, left_over
+from straightline.passes import Remark
+from straightline.reference.compare import Difference
+from straightline.reference.verdict import OutputDifference, Verdict
+from straightline.rewriting import MismatchError, Rewriting
+from straightline.versions import ConversionError
+from straightline.versions.errors import Failure
+from typer.testing import CliRunner
+
+EVIL = "a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x08l"
+
+
+def everything_shown() -> None:
+    """Each function of the report, with names that mean harm wherever a name can stand."""
+    name = EVIL
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, bool c) => (float[2] y) {
+            y = If (c) <
+                then_branch = t () => (float[2] r) { r = Relu (x) },
+                else_branch = f () => (float[2] s) { s = Neg (x) }
+            >
+        }"""
+    )
+    model.graph.node[0].name = model.graph.node[0].input[0] = model.graph.input[1].name = name
+    rewritten = Rewriting(model, api.pipeline_of(None)).run()
+    verdict = Verdict(
+        "different",
+        f"differs in '{name}'",
+        (name,),
+        (name,),
+        (OutputDifference(name, "different", Difference(), name),),
+        (OutputDifference(name, "different", Difference(), name),),
+        (name,),
+    )
+    remark = Remark(name, name, name, "rewritten", name)
+    mismatch = MismatchError(verdict, name, (remark,))
+    left = left_over(rewritten.result)
+    for as_json in (False, True):
+        for written in (None, Path(name)):
+            report.show_rewrite(rewritten, left, mismatch, written, as_json)
+            report.show_conversion((13, 14), verdict, written, as_json)
+        report.show_verdict(verdict, as_json)
+        report.show_inspection(inspect(model), Path(name), as_json)
+        options = [{"name": name, "default": name}]
+        passes = [{"name": name, "summary": name, "default": True, "options": options}]
+        report.show_passes(passes, as_json)
+    report.console().print(report.remarks_table([remark], [remark]))
+    report.tell_verification(mismatch)
+    report.tell_verification(Verdict("not verified", name))
+    for error in (BindingError(name), ConversionError(name, [Failure(name, name, 1, 2, name)])):
+        report.show_error(*error.lines())
+    report.show_warning(name)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    out, err = io.BytesIO(), io.BytesIO()
+    for name, stream in (("stdout", out), ("stderr", err)):
+        wrapper = io.TextIOWrapper(stream, encoding=encoding, write_through=True)
+        monkeypatch.setattr(sys, name, wrapper)
+    everything_shown()
+    for stream in (out, err):
+        text = stream.getvalue().decode(encoding)
+        assert r"a\x1b[2J" in text or r"a\u001b[2J" in text
+        bad = {c for c in text if c != "\n" and terminal._escaped(c) != c}
+        assert not bad
+    lines = err.getvalue().decode(encoding).splitlines()
+    assert all(line.startswith(("error: ", "warning: ", "  ")) for line in lines)
+    assert sum(line.startswith("  ") for line in lines) == 1
+
+
+def test_the_progress_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(
+        report,
+        "Console",
+        lambda **_: Console(file=stream, force_terminal=True, width=200, color_system=None),
+    )
+    with report.progress(EVIL, quiet=False) as told:
+        told(EVIL, 1, 2)
+    assert r"\x1b[2J" in stream.getvalue()
+    assert not any(bad in stream.getvalue() for bad in ("\x1b[2J", "\u202e", "\x9b", "\x08"))
+
+
+# What is left
+
+
+def remarks(count: int, action: str) -> list[Remark]:
+    return [Remark("p", "If", f"{action}/{n}", action, "why") for n in range(count)]  # type: ignore[arg-type]
+
+
+def test_what_is_left_is_shown_in_full_after_much_that_was_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done, left = remarks(100, "rewritten"), remarks(60, "kept")
+    report.console().print(report.remarks_table(done, left))
+    shown_ = capsys.readouterr().out
+    assert all(f" kept/{n} " in shown_ for n in range(60))
+    assert sum(f" rewritten/{n} " in shown_ for n in range(100)) == 40
+    assert "60 more" in shown_
+
+
+def test_the_same_done_many_times_is_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+    done = remarks(1, "rewritten") * 100 + remarks(41, "rewritten")[1:]
+    report.console().print(report.remarks_table(done, []))
+    shown_ = capsys.readouterr().out
+    assert "why (100 times)" in shown_
+    assert "1 more" in shown_
+
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+BRANCHES = """then_branch = t () => (float[2] r{0}) {{ r{0} = Relu (x) }},
+    else_branch = f () => (float[2] s{0}) {{ s{0} = Neg (x) }}"""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A model with many Ifs that are decided, and then many that are not."""
+    nodes = [f"d{n} = If (yes) <{BRANCHES.format(f'd{n}')}>" for n in range(50)]
+    nodes += [f"k{n} = If (c) <{BRANCHES.format(f'k{n}')}>" for n in range(45)]
+    nodes += [f"y = Sum ({', '.join([f'd{n}' for n in range(50)] + [f'k{n}' for n in range(45)])})"]
+    signature = "g (float[2] x, bool c) => (float[2] y) <bool yes = {1}>"
+    text = f"{HEADER} {signature} {{ {' '.join(nodes)} }}"
+    path = tmp_path / "many.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    return path
+
+
+@pytest.mark.parametrize("option", ["--no-verify", "--require-straight-line"])
+def test_every_construct_that_is_left_is_named(many: Path, option: str) -> None:
+    wanted = {f"k{n}" for n in range(45)}
+    command = ["rewrite", str(many), str(many.with_name("out.onnx")), option]
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == (4 if "straight" in option else 0)
+    rows = [line.split() for line in found.stdout.splitlines()]
+    assert {row[1] for row in rows if row[:1] == ["If"] and row[2] == "kept"} == wanted
+    assert "control flow left: 45" in found.stdout
+    as_json = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert {remark["path"] for remark in as_json["left"]} == wanted
+    assert len([r for r in as_json["remarks"] if r["action"] == "rewritten"]) == 50
+
+
+def test_inspection_shows_every_construct(many: Path) -> None:
+    found = CliRunner().invoke(app, ["inspect", str(many)])
+    rows = [line.split() for line in found.stdout.splitlines()]
+    assert len([row for row in rows if row[:1] == ["If"]]) == 95
+    assert "45 of 95 stay" in found.stdout
