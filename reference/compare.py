@@ -61,12 +61,14 @@ class Tolerance:
     Without numbers: integers, booleans, strings and floats of 8 bits or fewer must be equal;
     float32, float64 and complex may be off by 16 epsilons of their type, float16 and bfloat16 by
     2, relative to the value or, for values that cancelled to nearly zero, to the largest
-    magnitude of the output but never more than 1. `factor` widens these defaults.
+    magnitude of the output but never more than 1. `factor` widens these defaults, and `slack` is
+    added to any atol.
     """
 
     rtol: float | None = None
     atol: float | None = None
     factor: float = 1.0
+    slack: float = 0.0
 
     def limits(self, dtype: np.dtype[Any], magnitude: float) -> tuple[float, float]:
         """The rtol and atol for a float type and the largest finite magnitude expected."""
@@ -74,7 +76,7 @@ class Tolerance:
         default = self.factor * epsilons * float(_finfo(dtype).eps) if epsilons else 0.0
         rtol = default if self.rtol is None else self.rtol
         atol = default * min(1.0, magnitude) if self.atol is None else self.atol
-        return rtol, atol
+        return rtol, atol + self.slack
 
 
 EXACT = Tolerance(rtol=0.0, atol=0.0)

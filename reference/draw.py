@@ -7,7 +7,7 @@ tame, of which the first that the original model accepts is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ..ir.errors import Error
 from .signature import Dim, Signature, dims_of, type_text
+from .strain import KINDS, strained, strains
 
 Feeds = dict[str, Any]
 Array = NDArray[Any]
@@ -39,11 +40,14 @@ class Sample:
         label: what it is, for messages.
         candidates: the feeds, made when asked for.
         essential: whether there is no verdict where no candidate works.
+        strained: it is extra: what the original refuses or takes long for says nothing, and where
+            the original itself is sensitive, a rewrite may round differently.
     """
 
     label: str
     candidates: Iterator[Feeds]
     essential: bool = False
+    strained: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,13 +136,19 @@ class Drawer:
         after: the signature of the rewrite, which may fix dimensions that the original leaves open.
         bound: values of inputs that are not drawn.
         seed: the same seed gives the same samples.
+        steering: the inputs whose values strained samples leave as they are.
 
     Raises:
         DrawError: an input has a type that cannot be drawn.
     """
 
     def __init__(
-        self, before: Signature, after: Signature, bound: Mapping[str, Any], seed: int
+        self,
+        before: Signature,
+        after: Signature,
+        bound: Mapping[str, Any],
+        seed: int,
+        steering: Collection[str] = (),
     ) -> None:
         self._types = {name: t for name, t in before.inputs.items() if name not in bound}
         self._bound = dict(bound)
@@ -148,6 +158,7 @@ class Drawer:
             if name in after.defaults and name not in bound
         }
         self._seed = seed
+        self._free = {name for name in self._types if name not in steering}
         self._narrowed = {name: after.inputs[name] for name in self._types if name in after.inputs}
         self._pinned = self._pins(before)
         self._open = max((self._open_dims(proto) for proto in self._narrowed.values()), default=0)
@@ -169,6 +180,22 @@ class Drawer:
         for name in others[:_MOST_DEFAULTS]:
             label = f"another value for initializer '{name}'"
             yield Sample(label, self._override(count, [name]))
+
+    def strained(self, count: int) -> Iterator[Sample]:
+        """Up to `count` samples that strain a model, one of each kind that it has inputs for."""
+        for number, kind in enumerate(list(KINDS)[:count]):
+            names = [n for n in sorted(self._free) if strains(kind, _innermost(self._types[n]))]
+            if names:
+                yield Sample(kind, self._changed(number, kind, names), strained=True)
+
+    def _changed(self, number: int, kind: str, names: list[str]) -> Iterator[Feeds]:
+        """The candidates of the first sample with other values: their sizes and switches did."""
+        floats = [name for name in names if _is_float(_innermost(self._types[name]))]
+        for turn, feeds in enumerate(self._candidates(0)):
+            seed = [self._seed, number, turn]
+            yield strained(feeds, kind, names, seed)
+            if 0 < len(floats) < len(names):
+                yield strained(feeds, kind, floats, seed)
 
     def _open_dims(self, proto: onnx.TypeProto) -> int:
         """How many dimensions of a tensor are to be chosen."""
@@ -233,11 +260,15 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
 
 
 def _require_drawable(name: str, proto: onnx.TypeProto) -> None:
-    inner = proto
-    while (kind := inner.WhichOneof("value")) in ("optional_type", "sequence_type"):
-        inner = getattr(inner, kind).elem_type
-    if kind != "tensor_type" or inner.tensor_type.elem_type == TensorProto.UNDEFINED:
+    if _innermost(proto) == TensorProto.UNDEFINED:
         raise DrawError(f"input '{name}' of type '{type_text(proto)}' cannot be drawn; give feeds=")
+
+
+def _innermost(proto: onnx.TypeProto) -> int:
+    """The element type of a tensor or of the tensors inside; UNDEFINED where there are none."""
+    while (kind := proto.WhichOneof("value")) in ("optional_type", "sequence_type"):
+        proto = getattr(proto, kind).elem_type
+    return proto.tensor_type.elem_type if kind == "tensor_type" else TensorProto.UNDEFINED
 
 
 def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:

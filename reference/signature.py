@@ -77,7 +77,7 @@ def has_random_operators(model: onnx.ModelProto) -> bool:
     nodes = [*model.graph.node]
     for function in model.functions:
         nodes.extend(function.node)
-    return any(_is_random(node) for node in _all_nodes(nodes))
+    return any(_is_random(node) for node in all_nodes(nodes))
 
 
 def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
@@ -137,7 +137,8 @@ def _fit(before: Sequence[Dim], after: Sequence[Dim]) -> bool:
     return all(b == a for b, a in pairs if isinstance(b, int) and isinstance(a, int))
 
 
-def _all_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+def all_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Nodes with those in all graphs that they hold."""
     stack = list(nodes)
     while stack:
         node = stack.pop()

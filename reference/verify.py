@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from .feeds import Given, check_feeds, read_feeds
 from .runtimes import RuntimeName, Workers, has_onnxruntime
 from .signature import mismatches
 from .source import Source
+from .steering import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
 
@@ -58,7 +60,9 @@ def verify(
             is installed and runs the original, else the reference.
         rtol: relative tolerance for floats of all types; see `compare.Tolerance` for the default.
         atol: absolute tolerance for floats of all types.
-        samples: how many plain samples are drawn; overridable initializers add more.
+        samples: how many plain samples are drawn; overridable initializers add more, and so do
+            values far from zero, large and tiny values, and special values, of which as many are
+            drawn (at most one of each kind) where the original takes them.
         seed: the same seed draws the same inputs.
         timeout: seconds for loading one model or running it once; 60 without. After a
             timeout of the original nothing else is tried.
@@ -130,8 +134,9 @@ Inputs = Callable[[], Iterator[Sample]]
 def _inputs(pair: Pair, given: Given | None, bound: Feeds, samples: int, seed: int) -> Inputs:
     """The samples, as a function because each runtime goes through them anew."""
     if given is None:
-        drawer = Drawer(pair.before_signature, pair.after_signature, bound, seed)
-        return lambda: drawer.samples(samples)
+        steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
+        drawer = Drawer(pair.before_signature, pair.after_signature, bound, seed, steering)
+        return lambda: itertools.chain(drawer.samples(samples), drawer.strained(samples))
     feeds = read_feeds(given, pair.before.proto, bound)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
@@ -178,7 +183,7 @@ def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     first = trials.run("onnxruntime", inputs(), keep=True)
     if first.timed_out and not first.runs:
         return first.verdict()
-    same = (Sample(run.label, iter([run.feeds])) for run in first.runs)
+    same = (Sample(r.label, iter([r.feeds]), strained=r.strained) for r in first.runs)
     second = trials.run("reference", same if first.runs else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()
     notes = tuple(f"onnxruntime: {note}" for note in one.notes)

@@ -1,0 +1,121 @@
+"""Samples that strain a model: far from zero, of all magnitudes, with special values.
+
+Near zero many formulas agree that are not the same: E[x * x] - E[x] * E[x] is a variance there,
+and noise at 3000. These samples are extra: what the original refuses or takes long for says
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+Array = NDArray[Any]
+Change = Callable[[Array, np.random.Generator], Array]
+
+_WIDE = ("float32", "float64", "complex64", "complex128")
+_NARROW = ("float16", "bfloat16")
+_SPECIAL = ("float32", "float64", *_NARROW)
+
+
+def strains(kind: str, elem_type: int) -> bool:
+    """Whether a kind of strain changes tensors of an element type."""
+    if elem_type in (TensorProto.UNDEFINED, TensorProto.STRING, TensorProto.BOOL):
+        return False
+    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+    if KINDS[kind] is _special:
+        return dtype.kind in "iu" or dtype.name in _SPECIAL
+    return dtype.name in (*_WIDE, *_NARROW)
+
+
+def strained(
+    feeds: Mapping[str, Any], kind: str, names: Collection[str], seed: Sequence[int]
+) -> dict[str, Any]:
+    """Feeds with the values of some inputs changed in one of the ways of `KINDS`.
+
+    Args:
+        feeds: what the inputs are given, tensors, sequences or None.
+        kind: what to change.
+        names: the inputs to change.
+        seed: the same seed changes them in the same way.
+    """
+    rng = np.random.default_rng(list(seed))
+    change = KINDS[kind]
+    return {n: _changed(v, change, rng) if n in names else v for n, v in feeds.items()}
+
+
+def perturbed(feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Feeds in which each float is the next one above or below, at random."""
+    rng = np.random.default_rng(seed)
+    return {name: _changed(value, _nudged, rng) for name, value in feeds.items()}
+
+
+def _changed(value: Any, change: Change, rng: np.random.Generator) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_changed(element, change, rng) for element in value]
+    if not isinstance(value, np.ndarray) or not value.size:
+        return value
+    with np.errstate(all="ignore"):
+        changed = np.asarray(change(value, rng)).astype(value.dtype)
+    return changed
+
+
+def _far(array: Array, rng: np.random.Generator) -> Array:
+    """Around a mean far from zero."""
+    offset = {**dict.fromkeys(_WIDE, 3000), **dict.fromkeys(_NARROW, 24)}.get(array.dtype.name, 0)
+    return array if not offset else np.asarray(_real_or_complex(array) + offset)
+
+
+def _scaled(array: Array, rng: np.random.Generator) -> Array:
+    """Rows of magnitudes of their own, large and tiny."""
+    most = {**dict.fromkeys(_WIDE, 6), **dict.fromkeys(_NARROW, 2)}.get(array.dtype.name, 0)
+    rows = array.shape[:1] if array.ndim > 1 else array.shape
+    scales = 10.0 ** rng.integers(-most, most, size=rows, endpoint=True)
+    return array if not most else np.asarray((_real_or_complex(array).T * scales.T).T)
+
+
+def _special(array: Array, rng: np.random.Generator) -> Array:
+    """Some of the values are such as arithmetic treats in a way of its own."""
+    if array.dtype.kind in "iu":
+        info = np.iinfo(array.dtype)
+        values = np.array([info.max, info.min, 0, info.max - 1, 1], array.dtype)
+    elif array.dtype.name in _SPECIAL:
+        limits: Any = ml_dtypes.finfo(array.dtype)  # type: ignore[no-untyped-call]
+        tiny, most = float(limits.smallest_subnormal), float(limits.max)
+        listed = [np.nan, np.inf, -np.inf, -0.0, tiny, most, -tiny]
+        values = np.array(listed, np.float64).astype(array.dtype)
+    else:
+        return array
+    # All of them, once at least, while every second value stays an ordinary one.
+    count = max(min(array.size // 2, len(values)), array.size // 4)
+    changed = array.copy().reshape(-1)
+    places = rng.permutation(array.size)[: max(count, 1)]
+    first = int(rng.integers(len(values))) if array.size == 1 else 0
+    changed[places] = np.resize(np.roll(values, -first), len(places))
+    return changed.reshape(array.shape)
+
+
+def _nudged(array: Array, rng: np.random.Generator) -> Array:
+    """The next numbers above or below."""
+    if array.dtype.name not in (*_WIDE, *_NARROW):
+        return array
+    epsilon = float(ml_dtypes.finfo(array.real.dtype).eps)  # type: ignore[no-untyped-call]
+    signs = rng.choice((-1.0, 1.0), size=array.shape)
+    moved = np.asarray(_real_or_complex(array) * (1 + epsilon * signs)).astype(array.dtype)
+    return np.where(np.isfinite(moved), moved, array)
+
+
+def _real_or_complex(array: Array) -> Array:
+    return array if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+KINDS: dict[str, Change] = {
+    "values far from zero": _far,
+    "large and tiny values": _scaled,
+    "special values": _special,
+}
