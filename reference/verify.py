@@ -62,7 +62,7 @@ def verify(
         atol: absolute tolerance for floats of all types.
         samples: how many plain samples are drawn; overridable initializers add more, and so do
             values far from zero, large and tiny values, and special values, of which as many are
-            drawn (at most one of each kind) where the original takes them.
+            drawn (at most one of each kind) where the original takes them, and no `atol` is given.
         seed: the same seed draws the same inputs.
         timeout: seconds for loading one model or running it once; 60 without. After a
             timeout of the original nothing else is tried.
@@ -90,7 +90,9 @@ def verify(
         verdict = Verdict("not verified", unreadable)
     else:
         try:
-            inputs = _inputs(pair, feeds, fixed, samples, seed)
+            # A distance that is given is one for values of an ordinary magnitude.
+            most_strained = samples if atol is None else 0
+            inputs = _inputs(pair, feeds, fixed, (samples, most_strained), seed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
                 verdict = _verdict(
@@ -131,12 +133,16 @@ def _check_counts(samples: Any, seed: Any) -> None:
 Inputs = Callable[[], Iterator[Sample]]
 
 
-def _inputs(pair: Pair, given: Given | None, bound: Feeds, samples: int, seed: int) -> Inputs:
-    """The samples, as a function because each runtime goes through them anew."""
+def _inputs(
+    pair: Pair, given: Given | None, bound: Feeds, counts: tuple[int, int], seed: int
+) -> Inputs:
+    """The samples, as a function because each runtime goes through them anew; `counts` says how
+    many plain ones are drawn, and how many strained ones at most."""
     if given is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
         drawer = Drawer(pair.before_signature, pair.after_signature, bound, seed, steering)
-        return lambda: itertools.chain(drawer.samples(samples), drawer.strained(samples))
+        plain, most_strained = counts
+        return lambda: itertools.chain(drawer.samples(plain), drawer.strained(most_strained))
     feeds = read_feeds(given, pair.before.proto, bound)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)

@@ -556,6 +556,8 @@ def test_strain_is_put_on_what_bears_it(check, graph, strained):
 def test_no_more_strained_samples_than_plain_ones(check):
     proto = model(SCALE % "1, 2, 3")
     assert check(proto, proto, samples=1).samples == ("sample 0", "values far from zero")
+    assert check(proto, proto, samples=1, rtol=1e-3).samples[1:] == ("values far from zero",)
+    assert check(proto, proto, samples=1, atol=1e-3).samples == ("sample 0",)
 
 
 def test_what_the_original_refuses_is_left_out(check):
