@@ -20,6 +20,9 @@ from .functions import domain_of, function_key
 from .kernels import Environment, build_kernel
 from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
+from .padding import Pad
+from .pooling import POOLING_OPERATORS
+from .sampling import GridSample
 from .scan import Scan
 from .sequences import SEQUENCE_OPERATORS
 
@@ -180,7 +183,8 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
     """
     loop = BreakingLoop if break_without_cond else Loop
-    return [loop, If, Scan, *SEQUENCE_OPERATORS, *OLDER_OPERATORS]
+    tensors: list[type[OpRun]] = [*POOLING_OPERATORS, Pad, GridSample]
+    return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 
 
 def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun]]:

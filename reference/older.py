@@ -12,6 +12,7 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops import load_op
 
 from .errors import EvaluationError
+from .resizing import Resize
 
 
 def with_version_defaults(node: onnx.NodeProto, schema: Any) -> onnx.NodeProto:
@@ -90,13 +91,13 @@ class _Resampling(OpRun):
             coordinate_transformation_mode="asymmetric",
             nearest_mode="floor",
         )
-        self.resize = load_op("", "Resize")(inner, run_params)
+        self.resize = Resize(inner, run_params)
 
     def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any, ...]:
         given = options.get("scales") if scales is None else scales
         if given is None:
             raise EvaluationError("the scales are absent")
-        result: tuple[Any, ...] = self.resize.run(x, None, given)
+        result: tuple[Any, ...] = self.resize.run(x, None, given)  # type: ignore[no-untyped-call]
         return result
 
 
@@ -122,12 +123,15 @@ class _BatchNormalization(OpRun):
         return (centered * scale.reshape(channels) + bias.reshape(channels),)
 
 
-def _older_than(version: int, op_type: str, older: type[OpRun]) -> type[OpRun]:
-    """A class that is ``older`` below opset ``version`` and onnx.reference's own from it on."""
+def _older_than(
+    version: int, op_type: str, older: type[OpRun], newer: type[OpRun] | None = None
+) -> type[OpRun]:
+    """A class that is ``older`` below opset ``version``, and from it on ``newer`` or
+    onnx.reference's own."""
 
     def make(cls: Any, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> OpRun:
         opset = run_params["opsets"].get("", version)
-        chosen = older if opset < version else load_op("", op_type, opset)
+        chosen = older if opset < version else newer or load_op("", op_type, opset)
         instance: OpRun = chosen(onnx_node, run_params)
         return instance
 
@@ -139,7 +143,7 @@ OLDER_OPERATORS: tuple[type[OpRun], ...] = (
     type("LogSoftmax", (_Coerced, _LogSoftmax), {}),
     type("Hardmax", (_Coerced, load_op("", "Hardmax")), {}),
     _older_than(14, "BatchNormalization", _BatchNormalization),
-    _older_than(11, "Resize", _Resampling),
+    _older_than(11, "Resize", _Resampling, Resize),
     _older_than(10, "Upsample", _Resampling),
     # These two were only widened or renamed: the newer class computes the older version.
     _older_than(19, "DequantizeLinear", load_op("", "DequantizeLinear", 19)),
