@@ -9,6 +9,7 @@ import onnx
 
 from .operator import Operator
 from .tensor import Tensor
+from .well_formed.attributes import value_of
 
 _DTYPES = {
     "value_float": np.float32,
@@ -34,7 +35,7 @@ def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> T
     if name == "value" and message.HasField("t"):
         return Tensor(message.t, base_dir=base_dir)
     if name in _DTYPES:
-        value = onnx.helper.get_attribute_value(message)
+        value = value_of(message)
         return Tensor(array=np.array(value, _DTYPES[name]))
     if name == "value_string":
         return Tensor(array=np.array(message.s.decode(), dtype=object))

@@ -11,7 +11,7 @@ from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Annotation, Graph
-from .model import MAX_OPSET, Function, Model, normal_domain
+from .model import Function, Model, normal_domain
 from .node import Node
 from .operator import Operator
 from .ordering import graphs_of, in_order, put_in_order
@@ -109,11 +109,6 @@ def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> di
         imports[entry.domain] = entry.version
         if versions.setdefault(normal_domain(entry.domain), entry.version) != entry.version:
             raise ModelError(f"{where} imports two versions of domain '{entry.domain}'")
-        if entry.domain in ("", "ai.onnx") and not 1 <= entry.version <= MAX_OPSET:
-            raise ModelError(
-                f"{where} imports opset {entry.version}; known are 1 to {MAX_OPSET}"
-                " (a newer onnx package may know it)"
-            )
     return imports
 
 

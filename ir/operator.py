@@ -8,6 +8,7 @@ from typing import Any
 import onnx
 
 from .errors import ModelError
+from .well_formed.attributes import value_of
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -67,7 +68,7 @@ class Operator:
                 f"attribute '{name}' of {self} is '{message.ref_attr_name}' of the function around"
                 " it; inline the function first"
             )
-        return onnx.helper.get_attribute_value(message)
+        return value_of(message)
 
     def with_attributes(self, attributes: Iterable[onnx.AttributeProto]) -> Operator:
         """The same operator with other attributes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import onnx.printer
 
+from .boundary import ask_onnx
 from .deserialize import deserialize
 from .errors import LoadError
 from .model import Model
@@ -12,8 +13,12 @@ from .serialize import serialize
 
 
 def to_text(model: Model) -> str:
-    """The model in ONNX's text syntax."""
-    return str(onnx.printer.to_text(serialize(model)))
+    """The model in ONNX's text syntax.
+
+    Raises:
+        OnnxError: onnx cannot print it: the syntax holds no text but UTF-8.
+    """
+    return str(ask_onnx(model, onnx.printer.to_text, serialize(model)))
 
 
 def parse(text: str) -> Model:

@@ -173,7 +173,8 @@ class ControlFlow(OpRun):
         """Run the operator; an error of it, or from within its body, names this node."""
         try:
             outputs: tuple[Any, ...] = super().run(*args, **kwargs)  # type: ignore[no-untyped-call]
-        except EvaluationError as error:
+        except (EvaluationError, TypeError) as error:
+            # onnx makes a TypeError of a value of another kind, such as a list for a tensor.
             raise EvaluationError(f"{self.place}: {error}") from error
         return outputs
 

@@ -7,6 +7,7 @@ tame, of which the first that the original model accepts is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +83,7 @@ _STRATEGIES = (
     _Strategy((64,), True, (0, 1), positive=True),
 )
 _ROUNDS = 2  # the second time with all conditions true and optionals present
+_LARGEST = 1 << 27  # an input that is declared with more elements is not drawn
 _MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
 
 
@@ -184,13 +186,15 @@ class Drawer:
     def strained(self, count: int) -> Iterator[Sample]:
         """Up to `count` samples that strain a model, one of each kind that it has inputs for."""
         for number, kind in enumerate(list(KINDS)[:count]):
-            names = [n for n in sorted(self._free) if strains(kind, _innermost(self._types[n]))]
+            names = [
+                n for n in sorted(self._free) if strains(kind, _innermost(self._types[n]).elem_type)
+            ]
             if names:
                 yield Sample(kind, self._changed(number, kind, names), strained=True)
 
     def _changed(self, number: int, kind: str, names: list[str]) -> Iterator[Feeds]:
         """The candidates of the first sample with other values: their sizes and switches did."""
-        floats = [name for name in names if _is_float(_innermost(self._types[name]))]
+        floats = [name for name in names if _is_float(_innermost(self._types[name]).elem_type)]
         for turn, feeds in enumerate(self._candidates(0)):
             seed = [self._seed, number, turn]
             yield strained(feeds, kind, names, seed)
@@ -260,15 +264,20 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
 
 
 def _require_drawable(name: str, proto: onnx.TypeProto) -> None:
-    if _innermost(proto) == TensorProto.UNDEFINED:
+    tensor = _innermost(proto)
+    if tensor.elem_type == TensorProto.UNDEFINED:
         raise DrawError(f"input '{name}' of type '{type_text(proto)}' cannot be drawn; give feeds=")
+    sizes = [dim for dim in dims_of(tensor) or () if isinstance(dim, int)]
+    if math.prod(sizes) > _LARGEST:
+        text = type_text(proto)
+        raise DrawError(f"input '{name}' of type '{text}' is too large to be drawn; give feeds=")
 
 
-def _innermost(proto: onnx.TypeProto) -> int:
-    """The element type of a tensor or of the tensors inside; UNDEFINED where there are none."""
+def _innermost(proto: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """The type of a tensor or of the tensors inside; an empty one where there are none."""
     while (kind := proto.WhichOneof("value")) in ("optional_type", "sequence_type"):
         proto = getattr(proto, kind).elem_type
-    return proto.tensor_type.elem_type if kind == "tensor_type" else TensorProto.UNDEFINED
+    return proto.tensor_type
 
 
 def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:

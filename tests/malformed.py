@@ -206,6 +206,17 @@ def scan_without_number(proto: onnx.ModelProto) -> None:
     drop(proto, "Scan", "num_scan_inputs")
 
 
+@refused("Loop 'z' has an attribute 'body' of kind UNDEFINED, which takes GRAPH")
+def body_of_no_kind(proto: onnx.ModelProto) -> None:
+    attribute(proto, "Loop", "body").ClearField("type")
+
+
+@refused("Scan 's' has an attribute 'num_scan_inputs' of kind UNDEFINED, which takes INT")
+def number_of_no_kind(proto: onnx.ModelProto) -> None:
+    attribute(proto, "Scan", "num_scan_inputs").ClearField("type")
+    attribute(proto, "Scan", "num_scan_inputs").ClearField("i")
+
+
 @refused("Scan 's' has an attribute 'scan_input_axes' of kind FLOATS, which takes INTS")
 def axes_as_floats(proto: onnx.ModelProto) -> None:
     put(proto, "Scan", "scan_input_axes", [0.0])
@@ -323,6 +334,16 @@ def variadic_input_missing(proto: onnx.ModelProto) -> None:
 @refused("Add 'z/u' has 1 inputs")
 def input_missing_inside(proto: onnx.ModelProto) -> None:
     del attribute(proto, "Loop", "body").g.node[1].input[1:]
+
+
+@refused("the model imports opset 9223372036854775807; known are 1 to")
+def opset_of_the_far_future(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].version = 2**63 - 1
+
+
+@refused("the model imports opset -1; known are 1 to")
+def negative_opset(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].version = -1
 
 
 @refused("a node without an operator")

@@ -9,6 +9,7 @@ import malformed
 import onnx
 import pytest
 import straightline as sl
+from onnx import helper
 from straightline.cli import app
 from typer.testing import CliRunner
 
@@ -53,3 +54,125 @@ def test_the_model_without_a_change_is_right() -> None:
     rewritten = sl.rewrite(model, values={"n": 2, "c": True}, verify=True)
     assert not sl.inspect(rewritten).constructs
     assert sl.ir.to_proto(sl.ir.load(model)) == model
+
+
+# What looks odd and is right ----------------------------------------------------------------------
+
+HEAD = '<ir_version: 8, opset_import: ["": 17, "own": 1]>'
+
+
+def parsed(text: str, head: str = HEAD) -> onnx.ModelProto:
+    return onnx.parser.parse_model(head + text)
+
+
+def untyped_attributes() -> onnx.ModelProto:
+    proto = parsed("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 0> (x) }")
+    proto.ir_version = 2
+    del proto.opset_import[:]
+    proto.graph.node[0].attribute[0].ClearField("type")
+    return proto
+
+
+def typed_without_a_value() -> onnx.ModelProto:
+    proto = parsed("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 0> (x) }")
+    proto.graph.node[0].attribute[0].ClearField("i")
+    return proto
+
+
+def reference_without_a_kind() -> onnx.ModelProto:
+    proto = parsed(
+        "g (float[2, 3] x) => (float[2, 3] y) { y = own.f <d = 1> (x) }"
+        '<domain: "own", opset_import: ["": 17]> f <d> (x) => (y)'
+        "{ y = Softmax <axis: int = @d> (x) }"
+    )
+    proto.functions[0].node[0].attribute[0].ClearField("type")
+    return proto
+
+
+def without_weights() -> onnx.ModelProto:
+    proto = parsed("g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }")
+    proto.graph.initializer[0].ClearField("float_data")
+    proto.graph.initializer[0].ClearField("raw_data")
+    return proto
+
+
+def surplus_inputs_that_are_absent() -> onnx.ModelProto:
+    proto = parsed("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    proto.graph.node[0].input.extend(["", ""])
+    return proto
+
+
+def dimension_of_minus_one() -> onnx.ModelProto:
+    proto = parsed("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    return proto
+
+
+def function_in_the_place_of_an_operator() -> onnx.ModelProto:
+    return parsed(
+        "g (float[3] x) => (float[3] y) { y = own.Add <to = 999> (x) }"
+        '<domain: "own", opset_import: ["": 17]> Add (x) => (y) { y = Neg(x) }'
+    )
+
+
+def odd_bytes_that_nobody_reads() -> onnx.ModelProto:
+    proto = parsed("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    proto.graph.node.append(helper.make_node("Any", ["x"], ["z"], domain="own", s=b"\xff"))
+    return proto
+
+
+def branch_that_reads_what_a_call_leaves_out() -> onnx.ModelProto:
+    return parsed(
+        "g (float[3] x) => (float[3] y) { y = own.f (x) }"
+        '<domain: "own", opset_import: ["": 18]> f (x, b) => (y) {'
+        "has = OptionalHasElement(b)"
+        "y = If(has) <then_branch = t () => (p) { p = Add(x, b) },"
+        "             else_branch = e () => (q) { q = Neg(x) }> }"
+    )
+
+
+def of_opset(version: int, text: str) -> Callable[[], onnx.ModelProto]:
+    return lambda: parsed(text, f'<ir_version: 7, opset_import: ["": {version}]>')
+
+
+ACCEPTED: dict[str, Callable[[], onnx.ModelProto]] = {
+    **{
+        make.__name__: make
+        for make in (
+            untyped_attributes,
+            typed_without_a_value,
+            reference_without_a_kind,
+            without_weights,
+            surplus_inputs_that_are_absent,
+            dimension_of_minus_one,
+            function_in_the_place_of_an_operator,
+            odd_bytes_that_nobody_reads,
+            branch_that_reads_what_a_call_leaves_out,
+        )
+    },
+    "deprecated": of_opset(11, "g (float[1, 2] x) => (y) { s = Shape(x) y = Upsample(x, s) }"),
+    "scatter": of_opset(12, "g (float[3] x, int64[1] i) => (y) { y = Scatter(x, i, x) }"),
+    "experimental": of_opset(9, 'g (float[3] x) => (y) { y = ATen <operator = "abs"> (x) }'),
+    "unknown": of_opset(9, "g (float[3] x) => (y) { y = ConstantFill <value = 1.0> (x) }"),
+    "consumed": of_opset(1, "g (float[3] x) => (y) { y = Relu <consumed_inputs = [0]> (x) }"),
+    "old cast": of_opset(5, 'g (float[3] x) => (y) { y = Cast <to = "INT64"> (x) }'),
+    "newer than its opset": of_opset(9, "g (float[3] x) => (y) { y = Gelu(x) }"),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_looks_odd_loads(name: str) -> None:
+    proto = ACCEPTED[name]()
+    assert sl.ir.to_proto(sl.ir.load(proto)) == proto
+    sl.inspect(proto)
+    sl.rewrite(proto)
+
+
+def test_an_attribute_that_does_not_say_its_kind_is_read() -> None:
+    node = sl.ir.load(untyped_attributes()).graph.nodes()[0]
+    assert node.attribute("axis") == 0
+
+
+def test_an_operator_that_the_source_lacks_is_not_converted() -> None:
+    with pytest.raises(sl.versions.ConversionError, match="Gelu does not exist in opset 19"):
+        sl.convert_version(ACCEPTED["newer than its opset"](), 21)

@@ -93,6 +93,9 @@ class Engine:
         if not OLDEST < max(source, target) <= REVIEWED:
             batch.add(node)
             return []
+        if schema_at(node.op_type, source) is None:
+            self._fail(node, source, target, f"{node.op_type} does not exist in opset {source}")
+            return []
         try:
             self._adapt(node, source, target)
             return []

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value
+from ..ir.well_formed.attributes import value_of
 from .constants import Constants
 from .errors import Refused
 from .schemas import Schema, constant_takes, default_of, schema_at
@@ -83,7 +84,7 @@ class Site:
             self.refuse(
                 f"its attribute '{name}' comes from the calls of the function; inline it first"
             )
-        return onnx.helper.get_attribute_value(message)
+        return value_of(message)
 
     def body(self, name: str) -> Graph:
         """The graph of an attribute.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx
 
@@ -10,21 +11,20 @@ from ..errors import ModelError
 from .contents import Types, check_sparse, check_tensor
 
 _Kind = onnx.AttributeProto
-UNDEFINED = _Kind.UNDEFINED
+ANY = -1
+"""The kind of a reference that does not say it."""
 
 _FIELDS = {
     "f": _Kind.FLOAT,
     "i": _Kind.INT,
     "s": _Kind.STRING,
     "t": _Kind.TENSOR,
-    "g": _Kind.GRAPH,
     "sparse_tensor": _Kind.SPARSE_TENSOR,
     "tp": _Kind.TYPE_PROTO,
     "floats": _Kind.FLOATS,
     "ints": _Kind.INTS,
     "strings": _Kind.STRINGS,
     "tensors": _Kind.TENSORS,
-    "graphs": _Kind.GRAPHS,
     "sparse_tensors": _Kind.SPARSE_TENSORS,
     "type_protos": _Kind.TYPE_PROTOS,
 }
@@ -44,12 +44,27 @@ _VALUED = frozenset(
 
 
 def kind_of(attribute: onnx.AttributeProto) -> int:
-    """The kind of an attribute; files of IR version 1 and 2 may not say it, then its value does."""
-    kind = attribute.type
-    if kind or attribute.ref_attr_name:
-        return kind
+    """The kind of an attribute.
+
+    Files of IR version 1 and 2 may not say it; then its value does. They hold no graphs.
+    """
+    if attribute.type:
+        return attribute.type
+    if attribute.ref_attr_name:
+        return ANY
     fields = (field.name for field, _ in attribute.ListFields())
-    return next((_FIELDS[name] for name in fields if name in _FIELDS), UNDEFINED)
+    return next((_FIELDS[name] for name in fields if name in _FIELDS), _Kind.UNDEFINED)
+
+
+def value_of(attribute: onnx.AttributeProto) -> Any:
+    """The value of an attribute as Python sees it."""
+    kind = kind_of(attribute)
+    if kind == attribute.type:
+        return onnx.helper.get_attribute_value(attribute)
+    typed = onnx.AttributeProto()
+    typed.CopyFrom(attribute)
+    typed.type = onnx.AttributeProto.AttributeType.ValueType(kind)
+    return onnx.helper.get_attribute_value(typed)
 
 
 def name_of_kind(kind: int) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import onnx
 
 from ..errors import ModelError
-from .attributes import kind_of, name_of_kind
+from .attributes import ANY, kind_of, name_of_kind
 from .places import FunctionKey, Place, key_of
 from .schemas import Form
 
@@ -121,7 +121,7 @@ class Calls:
     def _faults_of_kinds(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         for name, wanted in self._kinds[call.function].items():
             kind = call.kinds.get(name)
-            if kind and kind != wanted:
+            if kind not in (None, ANY, wanted):
                 yield _wrong_kind(name, kind, wanted)
             if caller is not None and name in call.references:
                 self._kinds[caller].setdefault(call.references[name], wanted)
@@ -147,7 +147,7 @@ class Calls:
     def _check_defaults(self, key: FunctionKey) -> None:
         for message in self.functions[key].attribute_proto:
             wanted, kind = self._kinds[key].get(message.name), kind_of(message)
-            if wanted and kind and wanted != kind:
+            if wanted is not None and wanted != kind:
                 fault = _wrong_kind(message.name, kind, wanted)
                 raise ModelError(f"function '{key[0]}::{key[1]}' {fault}")
 

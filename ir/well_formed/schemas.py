@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 
 from ..errors import ModelError
-from .attributes import UNDEFINED, name_of_kind
+from .attributes import ANY, name_of_kind
 
 _CONTROL_FLOW = {"If": 1, "Loop": 1, "Scan": 8}
 """Operators that are rewritten by their names, and the opsets that bring them."""
@@ -61,7 +61,7 @@ class Form:
     def _faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
         for name, kind in kinds.items():
             allowed = self.kinds.get(name)
-            if allowed is not None and kind not in allowed and kind != UNDEFINED:
+            if allowed is not None and kind not in allowed and kind != ANY:
                 wanted = " or ".join(sorted(map(name_of_kind, allowed)))
                 found = name_of_kind(kind)
                 yield f"has an attribute '{name}' of kind {found}, which takes {wanted}"

@@ -220,7 +220,8 @@ def _scan_outputs(inference: ShapeInference, node: Node, results: Sequence[Fact]
     carried = _after_any_trips(inference.symbols, initial, results[:count])
     in_axes = node.attribute("scan_input_axes") or [0] * scanned
     shape: Shape | None = _fact_of(inference, node.inputs[count]).shape
-    length = shape[in_axes[0]] if shape else None
+    # An axis that the value does not have is an error of the model, which only running it shows.
+    length = shape[in_axes[0]] if shape and -len(shape) <= in_axes[0] < len(shape) else None
     rows = results[count:]
     axes = node.attribute("scan_output_axes") or [0] * len(rows)
     return [
