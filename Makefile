@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-.PHONY: demo test lint types fuzz bench wheel clean
+.PHONY: demo test lint types fuzz mutants bench wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -32,6 +32,11 @@ types: $(VENV)/.installed
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests
 	$(PY) tests/fuzz.py
+
+# WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
+mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
+	$(BIN)/pip install --quiet --editable '.[mutants]'
+	$(PY) tests/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py

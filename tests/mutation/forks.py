@@ -1,0 +1,71 @@
+"""Running something in a copy of this process, within limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MEMORY = 4 << 30  # what a child may take beyond what it starts with
+
+
+def in_fork(work: Callable[[], Any], seconds: float, scratch: Path) -> Any:
+    """What `work` gives in a child, or None when it ran out of time or died.
+
+    Processor time is limited, because time on the clock depends on what else the machine does. The
+    child and what it started are gone when this returns, and `scratch` is empty.
+    """
+    answer = scratch.parent / f"{scratch.name}-answer"
+    answer.unlink(missing_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        _run(work, seconds, answer)
+    _wait(child, time.monotonic() + 30 + 10 * seconds)
+    for left in scratch.iterdir():
+        shutil.rmtree(left, ignore_errors=True)
+    return json.loads(answer.read_text()) if answer.exists() else None
+
+
+def _run(work: Callable[[], Any], seconds: float, answer: Path) -> None:
+    """The child: never returns."""
+    try:
+        os.setsid()
+        log = os.open(answer.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        soft = int(seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, soft + 5))
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+        written = answer.with_suffix(".part")
+        written.write_text(json.dumps(work()))
+        written.rename(answer)
+    except BaseException:  # noqa: BLE001 - whatever it is, the child must not go on as the parent
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _wait(child: int, until: float) -> None:
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.005)
+    try:
+        os.killpg(child, signal.SIGKILL)  # what the child left running
+    except ProcessLookupError:
+        return

@@ -1,0 +1,183 @@
+"""One pytest session that collects all tests and then tries mutants, each in a child of its own."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import pkgutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+from mutation.forks import in_fork
+from mutation.mutants import ROOT, Mutant
+from mutation.reach import Reach, kept, measure
+from mutation.trial import first_failure, first_failure_with, functions_here
+
+MEASURE_SECONDS = 3600
+START_SECONDS = 10  # for the imports, where they are made again
+
+
+class Session:
+    """The plugin: takes over what pytest does once the tests are collected."""
+
+    def __init__(self, mutants: Sequence[Mutant], tests: str, budget: float) -> None:
+        self.results: list[dict[str, Any]] = []
+        self._mutants = mutants
+        self._tests = tests
+        self._budget = budget
+        self._reach = Reach()
+        self._steady: dict[str, bool] = {}
+        self._catches: dict[str, Counter[str]] = {}
+
+    def pytest_collection(self) -> None:
+        """A failing example is enough: it need not be made small."""
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+        hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases)
+        hypothesis.settings.load_profile("mutants")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise session.Interrupted("the tests cannot be collected")
+        _import_all()
+        scratch = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        self._items = {item.nodeid: item for item in session.items}
+        self._fork = lambda work, seconds: in_fork(work, seconds, scratch)
+        self._measure(session.items)
+        self._functions = functions_here()
+        gc.freeze()  # else each child touches, so copies, all that is here
+        for number, mutant in enumerate(self._mutants, 1):
+            result = self._try(mutant)
+            self.results.append(result)
+            print(f"{number}/{len(self._mutants)} {_told(result)}", flush=True)
+        return True
+
+    def _measure(self, items: Iterable[pytest.Item]) -> None:
+        files: dict[Path, list[pytest.Item]] = {}
+        for item in items:
+            if fnmatch(item.path.name, self._tests):
+                files.setdefault(item.path, []).append(item)
+        for file, tests in files.items():
+            place = kept(file)
+            if not place.exists():
+                print(f"measuring what {file.name} reaches", flush=True)
+                measured = self._fork(lambda tests=tests: measure(tests), MEASURE_SECONDS)
+                if measured is None:
+                    raise SystemExit(f"{file.name}: the tests did not come to an end")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                for old in place.parent.glob(f"{file.stem}-????????????????.json"):
+                    old.unlink()
+                place.write_text(json.dumps(measured))
+            self._reach.add(json.loads(place.read_text()))
+
+    def _try(self, mutant: Mutant) -> dict[str, Any]:
+        started = time.monotonic()
+        text = mutant.text()
+        caught: str | None = None
+        while True:
+            chosen, left = self._choose(mutant)
+            caught = self._catch(mutant, text, chosen)
+            if caught not in self._items or self._is_steady(caught):
+                break
+        if caught == "timeout":
+            status = "timeout"
+        elif caught:
+            status = "caught"
+            self._catches.setdefault(mutant.path, Counter())[caught] += 1
+        else:
+            reached = mutant.function is None or self._reach.tests(mutant.path, mutant.lines)
+            status = "survived" if reached else "not reached"
+        return {
+            "name": mutant.name,
+            "path": mutant.path,
+            "line": mutant.lines[-1],
+            "operator": mutant.operator,
+            "status": status,
+            "caught": caught,
+            "tests": len(chosen),
+            "left": left,
+            "seconds": round(time.monotonic() - started, 2),
+        }
+
+    def _catch(self, mutant: Mutant, text: str, chosen: Sequence[str]) -> str | None:
+        """The test that fails with a mutant, "timeout", or nothing."""
+        items = [self._items[name] for name in chosen]
+        seconds = START_SECONDS + 3 * sum(self._reach.seconds[name] for name in chosen)
+        functions = self._functions
+        found = self._fork(lambda: first_failure_with(mutant, text, functions, items), seconds)
+        return found["caught"] if found else "timeout"
+
+    def _choose(self, mutant: Mutant) -> tuple[list[str], int]:
+        """The tests to run, in their order, and how many are left out for lack of time.
+
+        Those that caught others in this file come first, then the file's own tests, then the short.
+        """
+        names = self._reach.tests(mutant.path, mutant.lines) if mutant.function else set()
+        names = names or self._reach.tests(mutant.path)
+        names = {name for name in names & self._items.keys() if self._steady.get(name, True)}
+        catches = self._catches.get(mutant.path, Counter())
+        own = own_tests(mutant.path)
+        ordered = sorted(
+            names,
+            key=lambda name: (
+                -catches[name],
+                name.split("::")[0].removeprefix("tests/") not in own,
+                self._reach.seconds[name],
+            ),
+        )
+        chosen, spent = [], 0.0
+        for name in ordered:
+            if spent + self._reach.seconds[name] <= self._budget:
+                chosen.append(name)
+                spent += self._reach.seconds[name]
+        return chosen, len(ordered) - len(chosen)
+
+    def _is_steady(self, name: str) -> bool:
+        """Whether a test that failed passes without the mutant."""
+        if name not in self._steady:
+            seconds = START_SECONDS + 3 * self._reach.seconds[name]
+            found = self._fork(lambda: first_failure([self._items[name]]), seconds)
+            self._steady[name] = found is not None and found["caught"] is None
+            if not self._steady[name]:
+                print(f"left out, it fails without a mutant: {name}", flush=True)
+        return self._steady[name]
+
+
+def own_tests(path: str) -> set[str]:
+    """The names that the test file of a source file can have."""
+    parts = path.removesuffix(".py").split("/")
+    return {f"test_{'_'.join(parts[start:])}.py" for start in range(len(parts))} | {
+        f"test_{'_'.join(parts[:-1])}.py"
+    }
+
+
+def _import_all() -> None:
+    """Import the whole package, so that no child has to."""
+    package = importlib.import_module("straightline")
+    for module in pkgutil.walk_packages(package.__path__, "straightline."):
+        top = module.name.split(".")[1]
+        if top in ("ir", "passes", "reference", "versions") and "_child" not in module.name:
+            importlib.import_module(module.name)
+
+
+def _told(result: dict[str, Any]) -> str:
+    by = f" by {result['caught']}" if result["status"] == "caught" else ""
+    return f"{result['name']} {result['status']}{by} ({result['seconds']} s)"
+
+
+def run(mutants: Sequence[Mutant], tests: str, budget: float) -> list[dict[str, Any]]:
+    """Try mutants with the tests of the files that fit a pattern."""
+    plugin = Session(mutants, tests, budget)
+    arguments = [f"--rootdir={ROOT}", "-p", "no:cacheprovider", "--capture=no", str(ROOT / "tests")]
+    status = pytest.main(arguments, plugins=[plugin])
+    if status != pytest.ExitCode.OK:
+        sys.exit(int(status))
+    return plugin.results
