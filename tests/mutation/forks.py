@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -18,7 +19,7 @@ MEMORY = 4 << 30  # what a child may take beyond what it starts with
 
 
 def in_fork(work: Callable[[], Any], seconds: float, scratch: Path) -> Any:
-    """What `work` gives in a child, or None when it ran out of time or died.
+    """What `work` gives in a child, or None when it ran out of time or crashed.
 
     Processor time is limited, because time on the clock depends on what else the machine does. The
     child and what it started are gone when this returns, and `scratch` is empty.
@@ -30,10 +31,14 @@ def in_fork(work: Callable[[], Any], seconds: float, scratch: Path) -> Any:
     child = os.fork()
     if child == 0:
         _run(work, seconds, answer)
-    _wait(child, time.monotonic() + 30 + 10 * seconds)
+    ended = _wait(child, time.monotonic() + 30 + 10 * seconds)
     for left in scratch.iterdir():
         shutil.rmtree(left, ignore_errors=True)
-    return json.loads(answer.read_text()) if answer.exists() else None
+    if answer.exists():
+        return json.loads(answer.read_text())
+    if ended:  # neither an answer nor a signal: the fault is in the tool
+        raise RuntimeError(answer.with_suffix(".log").read_text())
+    return None
 
 
 def _run(work: Callable[[], Any], seconds: float, answer: Path) -> None:
@@ -58,14 +63,14 @@ def _run(work: Callable[[], Any], seconds: float, answer: Path) -> None:
         os._exit(0)
 
 
-def _wait(child: int, until: float) -> None:
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if time.monotonic() > until:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return
+def _wait(child: int, until: float) -> bool:
+    """Wait until the child is gone, and make sure of what it started; whether it left by itself."""
+    status = (0, 0)
+    while status == (0, 0) and time.monotonic() <= until:
         time.sleep(0.005)
-    try:
-        os.killpg(child, signal.SIGKILL)  # what the child left running
-    except ProcessLookupError:
-        return
+        status = os.waitpid(child, os.WNOHANG)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if status == (0, 0):
+        status = os.waitpid(child, 0)
+    return os.WIFEXITED(status[1])

@@ -6,7 +6,10 @@ import dataclasses
 import difflib
 import functools
 import hashlib
+import importlib
 import os
+import pkgutil
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,9 +59,7 @@ def kept(file: Path) -> Path:
 
 def measure(items: Sequence[pytest.Item]) -> dict[str, Any]:
     """Run tests and say what each reached and how long it took (None: it did not pass)."""
-    tracer = coverage.Coverage(
-        data_file=None, config_file=False, include=[f"{ROOT}/{name}/*" for name in MEASURED]
-    )
+    tracer = _tracer()
     tracer.start()
     tests: list[tuple[str, float | None]] = []
     for item, following in zip(items, [*items[1:], None], strict=True):
@@ -80,6 +81,40 @@ def measure(items: Sequence[pytest.Item]) -> dict[str, Any]:
         }
         lines[str(Path(file).relative_to(ROOT))] = (_digest(text), reached)
     return {"tests": tests, "lines": lines}
+
+
+def run_at_import() -> dict[str, list[int]]:
+    """The lines of each file that run when the whole package is imported. For use in a child."""
+    forget()
+    tracer = _tracer()
+    tracer.start()
+    import_all()
+    tracer.stop()
+    data = tracer.get_data()
+    return {str(Path(f).relative_to(ROOT)): data.lines(f) or [] for f in data.measured_files()}
+
+
+def import_all() -> None:
+    """Import the whole package."""
+    package = importlib.import_module("straightline")
+    for module in pkgutil.walk_packages(package.__path__, "straightline."):
+        if module.name.split(".")[1] in (*MEASURED, "reference") and "_child" not in module.name:
+            importlib.import_module(module.name)
+
+
+def forget() -> None:
+    """Forget the package and the tests, so that they are imported anew."""
+    for name, module in list(sys.modules.items()):
+        top, file = name.split(".")[0], getattr(module, "__file__", None) or ""
+        if top == "straightline" or (
+            file.startswith(f"{ROOT}/tests/") and top not in ("mutation", "__main__")
+        ):
+            del sys.modules[name]
+
+
+def _tracer() -> coverage.Coverage:
+    include = [f"{ROOT}/{name}/*" for name in MEASURED]
+    return coverage.Coverage(data_file=None, config_file=False, include=include)
 
 
 def run_test(item: pytest.Item, following: pytest.Item | None) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import json
-import pkgutil
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ import pytest
 
 from mutation.forks import in_fork
 from mutation.mutants import ROOT, Mutant
-from mutation.reach import Reach, kept, measure
+from mutation.reach import Reach, import_all, kept, measure, run_at_import
 from mutation.trial import first_failure, first_failure_with, functions_here
 
 MEASURE_SECONDS = 3600
@@ -47,11 +46,12 @@ class Session:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
-        _import_all()
+        import_all()
         scratch = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         self._items = {item.nodeid: item for item in session.items}
         self._fork = lambda work, seconds: in_fork(work, seconds, scratch)
         self._measure(session.items)
+        self._at_import = self._fork(run_at_import, MEASURE_SECONDS)
         self._functions = functions_here()
         gc.freeze()  # else each child touches, so copies, all that is here
         for number, mutant in enumerate(self._mutants, 1):
@@ -81,8 +81,9 @@ class Session:
     def _try(self, mutant: Mutant) -> dict[str, Any]:
         started = time.monotonic()
         text = mutant.text()
+        chosen, left = [], 0
         caught: str | None = None
-        while True:
+        while self._is_reached(mutant):
             chosen, left = self._choose(mutant)
             caught = self._catch(mutant, text, chosen)
             if caught not in self._items or self._is_steady(caught):
@@ -93,8 +94,7 @@ class Session:
             status = "caught"
             self._catches.setdefault(mutant.path, Counter())[caught] += 1
         else:
-            reached = mutant.function is None or self._reach.tests(mutant.path, mutant.lines)
-            status = "survived" if reached else "not reached"
+            status = "survived" if self._is_reached(mutant) else "not reached"
         return {
             "name": mutant.name,
             "path": mutant.path,
@@ -106,6 +106,14 @@ class Session:
             "left": left,
             "seconds": round(time.monotonic() - started, 2),
         }
+
+    def _is_reached(self, mutant: Mutant) -> bool:
+        at_import = self._at_import.get(mutant.path, ())
+        return bool(
+            mutant.function is None
+            or self._reach.tests(mutant.path, mutant.lines)
+            or any(line in at_import for line in mutant.lines)
+        )
 
     def _catch(self, mutant: Mutant, text: str, chosen: Sequence[str]) -> str | None:
         """The test that fails with a mutant, "timeout", or nothing."""
@@ -159,15 +167,6 @@ def own_tests(path: str) -> set[str]:
     }
 
 
-def _import_all() -> None:
-    """Import the whole package, so that no child has to."""
-    package = importlib.import_module("straightline")
-    for module in pkgutil.walk_packages(package.__path__, "straightline."):
-        top = module.name.split(".")[1]
-        if top in ("ir", "passes", "reference", "versions") and "_child" not in module.name:
-            importlib.import_module(module.name)
-
-
 def _told(result: dict[str, Any]) -> str:
     by = f" by {result['caught']}" if result["status"] == "caught" else ""
     return f"{result['name']} {result['status']}{by} ({result['seconds']} s)"
@@ -176,8 +175,10 @@ def _told(result: dict[str, Any]) -> str:
 def run(mutants: Sequence[Mutant], tests: str, budget: float) -> list[dict[str, Any]]:
     """Try mutants with the tests of the files that fit a pattern."""
     plugin = Session(mutants, tests, budget)
-    arguments = [f"--rootdir={ROOT}", "-p", "no:cacheprovider", "--capture=no", str(ROOT / "tests")]
-    status = pytest.main(arguments, plugins=[plugin])
+    with tempfile.TemporaryDirectory() as folder:
+        places = [f"--rootdir={ROOT}", f"--basetemp={folder}/tests", str(ROOT / "tests")]
+        options = ["-p", "no:cacheprovider", "--capture=no"]
+        status = pytest.main([*options, *places], plugins=[plugin])
     if status != pytest.ExitCode.OK:
         sys.exit(int(status))
     return plugin.results

@@ -13,10 +13,7 @@ from typing import Any
 import pytest
 
 from mutation.mutants import ROOT, Mutant
-from mutation.reach import run_test
-
-TESTS = ROOT / "tests"
-
+from mutation.reach import forget, run_test
 
 Functions = dict[tuple[str, str, int], list[types.FunctionType]]
 
@@ -82,11 +79,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _first_failure_anew(mutant: Mutant, text: str, items: Sequence[pytest.Item]) -> dict[str, Any]:
     """Import the package and the tests again, the mutant in it, and run the tests in a session of
     their own: for what runs when a module is imported."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or ""
-        ours = name.split(".")[0] == "straightline" or file.startswith(f"{TESTS}/")
-        if ours and name.split(".")[0] != "mutation":
-            del sys.modules[name]
+    forget()
     sys.meta_path.insert(0, _Finder(mutant.path, text))
     failures = _Failures()
     arguments = [f"--rootdir={ROOT}", "-x", "-p", "no:cacheprovider", "--capture=no"]
