@@ -75,6 +75,16 @@ def test_checks_of_zip_and_arguments_for_people_are_left(changed_lines):
     }
 
 
+def test_labels_are_left_and_names_of_operators_are_not(changed_lines):
+    found = changed_lines("x = site.emit('Shape', [y], 'shape')")
+    assert {
+        "x = site.emit('SHAPE', [y], 'shape')",
+        "x = site.emit('Shape', None, 'shape')",
+    } <= found
+    assert all("'shape')" in line for line in found - {"x = None"})
+    assert "x = site.set('AXIS', 1)" in changed_lines("x = site.set('axis', 1)")
+
+
 def test_a_mutant_knows_its_statement_and_outermost_function(tmp_path):
     path = write(
         tmp_path,

@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from mutation.operators import is_silent, replacements
+from mutation.operators import is_silent, replacements, silent_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,6 +68,7 @@ class _Changes(cst.CSTVisitor):
         self.nodes: list[tuple[cst.CSTNode, cst.CSTNode]] = []
         self._statements: list[cst.CSTNode] = []
         self._functions: list[cst.FunctionDef] = []
+        self._silent: set[cst.CSTNode] = set()
         self._definition = 0  # how deep we are in what runs when a function is defined
 
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -77,8 +78,9 @@ class _Changes(cst.CSTVisitor):
             self._functions.append(node)
         if isinstance(node, cst.Decorator | cst.Parameters):
             self._definition += 1
-        if is_silent(node):
+        if node in self._silent or is_silent(node):
             return False  # it is left all the same
+        self._silent.update(silent_parts(node))
         for operator, old, new in replacements(node):
             self.nodes.append((old, new))
             self.mutants.append(

@@ -24,10 +24,30 @@ _SILENT = (
     | m.Assign(targets=[m.AssignTarget(m.Name("__slots__") | m.Name("__all__"))])
     | m.AnnAssign(annotation=m.Annotation(m.Name("TypeAlias")))
     | m.Assign(value=m.Call(func=m.Name("TypeVar") | m.Name("ParamSpec")))
-    | m.Assign(value=m.Subscript(value=m.OneOf(m.Name("Union"), m.Name("Callable"))))
+    | m.Assign(value=m.Subscript(value=m.OneOf(*map(m.Name, ("Union", "Callable", "Literal")))))
     | m.Call(func=m.Name("cast") | m.Name("len") | m.Name("isinstance"))
     | m.Decorator(m.Call(func=m.Attribute(attr=m.Name("dataclass"))))
 )
+
+# Methods that add values to a graph. The word that they take last is a label: the names in a saved
+# model are chosen when it is saved.
+_LABELLED = m.Attribute(
+    attr=m.OneOf(
+        *map(m.Name, ("add", "apply", "emit", "const", "constant", "cast_constant", "ints")),
+        *map(m.Name, ("unsqueeze", "squeeze", "scalar", "transpose", "concat", "slice", "label")),
+    )
+)
+
+
+def silent_parts(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a node in which nothing is changed, though it could be elsewhere."""
+    if not (isinstance(node, cst.Call) and m.matches(node.func, _LABELLED)):
+        return []
+    given = [a.value for a in node.args if a.keyword is None]
+    word = given[-1] if given else None
+    if isinstance(word, cst.FormattedString):
+        return [word]
+    return [word] if isinstance(word, cst.SimpleString) and word.value.islower() else []
 
 
 def replacements(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode, cst.CSTNode]]:
@@ -67,7 +87,8 @@ def _says_nothing(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
     if not (isinstance(node, cst.Call) and isinstance(changed, cst.Call)):
         return False
     gone = [a for a in node.args if not any(a is kept for kept in changed.args)]
-    return any(m.matches(a, _STRICT) or _is_sentence(a.value) for a in gone)
+    labels = silent_parts(node)
+    return any(m.matches(a, _STRICT) or _is_sentence(a.value) or a.value in labels for a in gone)
 
 
 def _is_sentence(node: cst.CSTNode) -> bool:
