@@ -35,8 +35,8 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     node_attr_dict_factory = staticmethod(_no_attributes)
     edge_attr_dict_factory = staticmethod(_no_attributes)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self) -> None:
+        super().__init__()
         self.users: dict[Any, dict[Any, Any]] = self._succ
         self.sources: dict[Any, dict[Any, Any]] = self._pred
         self.changes = 0

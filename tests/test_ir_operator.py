@@ -50,3 +50,8 @@ def test_a_message_without_its_graphs() -> None:
     graph = AttributeProto(name="body", type=AttributeProto.GRAPH)
     op = Operator("Loop", {"body": graph, "k": helper.make_attribute("k", 1)})
     assert [a.name for a in op.node_proto().attribute] == ["k"]
+
+
+def test_both_names_of_the_default_domain_call_the_same_function() -> None:
+    assert Operator("F", domain="ai.onnx").function_key == ("", "F", "")
+    assert Operator("F", domain="own", overload="two").function_key == ("own", "F", "two")

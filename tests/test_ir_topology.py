@@ -84,3 +84,10 @@ def test_long_chains_do_not_recurse() -> None:
     for vertex in range(size - 1):
         topology.connect(vertex + 1, vertex)
     assert next(topology.ordered()) == size - 1
+
+
+def test_vertices_and_edges_have_no_attributes() -> None:
+    topology = built([(0, 1)])
+    topology.insert("a", [1])
+    assert all(data == {} for _, data in topology.nodes(data=True))
+    assert [*topology.edges(data=True)] == [(0, 1, {}), (1, "a", {})]
