@@ -266,3 +266,200 @@ def test_operands_that_do_not_fit_give_nothing(op_type, operands, attributes):
 def test_large_tensors_are_not_followed():
     row, column = np.arange(1000), np.arange(1000).reshape(-1, 1)
     assert content_of(node_of("Add", 2), [fact(row), fact(column)], INT64) is None
+
+
+N, M = Dimension.symbol("N"), Dimension.symbol("M")
+
+
+def content_from(elements):
+    """Content of numbers, truth values, dimensions and None (not known), nested as they are."""
+    plain = np.array(elements, object)
+    made = np.empty(plain.shape, object)
+    for place, element in np.ndenumerate(plain):
+        is_number = isinstance(element, int) and not isinstance(element, bool)
+        made[place] = Dimension.constant(element) if is_number else element
+    return made
+
+
+def said(op_type, operands, elem_type=INT64, **attributes):
+    """What a rule says of operands that need not all be known; None where it says nothing."""
+    facts = []
+    for operand in operands:
+        content = None if operand is None else content_from(operand)
+        is_bool = content is not None and any(isinstance(e, bool) for e in content.reshape(-1))
+        facts.append(Fact(BOOL if is_bool else INT64, None, content))
+    content = content_of(node_of(op_type, len(facts), **attributes), facts, elem_type)
+    if content is None:
+        return None
+    plain = np.empty(content.shape, object)
+    for place, element in np.ndenumerate(content):
+        known = isinstance(element, Dimension) and element.value is not None
+        plain[place] = element.value if known else element
+    return plain.tolist()
+
+
+VALUE = onnx.numpy_helper.from_array
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "attributes"),
+    [
+        ("Add", [[3, -4], [1]], {}),
+        ("Sub", [[3, -4], [1]], {}),
+        ("Mul", [[3, -4], [2]], {}),
+        ("Div", [[7, -7, 7, -7], [2, 2, -2, -2]], {}),
+        ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {}),
+        ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {"fmod": 1}),
+        ("Neg", [[3, -4]], {}),
+        ("Min", [[3, -4], [1, 5], [2, 2]], {}),
+        ("Max", [[3, -4], [1, 5], [2, 2]], {}),
+        ("Identity", [[3, -4]], {}),
+        ("Equal", [[3, 4], [3, 3]], {}),
+        ("Equal", [[True, True], [True, False]], {}),
+        ("Less", [[3, 4, 5], [4, 4, 4]], {}),
+        ("Greater", [[3, 4, 5], [4, 4, 4]], {}),
+        ("LessOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
+        ("GreaterOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
+        ("Not", [[True, False]], {}),
+        ("And", [[True, True, False, False], [True, False, True, False]], {}),
+        ("Or", [[True, True, False, False], [True, False, True, False]], {}),
+        ("Where", [[True, False], [1, 2], [3, 4]], {}),
+        ("Cast", [[3, 0, -1]], {"to": BOOL}),
+        ("Cast", [[True, False]], {"to": BOOL}),
+        ("Cast", [[True, False]], {"to": INT64}),
+        ("Cast", [[True, False]], {"to": INT32}),
+        ("Cast", [[3, -4]], {"to": INT32}),
+        ("Cast", [[3, -4]], {"to": INT64}),
+        ("Gather", [[[1, 2], [3, 4]], [[1, -1]]], {"axis": 1}),
+        ("Gather", [[[1, 2], [3, 4]], 1], {}),
+        ("Gather", [[1, 2, 3], [-3, 2]], {}),
+        ("Gather", [[[1, 2, 3], [4, 5, 6]], 2], {"axis": -1}),
+        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 0}),
+        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 1}),
+        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": -2}),
+        ("Unsqueeze", [[1, 2], [0, 2]], {}),
+        ("Unsqueeze", [[1, 2], [-1]], {}),
+        ("Squeeze", [[[[1], [2]]], [0]], {}),
+        ("Squeeze", [[[[1], [2]]], [-1]], {}),
+        ("Squeeze", [[[[1], [2]]]], {}),
+        ("Reshape", [[1, 2, 3, 4], [2, -1]], {}),
+        ("Reshape", [[[1, 2], [3, 4]], [0, 2, 1]], {}),
+        ("Slice", [[1, 2, 3, 4], [1], [3]], {}),
+        ("Slice", [[1, 2, 3, 4], [-1], [-9], [0], [-2]], {}),
+        ("Slice", [[1, 2, 3, 4], [-1], [-3], [0], [-1]], {}),
+        ("Slice", [[1, 2, 3, 4], [3], [-4], [0], [-1]], {}),
+        ("Slice", [[[1, 2, 3], [4, 5, 6]], [1], [3], [1]], {}),
+        ("Slice", [[[1, 2, 3], [4, 5, 6]], [1, 0], [9, 1]], {}),
+        ("Slice", [[[1, 2, 3], [4, 5, 6]], [0, 1], [9, 2], [-1, 0], [2, 1]], {}),
+        ("ReduceSum", [[1, 2, 4]], {}),
+        ("ReduceSum", [[1, 2, 4]], {"keepdims": 0}),
+        ("ReduceSum", [[1, 2, 4], [0]], {"noop_with_empty_axes": 1}),
+        ("ReduceProd", [[1, 2, 4]], {"keepdims": 0}),
+        ("ReduceProd", [[1, 2, 4]], {}),
+        ("ConstantOfShape", [[2, 1]], {"value": VALUE(np.array([7]))}),
+        ("ConstantOfShape", [[2]], {"value": VALUE(np.array([True]))}),
+        ("ConstantOfShape", [[2]], {"value": VALUE(np.array([7], np.int32))}),
+    ],
+)
+def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
+    content = assert_agrees(op_type, [np.array(operand) for operand in operands], **attributes)
+    assert content is not None
+    assert all(element is not None for element in content.reshape(-1))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "elem_type", "wanted"),
+    [
+        ("Add", [[N, None], [1, 1]], INT64, [N + 1, None]),
+        ("Sub", [[N, 3], [N, M]], INT64, [0, 3 - M]),
+        ("Mul", [[N, None], [2, 0]], INT64, [N * 2, None]),
+        ("Div", [[N * 6, N + 1, N], [2, 2, 0]], INT64, [N * 3, None, None]),
+        ("Mod", [[N * 6, N + 1, N * 2, N], [2, 2, 0, N]], INT64, [0, None, None, None]),
+        ("Neg", [[N, None]], INT64, [-N, None]),
+        ("Min", [[N, N + 1, N], [N + 1, N, M]], INT64, [N, N, None]),
+        ("Max", [[N, N + 1, N], [N + 1, N, M]], INT64, [N + 1, N + 1, None]),
+        ("Min", [[N, N], [0, N], [-1, N]], INT64, [-1, N]),
+        ("Max", [[N, M], [0, N], [-1, N]], INT64, [N, None]),
+        (
+            "Equal",
+            [[N, N + 1, N, N * 2, None], [N, 0, M, 3, 1]],
+            BOOL,
+            [True, False, None, False, None],
+        ),
+        ("Less", [[N, N, N, None], [N + 1, 0, 1, 1]], BOOL, [True, False, None, None]),
+        ("Greater", [[N + 1, 0, N], [N, N, 1]], BOOL, [True, False, None]),
+        ("LessOrEqual", [[N, N + 1, N], [N, N, 1]], BOOL, [True, False, None]),
+        ("GreaterOrEqual", [[N, N, N], [0, N + 1, 1]], BOOL, [True, False, None]),
+        ("Not", [[True, None]], BOOL, [False, None]),
+        ("And", [[None, None, True], [False, True, None]], BOOL, [False, None, None]),
+        ("Or", [[None, None, False], [True, False, None]], BOOL, [True, None, None]),
+        ("Where", [[True, False], [N, N], [1, None]], INT64, [N, None]),
+        ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]),
+        ("Concat", [[N], [None, 2]], INT64, None),
+        ("Gather", [[N, M, 2], [1, 0]], INT64, [M, N]),
+        ("Gather", [[N, M], [None]], INT64, None),
+        ("Gather", [[N, M], [2]], INT64, None),
+        ("Gather", [[N, M], [-3]], INT64, None),
+        ("Reshape", [[N, M], [2, N]], INT64, None),
+        ("Slice", [[N, M, 2], [1], [9]], INT64, [M, 2]),
+        ("Slice", [[N, M, 2], [None], [9]], INT64, None),
+        ("ReduceSum", [[N, M, 2]], INT64, [N + M + 2]),
+        ("ReduceProd", [[N, M, 2]], INT64, [N * M * 2]),
+        ("ReduceSum", [[N, None]], INT64, None),
+        ("ReduceSum", [[[1, 2], [3, 4]]], INT64, None),
+        ("ConstantOfShape", [[N]], INT64, None),
+        ("Add", [[1], None], INT64, None),
+        ("Sin", [[1]], INT64, None),
+    ],
+)
+def test_what_is_said_where_not_everything_is_known(op_type, operands, elem_type, wanted):
+    attributes = {"axis": 0} if op_type == "Concat" and wanted else {}
+    assert said(op_type, operands, elem_type, **attributes) == wanted
+
+
+def test_content_that_is_joined():
+    assert said("Concat", [[N], [None, 2]], axis=0) == [N, None, 2]
+    assert said("Concat", [[N], None], axis=0) is None
+
+
+def test_operands_of_older_versions_are_attributes():
+    assert said("Unsqueeze", [[N, 2]], axes=[0]) == [[N, 2]]
+    assert said("Squeeze", [[[N], [2]]], axes=[1]) == [N, 2]
+    assert said("Slice", [[N, M, 2]], starts=[1], ends=[3]) == [M, 2]
+    assert said("Slice", [[[N, M, 2]]], starts=[1], ends=[3], axes=[1]) == [[M, 2]]
+    assert said("Squeeze", [[[N], [2]], [None]]) is None
+    assert said("Slice", [[N, M, 2]]) is None
+
+
+def test_a_reduction_over_no_axes_is_not_followed():
+    assert said("ReduceSum", [[1, 2]], noop_with_empty_axes=1) is None
+    assert said("ReduceSum", [[1, 2], []], noop_with_empty_axes=1) is None
+    assert said("ReduceSum", [[1, 2], [0]], noop_with_empty_axes=1) == [3]
+
+
+def test_types_that_are_not_followed():
+    assert said("Add", [[1], [2]], onnx.TensorProto.FLOAT) is None
+    assert said("Cast", [[1]], to=onnx.TensorProto.FLOAT) is None
+    assert said("Cast", [None], to=INT64) is None
+    assert said("ConstantOfShape", [[2]]) is None
+    assert said("ConstantOfShape", [[2]], value=VALUE(np.array([1.5], np.float32))) is None
+
+
+def test_sizes_that_may_overflow_are_not_known():
+    most = (1 << 31) - 1
+    assert said("Mul", [[N], [most]]) == [N * most]
+    assert said("Mul", [[N], [most + 1]]) == [None]
+    assert said("Mul", [[N], [-most - 1]]) == [None]
+    assert said("Add", [[2**31 - 1], [0]], INT32) == [2**31 - 1]
+    assert said("Add", [[2**31 - 1], [1]], INT32) == [None]
+    assert said("Sub", [[-(2**31)], [0]], INT32) == [-(2**31)]
+    assert said("Sub", [[-(2**31)], [1]], INT32) == [None]
+
+
+def test_as_many_elements_as_are_followed():
+    assert len(said("Neg", [[1] * 1024])) == 1024
+    assert said("Neg", [[1] * 1025]) is None
+    fill = VALUE(np.array([1]))
+    assert len(said("ConstantOfShape", [[1024]], value=fill)) == 1024
+    assert said("ConstantOfShape", [[1025]], value=fill) is None
+    assert said("ConstantOfShape", [[10**9, 10**9]], value=fill) is None
