@@ -108,18 +108,18 @@ class Session:
         }
 
     def _is_reached(self, mutant: Mutant) -> bool:
-        at_import = self._at_import.get(mutant.path, ())
-        return bool(
-            mutant.function is None
-            or self._reach.tests(mutant.path, mutant.lines)
-            or any(line in at_import for line in mutant.lines)
-        )
+        return self._runs_at_import(mutant) or bool(self._reach.tests(mutant.path, mutant.lines))
+
+    def _runs_at_import(self, mutant: Mutant) -> bool:
+        lines = self._at_import.get(mutant.path, ())
+        return mutant.function is None or any(line in lines for line in mutant.lines)
 
     def _catch(self, mutant: Mutant, text: str, chosen: Sequence[str]) -> str | None:
         """The test that fails with a mutant, "timeout", or nothing."""
         items = [self._items[name] for name in chosen]
         seconds = START_SECONDS + 3 * sum(self._reach.seconds[name] for name in chosen)
-        functions = self._functions
+        # What has run already when the functions are changed must run again.
+        functions = {} if self._runs_at_import(mutant) else self._functions
         found = self._fork(lambda: first_failure_with(mutant, text, functions, items), seconds)
         return found["caught"] if found else "timeout"
 
@@ -128,8 +128,8 @@ class Session:
 
         Those that caught others in this file come first, then the file's own tests, then the short.
         """
-        names = self._reach.tests(mutant.path, mutant.lines) if mutant.function else set()
-        names = names or self._reach.tests(mutant.path)
+        anywhere = self._runs_at_import(mutant)
+        names = self._reach.tests(mutant.path, None if anywhere else mutant.lines)
         names = {name for name in names & self._items.keys() if self._steady.get(name, True)}
         catches = self._catches.get(mutant.path, Counter())
         own = own_tests(mutant.path)
