@@ -1,5 +1,6 @@
 """Facts on demand, and what holds in bodies and after them (shape_inference, body_facts)."""
 
+import onnx
 import pytest
 from harness import as_model
 from straightline import ir
@@ -182,3 +183,134 @@ def test_copies_that_omit_other_outputs():
         inference.fact(node.outputs[index]).elem_type for node, index in ((first, 0), (second, 1))
     ]
     assert types == [1, 7]
+
+
+def facts(text, head=HEAD):
+    """What is known about every value, by name."""
+    model = ir.load(as_model(head + text))
+    inference = ShapeInference(model)
+    graphs = list(model.graphs())
+    values = [v for g in graphs for v in g.inputs]
+    values += [v for g in graphs for n in g.nodes() for v in n.outputs if v]
+    return {value.name: inference.fact(value) for value in values}
+
+
+INT64, FLOAT, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
+
+
+def test_types_of_what_a_loop_hands_to_its_body():
+    found = facts(
+        loop(
+            "r = Neg (a) s = Cast <to = 7> (a)",
+            results="float[R,S] r, int64[R,S] s",
+            outputs="y, z",
+        )
+    )
+    assert (found["i"].elem_type, found["c"].elem_type) == (INT64, BOOL)
+    assert (found["a"].elem_type, found["y"].elem_type, found["z"].elem_type) == (
+        FLOAT,
+        FLOAT,
+        INT64,
+    )
+
+
+def test_a_type_that_changes_from_trip_to_trip_is_not_known():
+    found = facts(loop("r = Cast <to = 11> (a)"))
+    assert (found["a"].elem_type, found["y"].elem_type) == (0, 0)
+
+
+def test_a_size_without_a_name_is_the_same_after_a_loop_that_keeps_it():
+    text = loop("r = Neg (a)").replace("float[N,3] x", "float[?,3] x")
+    found = facts(text)
+    assert found["y"].shape == found["a"].shape == found["x"].shape
+
+
+def test_what_a_scan_output_holds_differs_from_what_the_body_saw():
+    """The rows of all trips have one size, but not one that the body can speak of outside."""
+    text = loop(
+        "r = Concat <axis = 0> (a, w) s = Neg (a)",
+        results="float[R,S] r, float[T,U] s",
+        outputs="y, z",
+    )
+    found = facts(text)
+    rows, inside = found["z"].shape[1], found["a"].shape[0]
+    assert rows.equals(inside) is None
+
+
+def test_sequences_that_are_carried():
+    text = """g (float[N,3] x, int64 n) => (y) {
+        e = SequenceConstruct (x)
+        y = Loop (n, , e) <body = b (int64 i, bool c, seq(float[P,Q]) a) =>
+            (bool d, seq(float[R,S]) r) { d = Identity (c) r = SequenceInsert (a, x) }>
+    }"""
+    found = facts(text)
+    elem = found["a"].other.sequence_type.elem_type.tensor_type
+    assert elem.elem_type == FLOAT
+    assert found["y"].other == found["a"].other
+    mixed = text.replace("r = SequenceInsert (a, x)", "r = SequenceEmpty <dtype = 7> ()")
+    assert facts(mixed)["y"].other is None and facts(mixed)["a"].other is None
+
+
+def scan(more="", body="a2 = Identity (a) r = Neg (e)", signature="float[N,3,4] x"):
+    return f"""g ({signature}, float s) => (y, z) {{
+        y, z = Scan <num_scan_inputs = 1{more}, body = b (float a, float[P,Q] e) => (float a2,
+            float[R,S] r) {{ {body} }}> (s, x)
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "element", "output"),
+    [
+        ((0, 0), ["3", "4"], ["N", "3", "4"]),
+        ((1, 0), ["N", "4"], ["3", "N", "4"]),
+        ((-1, 1), ["N", "3"], ["N", "4", "3"]),
+        ((-3, -1), ["3", "4"], ["3", "4", "N"]),
+        ((2, -2), ["N", "3"], ["N", "4", "3"]),
+        ((0, -3), ["3", "4"], ["N", "3", "4"]),
+    ],
+)
+def test_axes_of_scans(axes, element, output):
+    found = shapes(scan(f", scan_input_axes = [{axes[0]}], scan_output_axes = [{axes[1]}]"))
+    assert (found["e"], found["z"]) == (element, output)
+
+
+def test_a_scan_over_what_is_not_known():
+    found = facts(
+        scan(signature="x").replace("(x, float", "(float x, float").replace("float x", "x")
+    )
+    assert found["e"].shape is None and found["z"].shape is None
+
+
+def test_states_of_a_scan_are_those_of_every_trip():
+    text = """g (float[N,3] x, float[K] s) => (y, z) {
+        y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[B] a2,
+            float[Q] r) { a2 = Concat <axis = 0> (a, e) r = Neg (a) }> (s, x)
+    }"""
+    found = shapes(text)
+    assert (found["a"], found["y"], found["z"]) == (["?"], ["?"], ["N", "?"])
+    kept = shapes(text.replace("a2 = Concat <axis = 0> (a, e)", "a2 = Neg (a)"))
+    assert (kept["a"], kept["y"], kept["z"]) == (["K"], ["K"], ["N", "K"])
+
+
+def test_scans_of_opset_8_tell_types_only():
+    text = """g (float[B,N,3] x, float[B,K] s) => (y, z) {
+        y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[C] a2,
+            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, s, x)
+    }"""
+    found = facts(text, '<ir_version: 3, opset_import: ["" : 8]>\n')
+    for name in ("a", "e", "y", "z"):
+        assert (found[name].elem_type, found[name].shape) == (FLOAT, None), name
+
+
+def test_what_both_branches_hold_is_known():
+    text = """g (float[N,3] x, bool q) => (y) {
+        y = If (q) <then_branch = t () => (u) { u = Shape (x) },
+                    else_branch = e () => (v) { %s }>
+    }"""
+    same = facts(text % "v = Shape (x)")["y"]
+    assert same.elem_type == INT64
+    assert [str(size) for size in same.content] == ["N", "3"]
+    for other in ("n = Neg (x) m = Transpose (n) v = Shape (m)", "v = Shape <end = 1> (x)"):
+        assert facts(text % other)["y"].content is None
+    floats = facts(text % "v = Constant <value_floats = [1.0, 2.0]> ()")["y"]
+    assert (floats.elem_type, [str(size) for size in floats.shape]) == (0, ["2"])

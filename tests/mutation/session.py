@@ -22,7 +22,9 @@ from mutation.reach import Reach, import_all, kept, measure, run_at_import
 from mutation.trial import first_failure, first_failure_with, functions_here
 
 MEASURE_SECONDS = 3600
-START_SECONDS = 10  # for the imports, where they are made again
+START_SECONDS = 10
+IMPORT_SECONDS = 60  # where everything is imported and collected again
+MOST_FILES = 6  # of tests, then
 
 
 class Session:
@@ -118,8 +120,10 @@ class Session:
         """The test that fails with a mutant, "timeout", or nothing."""
         items = [self._items[name] for name in chosen]
         seconds = START_SECONDS + 3 * sum(self._reach.seconds[name] for name in chosen)
-        # What has run already when the functions are changed must run again.
-        functions = {} if self._runs_at_import(mutant) else self._functions
+        functions = self._functions
+        if self._runs_at_import(mutant):
+            # What has run already when the functions are changed must run again.
+            functions, seconds = {}, seconds + IMPORT_SECONDS
         found = self._fork(lambda: first_failure_with(mutant, text, functions, items), seconds)
         return found["caught"] if found else "timeout"
 
@@ -137,14 +141,16 @@ class Session:
             names,
             key=lambda name: (
                 -catches[name],
-                name.split("::")[0].removeprefix("tests/") not in own,
+                not _file_of(name).startswith(own),
                 self._reach.seconds[name],
             ),
         )
-        chosen, spent = [], 0.0
+        chosen, files, spent = [], set(), 0.0
         for name in ordered:
-            if spent + self._reach.seconds[name] <= self._budget:
+            fits = not anywhere or len(files | {_file_of(name)}) <= MOST_FILES
+            if fits and spent + self._reach.seconds[name] <= self._budget:
                 chosen.append(name)
+                files.add(_file_of(name))
                 spent += self._reach.seconds[name]
         return chosen, len(ordered) - len(chosen)
 
@@ -159,12 +165,16 @@ class Session:
         return self._steady[name]
 
 
-def own_tests(path: str) -> set[str]:
-    """The names that the test file of a source file can have."""
+def own_tests(path: str) -> tuple[str, ...]:
+    """How the names of the test files of a source file can begin."""
     parts = path.removesuffix(".py").split("/")
-    return {f"test_{'_'.join(parts[start:])}.py" for start in range(len(parts))} | {
-        f"test_{'_'.join(parts[:-1])}.py"
-    }
+    named = [parts[start:] for start in range(len(parts))]
+    folder = [parts[:-1]] if len(parts) > 2 else []
+    return tuple(f"test_{'_'.join(words)}" for words in (*named, *folder))
+
+
+def _file_of(test: str) -> str:
+    return test.split("::", maxsplit=1)[0].removeprefix("tests/")
 
 
 def _told(result: dict[str, Any]) -> str:
