@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS = 4
 
-_ITERATION = Fact(onnx.TensorProto.INT64, ())
-_CONDITION = Fact(onnx.TensorProto.BOOL, ())
+_ITERATION, _CONDITION = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
 
 def enter_body(inference: ShapeInference, value: Value) -> None:
@@ -72,8 +71,8 @@ def _loop_inputs(inference: ShapeInference, node: Node) -> list[Fact]:
     body = node.body("body")
     initial = [_fact_of(inference, value).without_content() for value in node.inputs[2:]]
     fixed = [
-        Fact(f.elem_type, tuple([Dimension.constant(1)] * len(v.shape or ())))
-        for f, v in zip((_ITERATION, _CONDITION), body.inputs[:2], strict=True)
+        Fact(elem_type, tuple([Dimension.constant(1)] * len(v.shape or ())))
+        for elem_type, v in zip((_ITERATION, _CONDITION), body.inputs[:2], strict=True)
     ]
     states = _invariant(inference, body, fixed, initial, 1)
     return [*fixed, *states]
@@ -81,7 +80,7 @@ def _loop_inputs(inference: ShapeInference, node: Node) -> list[Fact]:
 
 def _scan_inputs(inference: ShapeInference, node: Node) -> list[Fact]:
     body = node.body("body")
-    scanned = node.attribute("num_scan_inputs", 0)
+    scanned = node.attribute("num_scan_inputs")
     count = len(node.inputs) - scanned
     initial = [_fact_of(inference, value).without_content() for value in node.inputs[:count]]
     axes = node.attribute("scan_input_axes") or [0] * scanned
@@ -214,7 +213,7 @@ def _stacked(symbols: Symbols, element: Fact, axis: int, length: Dimension | Non
 
 
 def _scan_outputs(inference: ShapeInference, node: Node, results: Sequence[Fact]) -> list[Fact]:
-    scanned = node.attribute("num_scan_inputs", 0)
+    scanned = node.attribute("num_scan_inputs")
     count = len(node.inputs) - scanned
     initial = [_fact_of(inference, value) for value in node.inputs[:count]]
     carried = _after_any_trips(inference.symbols, initial, results[:count])
