@@ -539,3 +539,86 @@ def test_only_outputs_that_hold_data_are_cast_back():
     found = converted(body, 11, 10, "int32[3] x, int64[1] k")
     assert found[:2] == ["Cast <to = 11> (x)", "Neg (y_cast)"]
     assert sum(line.startswith("Cast") for line in found) == 2
+
+
+# scatter ------------------------------------------------------------------------------------------
+
+
+def test_scatter_has_another_name_before_opset_11():
+    signature = "float[3, 3] x, int64[1, 3] i, float[1, 3] u"
+    old, new = "Scatter <axis = 1> (x, i, u)", "ScatterElements <axis = 1> (x, i, u)"
+    assert_writes(f"y = {old}", 10, 11, [new], signature)
+    assert_writes(f"y = {new}", 11, 10, [old], signature)
+
+
+# pooling of known sizes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "same"),
+    [("N, C, 7", True), ("1, 1, 6", False), ("1, 1, 7, 7", True), ("1, 1, 7, 6", False)],
+)
+def test_windows_of_known_sizes_are_counted(shape, same):
+    axes = shape.count(",") - 1
+    pads = [0] * axes + [1] * axes
+    how = f"ceil_mode = 1, kernel_shape = {[2] * axes}, pads = {pads}, strides = {[3] * axes}"
+    node = f"MaxPool <{how}> (x)"
+    if same:
+        assert_writes(f"y = {node}", 21, 22, [node], f"float[{shape}] x")
+    else:
+        reason = "may count windows in another way"
+        assert_refuses(f"y = {node}", 21, 22, reason, f"float[{shape}] x")
+
+
+def test_remainders_are_those_of_the_data():
+    signature = "float[2] x, int8[2] z"
+    assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 takes integers only", signature)
+
+
+def test_a_policy_that_says_nothing():
+    signature = "float[1, 1, 2, 2] x, int64[4] t"
+    body = 'y = Resize <keep_aspect_ratio_policy = ""> (x, , , t)'
+    assert_writes(body, 18, 17, ["Resize (x, , , t)"], signature)
+
+
+# tables -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("node", "source", "target", "fits"),
+    [
+        ('ScatterElements <reduction = "max"> (x, i, x)', 18, 17, False),
+        ('ScatterElements <reduction = "min"> (x, i, x)', 18, 17, False),
+        ('ScatterElements <reduction = "add"> (x, i, x)', 18, 17, True),
+        ('ScatterND <reduction = "max"> (x, j, x)', 18, 17, False),
+        ('ScatterND <reduction = "min"> (x, j, x)', 18, 17, False),
+        ('ScatterND <reduction = "mul"> (x, j, x)', 18, 17, True),
+        ('Pad <mode = "wrap"> (x, p)', 19, 18, False),
+        ('Pad <mode = "edge"> (x, p)', 19, 18, True),
+        (
+            'Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s)',
+            19,
+            18,
+            False,
+        ),
+        ("Cast <to = 1, saturate = 0> (x)", 19, 18, True),
+        ("QuantizeLinear <saturate = 0> (x, k)", 19, 18, True),
+        ("CastLike <saturate = 0> (x, k)", 19, 18, True),
+        ('Cast <to = 1, round_mode = "up"> (x)', 24, 23, True),
+        ('CastLike <round_mode = "up"> (x, k)', 24, 23, True),
+        ("Range <stash_type = 1> (k, k, k)", 27, 26, True),
+    ],
+)
+def test_values_of_attributes_that_came_later(node, source, target, fits):
+    signature = "float[2, 3] x, int64[2, 3] i, int64[2, 1] j, int64[4] p, float[2] s, float k"
+    if fits:
+        (line,) = converted(f"y = {node}", source, target, signature)
+        assert line.split()[0] == node.split()[0]
+        assert "saturate" not in line and "round_mode" not in line and "stash" not in line
+    else:
+        assert_refuses(f"y = {node}", source, target, f"opset {target}", signature)
+
+
+def test_unsorted_results_may_be_sorted():
+    signature = "float[2, 3] x, int64[1] k"
+    assert_writes("y, i = TopK <sorted = 0> (x, k)", 11, 10, ["TopK (x, k)"], signature)

@@ -19,6 +19,7 @@ _STRICT = m.Arg(keyword=m.Name("strict"))  # of zip: right programs never meet i
 _SILENT = (
     m.Annotation()
     | m.Raise()
+    | m.Assert()
     | _STRICT
     | m.If(test=m.Name("TYPE_CHECKING"))
     | m.Assign(targets=[m.AssignTarget(m.Name("__slots__") | m.Name("__all__"))])
