@@ -1,0 +1,124 @@
+"""Calls that are inlined on trial: what a verdict depends on."""
+
+from __future__ import annotations
+
+from harness import as_model
+from straightline import ir
+from straightline.passes.function_trial import Trials
+from straightline.passes.inline_functions import InlineFunctions
+
+HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
+LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
+
+CHOOSE = """choose (a, c) => (r) {
+    b = Not (c)
+    d = Not (b)
+    e = Not (d)
+    r = If (e) <then_branch = t () => (p) { p = Exp (a) },
+                else_branch = f () => (q) { q = Abs (a) }>
+}"""
+
+
+def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c", constants=""):
+    """Why each call of the main graph would be kept; None where it resolves something."""
+    texts = "".join(LOCAL + text for text in functions)
+    model = ir.load(as_model(f"{HEAD} g ({signature}) => (y) <{constants}> {{ {main} }}{texts}"))
+    before = ir.to_proto(model).SerializeToString(deterministic=True)
+    trials = Trials(model, InlineFunctions().passes_of_trial(), max_nodes)
+    found = {}
+    for node in model.graph.nodes():
+        function = model.functions.get(node.op.function_key)
+        if function is not None:
+            found[node.output().name] = trials.reason_to_keep(node, function)
+    assert ir.to_proto(model).SerializeToString(deterministic=True) == before
+    return found
+
+
+ALONG = """along <axis> (a) => (r) {
+    s = Shape (a)
+    k = Constant <value_int: int = @axis> ()
+    n = Gather (s, k)
+    r = Loop (n, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
+}"""
+
+
+def test_attributes_decide_each_call_by_itself():
+    found = verdicts(
+        "u = local.along <axis = 1> (x) v = local.along <axis = 0> (x) y = Add (u, v)",
+        ALONG,
+        signature="float[3, N] x",
+    )
+    assert found["v"] is None
+    assert "inlining it would not resolve Loop" in found["u"]
+    assert "the shape of input 'x'" in found["u"]
+
+
+def test_constants_decide_each_call_by_itself():
+    main = "u = local.choose (x, c) v = local.choose (x, yes) w = local.choose (x, no)"
+    found = verdicts(f"{main} y = Sum (u, v, w)", CHOOSE, constants="bool yes = {1}, bool no = {0}")
+    assert (found["v"], found["w"]) == (None, None)
+    assert found["u"] is not None
+
+
+SIZED = """sized (a, n) => (r) {
+    s = Shape (a)
+    l = Loop (s, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
+    r = Identity (l)
+}"""
+
+
+def test_shapes_decide_each_call_by_itself():
+    found = verdicts(
+        "u = local.sized (x, x) v = local.sized (z, z) y = Add (u, v)",
+        SIZED,
+        signature="float[3] x, float[N] z",
+    )
+    assert found["u"] is None
+    assert "the shape of input 'z'" in found["v"]
+
+
+OUTER = """outer (a, c) => (r) { b = Not (c) u = local.choose (a, b) r = Neg (u) }"""
+
+
+def test_functions_that_are_called_inside_are_tried_too():
+    found = verdicts(
+        "u = local.outer (x, yes) v = local.outer (x, c) y = Add (u, v)",
+        OUTER,
+        CHOOSE,
+        constants="bool yes = {1}",
+    )
+    assert found["u"] is None
+    assert found["v"] is not None
+
+
+def test_a_trial_has_a_budget():
+    main, constants = "y = local.outer (x, yes)", "bool yes = {1}"
+    for most, resolves in ((2, False), (8, False), (9, True)):
+        found = verdicts(main, OUTER, CHOOSE, max_nodes=most, constants=constants)
+        assert (found["y"] is None) == resolves, most
+
+
+def test_only_an_input_of_the_model_is_asked_for():
+    found = verdicts("n = Not (c) y = local.choose (x, c)", CHOOSE)
+    assert "decide it with" in found["y"]
+    inside = f"inner (a, c) => (r) {{ r = local.choose (a, c) }}{LOCAL}{CHOOSE}"
+    model = ir.load(
+        as_model(
+            f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.inner (x, c) }}{LOCAL}{inside}"
+        )
+    )
+    trials = Trials(model, InlineFunctions().passes_of_trial(), 100)
+    (call,) = model.functions["local", "inner", ""].graph.nodes()
+    reason = trials.reason_to_keep(call, model.functions["local", "choose", ""])
+    assert "would not resolve If" in reason and "decide it with" not in reason
+
+
+def test_what_a_function_decides_itself_counts_for_nothing():
+    own = """own (a) => (r) {
+        yes = Constant <value = bool {1}> ()
+        r = If (yes) <then_branch = t () => (p) { p = Exp (a) },
+                      else_branch = e () => (q) { q = Abs (a) }>
+    }"""
+    assert (
+        verdicts("y = local.own (x)", own)["y"] == "inlining it would resolve no control flow in it"
+    )
