@@ -342,3 +342,37 @@ def test_tensors_of_every_kind_are_found() -> None:
     model.training_info.add().algorithm.CopyFrom(model_with_data().graph)
     names = [t.name for t in external_data.tensors_of(model)]
     assert sorted(names) == sorted("wvkk" + "si" + "l" + "si" + "wvk" + "wvk")
+
+
+def test_every_tensor_starts_at_a_multiple_of_the_page_of_a_mapping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (files, external_data):
+        monkeypatch.setattr(module, "TWO_GB", 5000)
+    proto = model_with_data()
+    proto.graph.initializer.append(numpy_helper.from_array(np.zeros(601, np.float32), "odd"))
+    proto.graph.initializer.append(tensor("last", 7))
+    ir.save(proto, tmp_path / "m.onnx")
+    saved = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    offsets = [
+        int(entry.value)
+        for t in external_data.tensors_of(saved)
+        for entry in t.external_data
+        if entry.key == "offset"
+    ]
+    assert len(offsets) > 4 and len(set(offsets)) == len(offsets)
+    assert all(offset % external_data._ALIGNMENT == 0 for offset in offsets)
+    largest = max(offsets)
+    assert largest < len(offsets) * (601 * 4 + external_data._ALIGNMENT), "no more than is needed"
+
+
+def test_data_of_a_function_lies_beside_the_model_too(tmp_path: Path) -> None:
+    proto = model_with_data()
+    externalize(proto, "weights.bin", tmp_path)
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    model = ir.load(tmp_path / "m.onnx")
+    (function,) = model.functions.values()
+    constant = function.graph.nodes()[0].output().constant
+    assert constant is not None and constant.is_external
+    assert constant.numpy()[0] == 4
+    assert function.base_dir == tmp_path

@@ -7,7 +7,7 @@ from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_pas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir
-from straightline.passes import RewriteError
+from straightline.passes import Pipeline, RewriteError
 from straightline.passes.analysis.shape_inference import ShapeInference
 from straightline.passes.scan_8_to_9 import Scan8To9, convert_scan_8_to_9
 from straightline.passes.scan_9_to_8 import Scan9To8
@@ -310,3 +310,13 @@ def test_zeros_of_an_unknown_type_are_refused():
     with pytest.raises(RewriteError, match="element type of its scan output 'y' is not known"):
         convert_scan_8_to_9(model.graph, shapes)
     assert model.graph.nodes() == [node]
+
+
+def test_the_other_name_of_the_default_domain_is_kept():
+    text = HEAD.replace('""', '"ai.onnx"') + (
+        "g (float[2,3] x) => (float[2,3] y) { y = Scan <num_scan_inputs = 1,"
+        " body = b (float e) => (float r) { r = Neg (e) }> (, x) }"
+    )
+    model = ir.load(onnx.parser.parse_model(text))
+    assert Pipeline([Scan8To9()]).apply(model).changed
+    assert model.opset_imports == {"ai.onnx": 9}

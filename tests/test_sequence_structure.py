@@ -203,3 +203,10 @@ def test_inputs_of_bodies_and_functions_are_named_with_their_holder():
         with pytest.raises(Undecided) as caught:
             found.sequence(given_)
         assert str(caught.value) == f"its sequence is {told}, known only at run time"
+
+
+def test_declared_types_come_before_inferred_ones(structures):
+    found, names = structures
+    declared = names["given"].type
+    names["b"].type = declared
+    assert found.kinds(names["b"]) == {"seq"}, "nothing can be inferred of it"
