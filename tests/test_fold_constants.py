@@ -250,3 +250,58 @@ def test_a_change_that_folds_nothing_is_told():
     result = Pipeline([FoldConstants(max_bytes=0)]).run(as_model(HEAD + text))
     assert op_types(result.model) == ["Cast", "Add"]
     assert result.changed
+
+
+FUNCTION = """
+<domain: "local", opset_import: ["" : 21]> f <k: int = 3> (a, b) => (r, s) {
+    n = Constant <value_int: int = @k> ()
+    m = Cast <to = 1> (n)
+    c = Mul (a, m)
+    r = Add (c, b)
+    s = Neg (c)
+}"""
+
+
+def test_calls_of_functions_with_constants_are_computed():
+    text = f"""g (float[2] x) => (float[2] y, float[2] z)
+        <float[2] p = {{1, 2}}, float[2] q = {{5, 7}}> {{
+        u, v = local.f (p, q)  w, t = local.f <k = 2> (p, q)
+        y = Add (x, u)  z = Sum (x, v, w, t)
+    }} {FUNCTION}"""
+    model = assert_folds(text, X, left=["Add", "Sum"])
+    held = [onnx.numpy_helper.to_array(t).tolist() for t in model.graph.initializer]
+    assert all(numbers in held for numbers in ([8, 13], [-3, -6], [7, 11], [-2, -4]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["u, v = local.f (x, q)", "u = local.f (p, q)  v = Neg (p)", "u, v = local.g (p, q)"],
+)
+def test_calls_that_are_not_computed(call):
+    """Of what is not constant, with outputs left out, and of what draws random numbers."""
+    random = FUNCTION.replace(" f <", " g <").replace("s = Neg (c)", "s = RandomNormalLike (c)")
+    text = f"""g (float[2] x) => (float[2] y) <float[2] p = {{1, 2}}, float[2] q = {{5, 7}}> {{
+        {call} y = Sum (x, u, v)
+    }} {FUNCTION} {random}"""
+    proto = as_model(HEAD + text)
+    if "u = " in call:
+        proto.graph.node[0].output.append("")
+    result = Pipeline([FoldConstants()]).run(proto)
+    assert any(node.domain == "local" for node in result.model.graph.node)
+
+
+def test_calls_of_what_is_large_are_not_computed():
+    text = f"""g (float[2] x) => (float[2] y) <float[2] p = {{1, 2}}, float[2] q = {{5, 7}}> {{
+        u, v = local.f (p, q)  y = Sum (x, u, v)
+    }} {FUNCTION}"""
+    for most, folded in ((8, True), (7, False)):
+        model = as_model(HEAD + text)
+        assert Pipeline([FoldConstants(max_bytes=most)]).run(model).changed == folded
+
+
+def test_a_cast_that_was_a_cast_like_keeps_the_name_of_its_node():
+    text = """g (float[2] x) => (float[2] y) <int64[2] p = {1, 2}> {
+        [like] c = CastLike (p, x) y = Add (x, c)
+    }"""
+    model = assert_folds(text, X, left=["Add"])
+    assert [t.data_type for t in model.graph.initializer] == [1]

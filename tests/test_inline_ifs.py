@@ -192,3 +192,16 @@ def test_what_a_quantization_annotation_speaks_of_stays():
     annotation = model.graph.quantization_annotation.add(tensor_name="z")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
     assert_keeps(InlineIfs(), model, "named from outside the data flow")
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_the_remark_says_which_branch_was_taken(value):
+    text = (
+        HEAD
+        + f"""g (float[2] x) => (float[2] y) <bool c = {{{value}}}> {{
+        y = If (c) <then_branch = t () => (p) {{ p = Exp (x) }},
+                    else_branch = e () => (q) {{ q = Abs (x) }}>
+    }}"""
+    )
+    (remark,) = run_passes(text, InlineIfs()).remarks
+    assert remark.reason == f"inlined, its condition is always {'true' if value else 'false'}"

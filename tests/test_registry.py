@@ -7,6 +7,7 @@ import pytest
 from straightline.passes import (
     PASSES,
     FoldConstants,
+    InlineFunctions,
     InlineIfs,
     PassOptionError,
     UnrollLoops,
@@ -101,3 +102,36 @@ def test_values_that_do_not_fit(kind, options):
 def test_an_option_that_no_pass_has():
     with pytest.raises(PassOptionError, match="has an option 'max_trps'"):
         straighten(max_trps=3)
+
+
+def test_straighten_among_others_takes_the_options_of_its_passes():
+    pipeline = parse_pipeline("inline-ifs,straighten", max_trips=3, max_nodes=5)
+    repeated = pipeline.passes[1]
+    assert [*repeated.passes] == [*straighten(max_trips=3, max_nodes=5).passes]
+    own = parse_pipeline("straighten{max_trips=4},inline-ifs", max_trips=3).passes[0]
+    assert [*own.passes] == [*straighten(max_trips=4).passes]
+    with pytest.raises(PassOptionError, match="no pass of the pipeline has an option 'always'"):
+        parse_pipeline("straighten,inline-ifs", always=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("true", True),
+        ("True", True),
+        ("false", False),
+        ("FALSE", False),
+        (True, True),
+        (False, False),
+    ],
+)
+def test_truth_values_of_options(value, wanted):
+    assert make_pass(InlineFunctions, {"always": value}).always is wanted
+
+
+def test_what_only_code_can_set_is_no_option():
+    assert "trial" not in dict(InlineFunctions().options())
+    with pytest.raises(PassOptionError, match="inline-functions has no option 'trial'"):
+        parse_pipeline("inline-functions{trial=none}")
+    assert InlineFunctions().always is False
+    assert str(InlineFunctions()) == "inline-functions"

@@ -1,0 +1,116 @@
+"""Sequences at the edges of what is decided: last and first positions, budgets, what fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import as_model, assert_equal_outputs, run_passes
+from straightline.passes import EliminateDeadNodes
+from straightline.passes.lower_sequences import LowerSequences
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+FEEDS = {name: np.array([k, -k], np.float32) for k, name in enumerate("abc", 1)}
+SIGNATURE = "float[2] a, float[2] b, float[2] c"
+THREE = "s = SequenceConstruct (a, b, c)"
+
+
+def left(result):
+    return [n.op_type for n in result.model.graph.node if "Sequence" in n.op_type]
+
+
+def at(number):
+    return f"p = Constant <value_int = {number}> ()"
+
+
+@pytest.mark.parametrize("place", [None, -3, -1, 0, 2])
+def test_any_element_may_be_erased(place):
+    before, given = ("", "") if place is None else (at(place), ", p")
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[4] y) {{
+        {THREE} {before} t = SequenceErase (s{given}) y = ConcatFromSequence <axis = 0> (t) }}"""
+    result = run_passes(text, LowerSequences(), EliminateDeadNodes())
+    assert left(result) == []
+    assert_equal_outputs(text, result.model, FEEDS)
+    kept = [
+        FEEDS[name] for k, name in enumerate("abc") if k != (-1 if place is None else place) % 3
+    ]
+    from straightline import reference
+
+    np.testing.assert_array_equal(reference.run(result.model, FEEDS)[0], np.concatenate(kept))
+
+
+@pytest.mark.parametrize("place", [-3, 0, 2])
+def test_any_element_may_be_read(place):
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[2] y) {{
+        {THREE} {at(place)} e = SequenceAt (s, p) y = Exp (e) }}"""
+    result = run_passes(text, LowerSequences(), EliminateDeadNodes())
+    assert left(result) == []
+    assert_equal_outputs(text, result.model, FEEDS)
+
+
+@pytest.mark.parametrize("place", [None, -3, 0, 3])
+def test_elements_may_be_inserted_behind_the_last_one_too(place):
+    before, given = ("", "") if place is None else (at(place), ", p")
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[8] y) {{
+        {THREE} {before} d = Exp (a) t = SequenceInsert (s, d{given})
+        y = ConcatFromSequence <axis = 0> (t) }}"""
+    result = run_passes(text, LowerSequences(), EliminateDeadNodes())
+    assert left(result) == []
+    assert_equal_outputs(text, result.model, FEEDS)
+
+
+@pytest.mark.parametrize(
+    ("edit", "place"),
+    [
+        ("t = SequenceErase (s, p)", 3),
+        ("t = SequenceErase (s, p)", -4),
+        ("t = SequenceInsert (s, a, p)", 4),
+        ("t = SequenceInsert (s, a, p)", -4),
+        ("e = SequenceAt (s, p) t = SequenceConstruct (e)", 3),
+        ("e = SequenceAt (s, p) t = SequenceConstruct (e)", -4),
+    ],
+)
+def test_positions_outside_are_left_to_fail(edit, place):
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[N] y) {{
+        {THREE} {at(place)} {edit} y = ConcatFromSequence <axis = 0> (t) }}"""
+    result = run_passes(text, LowerSequences())
+    assert any(f"position {place} is outside a sequence of 3" in r.reason for r in result.kept)
+
+
+@pytest.mark.parametrize(("axis", "fits"), [(0, True), (-1, True), (1, False), (-2, False)])
+def test_one_tensor_joined_along_an_axis_that_it_has(axis, fits):
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[N] y) {{
+        s = SequenceConstruct (a) y = ConcatFromSequence <axis = {axis}> (s) }}"""
+    result = LowerSequences()
+    from straightline.passes import Pipeline
+
+    found = Pipeline([result]).run(as_model(text))
+    reasons = [r.reason for r in found.kept]
+    assert (f"axis {axis} is outside rank 1, so it fails at run time" in reasons) != fits
+
+
+MAP = f"""{THREE} t = SequenceMap (s) <body = m (float[2] e) => (float[2] f) {{
+    n = Neg (e) o = Exp (n) f = Abs (o) }}>"""
+
+
+@pytest.mark.parametrize(("most", "lowered"), [(9, True), (8, False), (100, True), (0, False)])
+def test_copies_of_a_mapped_body_have_a_budget(most, lowered):
+    text = (
+        f"{HEAD} g ({SIGNATURE}) => (float[6] y) {{ {MAP} y = ConcatFromSequence <axis = 0> (t) }}"
+    )
+    result = run_passes(text, LowerSequences(max_nodes=most), EliminateDeadNodes())
+    assert ("SequenceMap" not in left(result)) == lowered
+    if not lowered:
+        reason = f"it would add 9 nodes to the 0 added so far, over max_nodes={most}"
+        assert any(reason in r.reason for r in result.kept)
+
+
+@pytest.mark.parametrize(("most", "first", "second"), [(18, True, True), (17, True, False)])
+def test_a_budget_is_used_up(most, first, second):
+    second_map = MAP.replace("t = ", "u = ").replace(THREE, "").replace("(s)", "(t)")
+    text = f"""{HEAD} g ({SIGNATURE}) => (float[6] y) {{
+        {MAP} {second_map} y = ConcatFromSequence <axis = 0> (u) }}"""
+    result = run_passes(text, LowerSequences(max_nodes=most), EliminateDeadNodes())
+    assert left(result).count("SequenceMap") == [first, second].count(False)
+    if not second:
+        reason = "it would add 9 nodes to the 9 added so far, over max_nodes=17"
+        assert any(reason in r.reason for r in result.kept)
