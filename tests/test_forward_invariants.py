@@ -190,3 +190,57 @@ def test_a_constant_that_a_function_gives_out_decides():
     result = straighten().run(as_model(text))
     assert [node.op_type for node in result.model.graph.node] == ["f", "Neg", "Neg"]
     assert_equal_outputs(text, result.model, {"x": FEED["x"]})
+
+
+def test_a_carried_value_that_is_read_and_given_back_behind_identities():
+    """The nodes read around the body; what the body gives back is what it was given."""
+    text = """g (float[2] x, float[2] w, int64 n) => (float[2] y) {
+        y, v, u = Loop (n, , x, w, w) <body = b (int64 i, bool c, float[2] a, float[2] k,
+            float[2] l) => (bool c2, float[2] r, float[2] k3, float[2] l2) {
+            c2 = Identity (c) k2 = Identity (k) k3 = Identity (k2)
+            s = Add (a, k) l2 = Neg (l) r = Add (s, l)
+        }>
+    }"""
+    result = run_passes(HEAD + text, ForwardInvariants())
+    body = result.model.graph.node[0].attribute[0].g
+    reads = {n.output[0]: list(n.input) for n in body.node if n.op_type == "Add"}
+    assert (reads["s"], reads["r"]) == (["a", "w"], ["s", "l"])
+    assert body.output[2].name == "k", "the Identities between are not needed"
+    assert body.output[3].name == "l2"
+    for n in (0, 1, 3):
+        assert_equal_outputs(HEAD + text, result.model, {**FEED, "n": np.array(n)})
+
+
+BRANCHES = """g (bool q%s) => (%s y) {
+    y = If (q) <then_branch = t () => (u) { u = Constant <%s> () },
+                else_branch = e () => (v) { v = Constant <%s> () }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "type_", "same"),
+    [
+        ('value_string = "a"', 'value_string = "a"', "string", True),
+        ('value_string = "a"', 'value_string = "b"', "string", False),
+        ('value_strings = ["a", "b"]', 'value_strings = ["a", "b"]', "string[2]", True),
+        ('value_strings = ["a", "b"]', 'value_strings = ["a", "c"]', "string[2]", False),
+        ("value_ints = [1, 2]", "value_ints = [1, 2]", "int64[2]", True),
+        ("value_ints = [1, 2]", "value_ints = [1, 3]", "int64[2]", False),
+        ("value = int32[1] {1}", "value = int32 {1}", "int32[K]", False),
+        ("value = float {0.0}", "value = float {-0.0}", "float", False),
+    ],
+)
+def test_constants_that_are_the_same_in_both_branches(one, other, type_, same):
+    proto = as_model(HEAD + BRANCHES % ("", type_, one, other))
+    result = Pipeline([ForwardInvariants()]).run(proto)
+    assert result.changed == same
+
+
+def test_constants_that_are_too_large_to_compare():
+    for size, same in ((1 << 16, True), ((1 << 16) + 1, False)):
+        proto = as_model(HEAD + BRANCHES % ("", "float[K]", "value_int = 1", "value_int = 1"))
+        for attribute in proto.graph.node[0].attribute:
+            held = onnx.numpy_helper.from_array(np.zeros(size, np.float32))
+            del attribute.g.node[0].attribute[:]
+            attribute.g.node[0].attribute.append(onnx.helper.make_attribute("value", held))
+        assert Pipeline([ForwardInvariants()]).run(proto).changed == same

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, run_passes
-from straightline.passes import EliminateDeadNodes
+from straightline import reference
+from straightline.passes import EliminateDeadNodes, Pipeline
 from straightline.passes.lower_sequences import LowerSequences
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
@@ -33,8 +34,6 @@ def test_any_element_may_be_erased(place):
     kept = [
         FEEDS[name] for k, name in enumerate("abc") if k != (-1 if place is None else place) % 3
     ]
-    from straightline import reference
-
     np.testing.assert_array_equal(reference.run(result.model, FEEDS)[0], np.concatenate(kept))
 
 
@@ -80,11 +79,7 @@ def test_positions_outside_are_left_to_fail(edit, place):
 def test_one_tensor_joined_along_an_axis_that_it_has(axis, fits):
     text = f"""{HEAD} g ({SIGNATURE}) => (float[N] y) {{
         s = SequenceConstruct (a) y = ConcatFromSequence <axis = {axis}> (s) }}"""
-    result = LowerSequences()
-    from straightline.passes import Pipeline
-
-    found = Pipeline([result]).run(as_model(text))
-    reasons = [r.reason for r in found.kept]
+    reasons = [r.reason for r in Pipeline([LowerSequences()]).run(as_model(text)).kept]
     assert (f"axis {axis} is outside rank 1, so it fails at run time" in reasons) != fits
 
 
@@ -109,7 +104,8 @@ def test_a_budget_is_used_up(most, first, second):
     second_map = MAP.replace("t = ", "u = ").replace(THREE, "").replace("(s)", "(t)")
     text = f"""{HEAD} g ({SIGNATURE}) => (float[6] y) {{
         {MAP} {second_map} y = ConcatFromSequence <axis = 0> (u) }}"""
-    result = run_passes(text, LowerSequences(max_nodes=most), EliminateDeadNodes())
+    passes = [LowerSequences(max_nodes=most), EliminateDeadNodes()]
+    result = Pipeline(passes).run(as_model(text))
     assert left(result).count("SequenceMap") == [first, second].count(False)
     if not second:
         reason = "it would add 9 nodes to the 9 added so far, over max_nodes=17"

@@ -110,8 +110,8 @@ def test_straighten_among_others_takes_the_options_of_its_passes():
     assert [*repeated.passes] == [*straighten(max_trips=3, max_nodes=5).passes]
     own = parse_pipeline("straighten{max_trips=4},inline-ifs", max_trips=3).passes[0]
     assert [*own.passes] == [*straighten(max_trips=4).passes]
-    with pytest.raises(PassOptionError, match="no pass of the pipeline has an option 'always'"):
-        parse_pipeline("straighten,inline-ifs", always=True)
+    with pytest.raises(PassOptionError, match="no pass of the pipeline has an option 'sense'"):
+        parse_pipeline("straighten,inline-ifs", sense=1)
 
 
 @pytest.mark.parametrize(
