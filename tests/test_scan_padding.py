@@ -57,3 +57,23 @@ def test_zeros_of_every_type(type_, dtype, kind, size):
     wanted[0, 1:] = "" if type_ == "string" else 0
     result = f"{kind}[B,L{',A' if size else ''}]"
     assert_padded("r = Identity (e)", {"x": x}, wanted, f"{type_}{size}", result=result)
+
+
+@pytest.mark.parametrize("outputs", ["f, , z", ", y, z", "f, y, z", ", , z"])
+@pytest.mark.parametrize("lengths", [[1, 3], [0, 2], [3, 3]])
+@pytest.mark.parametrize("given", [True, False])
+def test_outputs_that_are_left_out(outputs, lengths, given):
+    named = [name.strip() for name in outputs.split(",") if name.strip()]
+    kinds = {"f": "float[2,2]", "y": "float[2,3,2]", "z": "float[2,3]"}
+    text = f"""{HEAD} g (int64[2] n, float[2,2] s, float[2,3,2] x)
+            => ({", ".join(f"{kinds[name]} {name}" for name in named)}) {{
+        {outputs} = Scan <num_scan_inputs = 1,
+            body = b (float[2] a, float[2] e) => (float[2] c, float[2] r, float m) {{
+                c = Add (a, e) r = Neg (c) m = ReduceSum <axes = [0], keepdims = 0> (c) }}>
+            ({"n" if given else ""}, s, x) }}"""
+    rewritten = run_passes(text, Scan8To9())
+    assert rewritten.changed
+    fed = {"n": np.array(lengths, np.int64), "s": X[:, 0] * 10, "x": X}
+    wanted = reference.run(as_model(text), fed)
+    for one, other in zip(reference.run(rewritten.model, fed), wanted, strict=True):
+        assert_equal(one, other)
