@@ -1,0 +1,70 @@
+"""Element types that follow from schemas alone."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.passes.analysis.element_types import ElementTypes
+
+FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+HEAD = '<ir_version: 8, opset_import: ["" : 18, "other" : 1]>\n'
+
+
+def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEAD):
+    """The element type of every value of a graph, by name."""
+    model = ir.load(
+        as_model(f"{head} g ({signature}) => (y) <float16[2] w = {{1, 2}}> {{ {nodes} }}")
+    )
+    found = ElementTypes()
+    values = [*model.graph.inputs, *(v for n in model.graph.nodes() for v in n.outputs if v)]
+    return {value.name: found.of(value) for value in reversed(values)}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "elem_type"),
+    [
+        ("y = Neg (x)", FLOAT16),
+        ("a = Neg (x) b = Exp (a) y = Abs (b)", FLOAT16),
+        ("y = Neg (w)", FLOAT16),
+        ("y = Cast <to = 10> (n)", FLOAT16),
+        ("a = Cast <to = 7> (untyped) y = Neg (a)", INT64),
+        ("y = Where (c, x, untyped)", FLOAT16),
+        ("y = Where (c, n, n)", INT64),
+        ("y = Gather (x, n)", FLOAT16),
+        ("a, y = Split (n)", INT64),
+        ("y = Expand (x, n)", FLOAT16),
+        ("a, y = TopK (x, n)", None),
+        ("y = Less (x, x)", None),
+        ("y = Neg (untyped)", None),
+        ("y = other.Strange (x)", None),
+        ("y = Unheard (x)", None),
+        ("y = ai.onnx.Neg (x)", FLOAT16),
+        ("y = Constant <value_int = 3> ()", INT64),
+        (
+            "y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
+            " else_branch = e () => (q) { q = Neg (x) }>",
+            None,
+        ),
+    ],
+)
+def test_types_follow_from_an_input_of_the_same_type(nodes, elem_type):
+    assert types(nodes)["y"] == elem_type
+
+
+def test_what_is_found_is_remembered_for_all_on_the_way():
+    found = types("a = Neg (x) b = Exp (a) y = Abs (b) z = Cast <to = 9> (b) u = Not (z)")
+    assert (found["a"], found["b"], found["y"]) == (FLOAT16,) * 3
+    assert (found["z"], found["u"]) == (BOOL, BOOL)
+
+
+def test_an_operator_that_the_version_lacks_tells_nothing():
+    head = HEAD.replace("18", "7")
+    assert types("y = Where (c, x, x)", head=head)["y"] is None
+    assert types("y = Neg (x)", head=head)["y"] == FLOAT16
+
+
+def test_both_names_of_the_default_domain():
+    head = HEAD.replace('"" : 18', '"ai.onnx" : 18')
+    assert types("y = Neg (x)", head=head)["y"] == FLOAT16
