@@ -6,6 +6,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx_ir
@@ -33,27 +34,34 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
     return bind_values(model, values) if values else {}
 
 
+Sizes = dict[str, tuple[int, str]]
+"""Sizes of symbols, each with the input that fixes it."""
+
+
 # Values -----------------------------------------------------------------------------------------
 
 
 def bind_values(model: Model, values: Values) -> dict[str, Array]:
-    """Make inputs constants: they leave the signature.
+    """Make inputs constants: they leave the signature, and fix the symbols of their shapes.
 
     Args:
         model: is changed in place.
         values: by input name. An array must have the declared element type; a Python number, text
             or list of them is converted where that is exact (floats may be rounded). One number
-            stands for every shape of one element.
+            stands for every shape that may be of one element.
 
     Returns:
         the values as arrays of the declared type.
 
     Raises:
-        BindingError, FeedError: there is no such input, or its value has the wrong type or shape.
+        BindingError, FeedError: there is no such input, its value has the wrong type or shape, or
+            a symbol would get two sizes.
     """
     inputs = {value.name: value for value in model.graph.inputs}
     infos = [value.info for value in inputs.values() if value.info is not None]
-    arrays = _typed(onnx.ModelProto(graph=onnx.GraphProto(input=infos)), values)
+    proto = onnx.ModelProto(graph=onnx.GraphProto(input=infos))
+    arrays, symbols = _typed(proto, values)
+    _fix_symbols(model, symbols)
     for name, array in arrays.items():
         model.graph.bind_input(inputs[name], Tensor(array=array))
         inputs[name].info = None  # the tensor says more than the declaration did
@@ -66,13 +74,18 @@ def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
     Raises:
         BindingError, FeedError: as `bind_values`.
     """
-    return _typed(to_proto(model), values) if values else {}
+    return _typed(to_proto(model), values)[0] if values else {}
 
 
-def _typed(model: onnx.ModelProto, values: Values) -> dict[str, Array]:
+def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Sizes]:
+    """Values in the declared types, and the sizes that they give to symbols."""
     inputs = {info.name: Value(info.name, info) for info in model.graph.input}
     prepared = {n: _prepare(inputs[n], v) if n in inputs else v for n, v in values.items()}
-    return check_feeds(prepared, model, partial=True)
+    arrays = check_feeds(prepared, model, partial=True)
+    symbols: Sizes = {}
+    for name, array in arrays.items():
+        _fixed(inputs[name], array.shape, symbols)
+    return arrays, symbols
 
 
 def _prepare(declared: Value, value: Any) -> Any:
@@ -86,22 +99,37 @@ def _prepare(declared: Value, value: Any) -> Any:
         plain = np.asarray(value)
     except ValueError as error:
         raise BindingError(f"the value for input '{declared.name}' is ragged: {error}") from error
-    converted = _convert(plain, onnx_ir.DataType(elem_type))
+    same = _is_same(value, plain)
+    converted = _convert(plain, onnx_ir.DataType(elem_type)) if same else None
     if converted is None:
         kind = onnx.TensorProto.DataType.Name(elem_type).lower()
         raise BindingError(
             f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not exactly that"
         )
     shape = declared.shape
-    if plain.ndim == 0 and shape is not None and all(dim == 1 for dim in shape):
+    if plain.ndim == 0 and shape is not None and all(dim == 1 or _is_open(dim) for dim in shape):
         return converted.reshape((1,) * len(shape))
     return converted
+
+
+def _is_open(dim: int | str | None) -> bool:
+    return not isinstance(dim, int) or dim < 0
+
+
+def _is_same(value: Any, plain: Array) -> bool:
+    """Whether numpy, which takes one type for all elements of a list, changed none of them."""
+    given = np.asarray(value, dtype=object).reshape(-1).tolist()
+    if plain.dtype.kind == "U":
+        return all(isinstance(element, str) for element in given)
+    pairs = zip(given, plain.reshape(-1).tolist(), strict=True)
+    return all(one == other for one, other in pairs if isinstance(one, int | np.integer))
 
 
 def _convert(plain: Array, wanted: onnx_ir.DataType) -> Array | None:
     """The same values in another type; None where a value would not stay the same.
 
-    A float may be rounded to a narrower one, as every decimal literal is, but not to infinity.
+    A float may be rounded to a narrower one, as every decimal literal is, but not to what is no
+    number, or infinite, or of the other sign.
     """
     if wanted == onnx_ir.DataType.STRING:
         return plain.astype(object) if plain.dtype.kind == "U" else None
@@ -112,11 +140,30 @@ def _convert(plain: Array, wanted: onnx_ir.DataType) -> Array | None:
     with np.errstate(all="ignore"):
         cast = plain.astype(dtype)
         if plain.dtype.kind in "fc" and not wanted.is_integer():
-            same = np.isfinite(cast.astype(plain.dtype)) == np.isfinite(plain)
+            wide = cast.astype(np.complex128)
+            same = _is_rounded(plain.real, wide.real, dtype) & _is_rounded(
+                plain.imag, wide.imag, dtype
+            )
         else:
             # Python compares numbers of different types by their exact value; numpy rounds first.
             same = cast.astype(object) == plain.astype(object)
     return cast if bool(np.all(same)) else None
+
+
+def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
+    """Which floats became what rounding to a type makes of them.
+
+    Types without infinities make NaN of them, or their largest number; some have no NaN, no
+    negative zero, no zero, or no sign.
+    """
+    info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    largest = np.float64(info.max)
+    # From the middle between the largest number and the one that would come next, it overflows.
+    limit = largest + np.float64(info.eps) * 2.0 ** np.floor(np.log2(largest)) / 2
+    special = ~np.isfinite(given) & ((given == cast) | (np.isnan(given) & np.isnan(cast)))
+    signed = (np.signbit(given) == np.signbit(cast)) | ((given != 0) & (cast == 0))
+    number = np.isfinite(given) & np.isfinite(cast) & (np.abs(given) < limit) & signed
+    return special | number
 
 
 # Shapes -----------------------------------------------------------------------------------------
@@ -134,20 +181,16 @@ def bind_shapes(model: Model, shapes: Shapes) -> None:
             or a symbol would get two sizes.
     """
     inputs = {value.name: value for value in model.graph.inputs}
-    symbols: dict[str, tuple[int, str]] = {}
+    symbols: Sizes = {}
     for name, dims in shapes.items():
         if name not in inputs:
             known = ", ".join(f"'{other}'" for other in inputs) or "none"
             raise BindingError(f"the model has no input '{name}'; it has {known}")
         inputs[name].type = _fixed(inputs[name], dims, symbols)
-    sizes = {symbol: size for symbol, (size, _) in symbols.items()}
-    for graph in model.graph.walk():
-        _replace_symbols(graph, sizes)
-    for value in inputs.values():
-        _check_default(model.graph, value)
+    _fix_symbols(model, symbols)
 
 
-def _fixed(value: Value, dims: Sequence[int | None], symbols: dict[str, tuple[int, str]]) -> Any:
+def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.TypeProto:
     """The type of an input with the given dimensions; the sizes of its symbols are noted."""
     if value.type is None or not value.type.HasField("tensor_type"):
         raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
@@ -179,6 +222,15 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: dict[str, tuple[in
                 )
         shape.dim[axis].dim_value = int(new)
     return type_
+
+
+def _fix_symbols(model: Model, symbols: Sizes) -> None:
+    """Put sizes in the place of symbols wherever they stand; defaults must still fit."""
+    sizes = {symbol: size for symbol, (size, _) in symbols.items()}
+    for graph in model.graph.walk():
+        _replace_symbols(graph, sizes)
+    for value in model.graph.inputs:
+        _check_default(model.graph, value)
 
 
 def _replace_symbols(graph: Graph, sizes: Mapping[str, int]) -> None:
