@@ -110,3 +110,19 @@ def test_a_number_equals_a_constant():
 def test_division_by_zero_is_no_number():
     assert Dimension.symbol("N").divided_by(0) is None
     assert Dimension.constant(0).divided_by(Dimension.symbol("N")) is None
+
+
+@given(st.integers(-(2**70), 2**70))
+def test_a_number_is_equal_to_itself_in_sets_too(number):
+    dim = Dimension.constant(number)
+    assert dim == number and number == dim
+    assert hash(dim) == hash(number)
+    assert {dim, number} == {number} and dim in {number: 1}
+
+
+@given(dimensions, dimensions)
+def test_equal_dimensions_have_equal_hashes(a, b):
+    assert a == a + b - b and hash(a) == hash(a + b - b)
+    assert (a == b) == (not (a - b).terms)
+    if a.value is not None:
+        assert hash(a) == hash(a.value)

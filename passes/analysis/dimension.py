@@ -24,7 +24,9 @@ class Dimension:
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
-        self._hash = hash(frozenset(self.terms.items()))
+        number = self.value
+        # A number equals itself as an int, so it is found in the same place of a set.
+        self._hash = hash(frozenset(self.terms.items()) if number is None else number)
 
     @classmethod
     def constant(cls, value: int) -> Dimension:
