@@ -106,3 +106,20 @@ def test_reasons(condition, inputs, reason):
 )
 def test_constant_inputs(inputs, trips):
     assert counted("c2 = Or (c, yes)", inputs).count == trips
+
+
+@pytest.mark.parametrize("condition", ["c2 = Less (k2, five)", "c2 = Less (i, two)"])
+def test_a_limit_is_reached_by_one_more_trip(condition):
+    trips = counted(condition).count
+    assert trips is not None
+    assert counted(condition, limit=trips).count == trips
+    beyond = counted(condition, limit=trips - 1)
+    assert beyond.count is None
+    assert beyond.exceeded
+    assert beyond.reason == f"its condition still holds after {trips - 1} trips"
+
+
+@pytest.mark.parametrize(("most", "trips"), [("two", 2), ("five", 5), ("most", 7)])
+def test_the_maximum_ends_a_loop_whose_condition_holds_for_longer(most, trips):
+    condition = "d = Sub (k2, five) c2 = Less (d, two)"
+    assert counted(condition, inputs=f"{most}, yes").count == trips

@@ -236,6 +236,25 @@ class TestReplacing:
         assert not graph.is_used(value(model, "b"))
         assert len(graph.uses(new)) == 3
 
+    def test_what_bodies_give_out_of_what_is_around_them(self, model: Model) -> None:
+        graph, branch = model.graph, node(model, "y").body("else_branch")
+        deep = node(model, "p").body("then_branch")
+        b = value(model, "b")
+        branch.set_outputs([b])
+        deep.set_outputs([b])
+        new = graph.add_node(RELU, [value(model, "x")], ["new"]).output()
+        graph.replace_uses(b, new)
+        ir.verify(model)
+        assert not graph.is_used(b)
+        for body in (branch, deep):
+            # What a body gives out must come from within.
+            (given,) = body.outputs
+            assert given.producer is not None
+            assert given.producer.op_type == "Identity"
+            assert given.producer.inputs == (new,)
+        graph.remove(b.producer)  # type: ignore[arg-type]
+        onnx.checker.check_model(ir.to_proto(model), full_check=True)
+
     def test_a_captured_value_that_nothing_used(self, model: Model) -> None:
         deep = node(model, "p").body("then_branch")
         deep.set_outputs([value(model, "w")])

@@ -164,3 +164,71 @@ def test_a_weight_is_shared_by_all_copies():
     del model.graph.value_info[:]
     result = run_passes(model, UnrollLoops())
     assert result.model.ByteSize() < weight.nbytes + 40 * 100
+
+
+# Limits, each at its edge
+
+COUNTED = f"""g (float[2] x) => (float[2] y) <int64 n = {{5}}> {{ y = Loop (n, , x) {NEGATE} }}"""
+WHILE = """g (float[2] x) => (float[2] y, int64 last)
+    <int64 zero = {0}, int64 one = {1}, int64 four = {5}, bool yes = {1}> {
+    y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 k)
+                                     => (bool c2, float[2] r, int64 k2) {
+        k2 = Add (k, one) r = Neg (a) c2 = Less (k2, four)
+    }>
+}"""
+BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int64[1] five = {6}> {
+    y, last = Loop (, yes, x, x) <body = b (int64 i, bool c, float[2] a, float[N] k)
+                                  => (bool c2, float[2] r, float[M] k2) {
+        e = Sigmoid (x) f = Slice (e, zero, one) k2 = Concat <axis = 0> (k, f)
+        r = Neg (a) s = Shape (k2) d = Less (s, five) c2 = Squeeze (d)
+    }>
+}""".replace("bool yes", "int64[1] zero = {0}, int64[1] one = {1}, bool yes")
+
+
+@pytest.mark.parametrize(("text", "trips"), [(COUNTED, 5), (WHILE, 5), (BY_SHAPE, 4)])
+def test_as_many_trips_as_are_allowed_and_not_one_more(text, trips):
+    def unrolled(most):
+        return Pipeline([UnrollLoops(max_trips=most)]).run(as_model(HEAD + text))
+
+    for most in (trips, trips + 1):
+        result = unrolled(most)
+        assert result.changed, most
+        assert result.remarks[0].reason == f"unrolled, {trips} trips"
+        assert list(op_types(result.model.graph)).count("Neg") == trips
+    for most in (trips - 1, 0):
+        result = unrolled(most)
+        assert not result.changed
+        assert f"max_trips={most} allows" in result.kept[0].reason
+
+
+def test_a_condition_is_not_computed_for_more_trips_than_one_too_many():
+    result = Pipeline([UnrollLoops(max_trips=3)]).run(as_model(HEAD + WHILE))
+    assert "its condition still holds after 4 trips, more than max_trips=3" in result.kept[0].reason
+    result = Pipeline([UnrollLoops(max_nodes=9)]).run(as_model(HEAD + WHILE))
+    assert "its condition still holds after 4 trips, more than max_nodes=9" in result.kept[0].reason
+
+
+ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[2] r) {
+        d = Identity (c) r = Neg (x) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        (COUNTED, 5 * 2),  # with a condition that is copied
+        (WHILE, 5 * 3),  # what folds is counted before it is known to
+        (
+            ROWS,
+            3 * 1 + 1 + 3 + 1,
+        ),  # what is the same on each trip once; an Unsqueeze each, a Concat
+    ],
+)
+def test_as_many_nodes_as_are_allowed_and_not_one_fewer(text, cost):
+    def result(most):
+        return Pipeline([UnrollLoops(max_nodes=most)]).run(as_model(HEAD + text))
+
+    assert result(cost).changed
+    assert not result(cost - 1).changed
+    assert f"max_nodes={cost - 1}" in result(cost - 1).kept[0].reason

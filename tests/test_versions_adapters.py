@@ -221,3 +221,42 @@ def test_the_scale_of_a_group_is_repeated_for_its_channels(channels: str) -> Non
     for target in (9, 13, 17):  # by its function
         older = convert_version(before, target)
         np.testing.assert_allclose(reference.run(older, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)
+
+
+def bounded(constant: str, body: str, opset: int) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": {opset}]>
+        g (double[2] x) => (double[N] y)
+        <double c = {{{constant}}}, int64[2] p = {{1, 0}}> {{ {body} }}
+    """)
+
+
+MOVED_FLOATS = {
+    "min": ("y = Clip (x, c)", 13, 10),
+    "max": ("y = Clip (x, , c)", 11, 7),
+    "value": ("y = Pad (x, p, c)", 13, 10),
+}
+
+
+@pytest.mark.parametrize("case", MOVED_FLOATS)
+@pytest.mark.parametrize("constant", ["0.1", "16777217", "1e300", "1e-300", "0.30000001192092901"])
+def test_a_double_that_no_float_is_does_not_become_an_attribute(case: str, constant: str) -> None:
+    body, opset, target = MOVED_FLOATS[case]
+    with pytest.raises(ConversionError, match="is not exact as a 32-bit float"):
+        convert_version(bounded(constant, body, opset), target)
+
+
+@pytest.mark.parametrize("case", MOVED_FLOATS)
+@pytest.mark.parametrize(
+    "constant", ["0.5", "-16777216", "0.300000011920928955078125", "inf", "-inf", "nan", "-0.0"]
+)
+def test_a_double_that_is_a_float_becomes_an_attribute(case: str, constant: str) -> None:
+    body, opset, target = MOVED_FLOATS[case]
+    before = bounded("0", body, opset)
+    value = np.array(float(constant))
+    before.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(value, "c"))
+    after = convert_version(before, target)
+    onnx.checker.check_model(after, full_check=True)
+    (node,) = [n for n in after.graph.node if n.op_type in ("Clip", "Pad")]
+    (attribute,) = [a for a in node.attribute if a.name == case]
+    assert np.array(attribute.f, np.float64).tobytes() == value.tobytes()

@@ -147,7 +147,9 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
             return computed
     followed = min(limit, _MOST_FOLLOWED)
     found = _count(ConditionShapes(loop, folder.model), loop, most, followed)
-    return computed if found.count is None else found
+    if found.count is not None or (found.exceeded and followed == limit):
+        return found
+    return computed
 
 
 def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> TripCount:

@@ -120,7 +120,8 @@ def to_attribute(site: Site, move: Move) -> None:
     elif move.form in ("int", "scalar int"):
         site.set(move.attribute, int(array.reshape(())))
     else:
-        number = array.reshape(()).astype(np.float32)
+        with np.errstate(over="ignore"):
+            number = array.reshape(()).astype(np.float32)
         if not (number == array.reshape(()) or np.isnan(number)):
             site.refuse(f"'{move.attribute}' = {array} is not exact as a 32-bit float")
         site.set(move.attribute, float(number))
