@@ -158,3 +158,17 @@ def test_a_maximum_stops_it_before():
     (last,) = result.model.graph.node
     assert list(last.input) == ["w", "x", "x", "x"]
     assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})
+
+
+def test_a_length_compared_as_a_float():
+    """Facts follow no floats, but what is computed from a length alone is."""
+    text = (LIST % ("float[2] w", "s = SequenceConstruct (w)", "")).replace(
+        "c2 = Less (n, five)",
+        "f = Cast <to = 1> (n) h = Mul (f, half) limit = Constant <value_float = 2.0> ()"
+        " c2 = Less (h, limit)",
+    )
+    text = text.replace("int64 five = {5}", "float half = {0.5}")
+    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    (last,) = result.model.graph.node
+    assert list(last.input) == ["w", "x", "x", "x"]
+    assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from ...ir import Model, Node
+from ...ir import Node, Tensor, Value
 from .facts import UNKNOWN, constant_fact, decided
+from .folding import Folder
 from .given import given_condition, iteration_number
 from .shape_inference import ShapeInference
 
@@ -19,10 +20,11 @@ class ConditionShapes:
 
     settled = False
 
-    def __init__(self, loop: Node, model: Model) -> None:
+    def __init__(self, loop: Node, folder: Folder) -> None:
+        self.folder = folder
         self.body = loop.body("body")
         self.failure = "the shapes around it do not decide it"
-        self._around = ShapeInference(model)
+        self._around = ShapeInference(folder.model)
         self._carried = [UNKNOWN if v is None else self._around.fact(v) for v in loop.inputs[2:]]
 
     def step(self, trip: int) -> bool | None:
@@ -35,8 +37,42 @@ class ConditionShapes:
             body.inputs, [*map(constant_fact, given), *self._carried], strict=True
         ):
             inside.assume(value, fact)
-        holds = decided(inside.fact(body.outputs[0]))
+        holds = self._decided(body.outputs[0], inside)
         if holds is None or holds.size != 1:
             return None
         self._carried = [inside.fact(v) for v in body.outputs[1 : 1 + len(self._carried)]]
-        return bool(holds.reshape(()))
+        return bool(holds.numpy().reshape(()))
+
+    def _decided(self, wanted: Value, inside: ShapeInference) -> Tensor | None:
+        """The elements of a value; where facts do not follow them, as for floats, computed from
+        values of which they do."""
+        known: dict[Value | None, Tensor | None] = {None: None}
+        stack = [wanted]
+        while stack:
+            value = stack[-1]
+            node = value.producer
+            tensor = value.constant or _from_facts(value, inside)
+            inner = node is not None and node.graph is self.body and self.folder.may_fold(node)
+            if tensor is None and node is not None and inner:
+                missing = [v for v in node.inputs if v is not None and v not in known]
+                if missing:
+                    stack += missing
+                    continue
+                tensor = self._fold(node, value, known)
+            known[value] = tensor
+            stack.pop()
+        return known[wanted]
+
+    def _fold(
+        self, node: Node, value: Value, known: dict[Value | None, Tensor | None]
+    ) -> Tensor | None:
+        tensors = [known[v] for v in node.inputs]
+        if any(t is None and v is not None for t, v in zip(tensors, node.inputs, strict=True)):
+            return None
+        results = self.folder.fold(node, tensors)
+        return None if results is None else results[node.outputs.index(value)]
+
+
+def _from_facts(value: Value, inside: ShapeInference) -> Tensor | None:
+    array = decided(inside.fact(value))
+    return None if array is None else Tensor(array=array)

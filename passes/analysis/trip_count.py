@@ -146,7 +146,7 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
         if not known.failure:
             return computed
     followed = min(limit, _MOST_FOLLOWED)
-    found = _count(ConditionShapes(loop, folder.model), loop, most, followed)
+    found = _count(ConditionShapes(loop, folder), loop, most, followed)
     if found.count is not None or (found.exceeded and followed == limit):
         return found
     return computed
