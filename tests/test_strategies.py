@@ -28,7 +28,7 @@ DRAWN = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-SAMPLE = settings(DRAWN, max_examples=200, phases=[Phase.generate])
+SAMPLE = settings(DRAWN, max_examples=300, phases=[Phase.generate])
 
 
 @DRAWN
