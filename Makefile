@@ -32,6 +32,7 @@ types: $(VENV)/.installed
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests
 	$(PY) tests/fuzz.py
+	$(PY) tests/fuzz_mutants.py
 
 # WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?

@@ -344,10 +344,14 @@ class Graph:
     def _name_outputs(self) -> None:
         """Put an Identity before each output whose value cannot carry the name of its slot."""
         names: dict[Value, str] = {}
+        copies: dict[tuple[Value, str], Value] = {}
         for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
             fixed = value.producer is None or value.pinned
             if names.setdefault(value, value.name if fixed else info.name) != info.name:
-                self._set_read(self, slot, self._identity(value, info.name))
+                key = value, info.name
+                if key not in copies:  # two slots may have one name
+                    copies[key] = self._identity(*key)
+                self._set_read(self, slot, copies[key])
 
     def _identity(self, value: Value, name: str) -> Value:
         return self.add_node(IDENTITY, [value], [name]).output()

@@ -55,44 +55,44 @@ class Wrong(AssertionError):
 # What is done with a mutant -----------------------------------------------------------------------
 
 
-def inspect(mutant: Mutant) -> None:
-    str(sl.inspect(mutant.source, max_nodes=1000))
+def inspect(given: Mutant) -> None:
+    str(sl.inspect(given.source, max_nodes=1000))
 
 
-def rewrite(mutant: Mutant) -> None:
-    mutant.require_same(sl.rewrite(mutant.source, max_nodes=1000))
+def rewrite(given: Mutant) -> None:
+    given.require_same(sl.rewrite(given.source, max_nodes=1000))
 
 
-def convert_down(mutant: Mutant) -> None:
-    mutant.require_same(sl.convert_version(mutant.source, 11))
+def convert_down(given: Mutant) -> None:
+    given.require_same(sl.convert_version(given.source, 11))
 
 
-def convert_up(mutant: Mutant) -> None:
-    mutant.require_same(sl.convert_version(mutant.source, 23))
+def convert_up(given: Mutant) -> None:
+    given.require_same(sl.convert_version(given.source, 23))
 
 
-def keep(mutant: Mutant) -> None:
+def keep(given: Mutant) -> None:
     """Save and print it as it is."""
-    loaded = sl.ir.load(mutant.source)
+    loaded = sl.ir.load(given.source)
     sl.ir.verify(loaded)
     sl.ir.to_text(loaded)
     sl.ir.save(loaded, FOLDER / "saved.onnx")
     again = sl.ir.to_proto(sl.ir.load(FOLDER / "saved.onnx"))
-    if mutant.valid and again != mutant.proto:
+    if given.valid and again != given.proto:
         raise Wrong("saved and loaded, it is another model")
 
 
-def run(mutant: Mutant) -> None:
+def run(given: Mutant) -> None:
     """Run it in the reference, no loop for long."""
     budget = _Budget()
     budget.trips = TRIPS
-    signature = Signature.of(mutant.proto)
+    signature = Signature.of(given.proto)
     try:
         sample = next(Drawer(signature, signature, {}, 0).samples(1))
         feeds = next(sample.candidates, {})
     except DrawError:
         feeds = {}
-    sl.reference.run(mutant.source, feeds, operators=[_bounded_loop(budget)])
+    sl.reference.run(given.source, feeds, operators=[_bounded_loop(budget)])
 
 
 STAGES: tuple[Callable[[Mutant], None], ...] = (
@@ -123,22 +123,15 @@ class Origin:
 
 
 class Mutant:
-    """One mutant: mutant `number` of a seed, made from one of the seed models."""
+    """A model that was changed; `number` says what is done with it."""
 
-    def __init__(self, seed: int, number: int, models: Sequence[Origin]) -> None:
-        rng = random.Random(f"{seed}:{number}")
+    def __init__(self, name: str, content: bytes, number: int) -> None:
+        self.name = name
+        self.content = content
         self.number = number
-        origin = rng.choice(models)
-        self.name = origin.name
-        if rng.random() < 0.35:
-            self.content = mutate_bytes(origin.content, rng)
-        else:
-            proto = onnx.ModelProto.FromString(origin.content)
-            mutate(proto, rng, origin.names, rng.choice(models).proto)
-            self.content = proto.SerializeToString()
-        self.source: Any = self.content
-        if self.name == "external":
-            PATH.write_bytes(self.content)
+        self.source: Any = content
+        if name == "external":
+            PATH.write_bytes(content)
             self.source = PATH
         self._valid: bool | None = None
 
@@ -174,6 +167,19 @@ class Mutant:
             raise Wrong(f"the outputs differ: {verdict.reason}")
 
 
+def mutant(seed: int, number: int, models: Sequence[Origin]) -> Mutant:
+    """Mutant `number` of a seed, made from one of the models."""
+    rng = random.Random(f"{seed}:{number}")
+    origin = rng.choice(models)
+    if rng.random() < 0.35:
+        content = mutate_bytes(origin.content, rng)
+    else:
+        proto = onnx.ModelProto.FromString(origin.content)
+        mutate(proto, rng, origin.names, rng.choice(models).proto)
+        content = proto.SerializeToString()
+    return Mutant(origin.name, content, number)
+
+
 def fault_of(model: Any, full: bool = True) -> str:
     """What the ONNX checker finds in a model; empty where it is valid."""
     try:
@@ -183,13 +189,15 @@ def fault_of(model: Any, full: bool = True) -> str:
     return ""
 
 
-def check(mutant: Mutant) -> tuple[str, BaseException] | None:
+def load(given: Mutant) -> None:
+    sl.ir.load(given.source)
+
+
+def check(given: Mutant) -> tuple[str, BaseException] | None:
     """The stage at which a mutant fails, and with what; None where all is well."""
-    stages: list[Callable[[Mutant], Any]] = [lambda m: sl.ir.load(m.source)]
-    stages.append(STAGES[mutant.number % len(STAGES)])
-    for stage in stages:
+    for stage in (load, STAGES[given.number % len(STAGES)]):
         try:
-            stage(mutant)
+            stage(given)
         except sl.Error as error:
             return ("text", Wrong(repr(error)[:300])) if not str(error).strip() else None
         except (Exception, RecursionError) as error:  # noqa: BLE001 - this is what is looked for
@@ -211,8 +219,7 @@ def child(seed: int, first: int, count: int, folder: Path) -> None:
     for number in range(first, first + count):
         print(json.dumps({"number": number}), flush=True)
         faulthandler.dump_traceback_later(SECONDS, exit=True)
-        mutant = Mutant(seed, number, models)
-        found = check(mutant)
+        found = check(mutant(seed, number, models))
         if found is not None:
             stage, error = found
             print(json.dumps({"stage": stage, **described(error)}), flush=True)
@@ -283,7 +290,7 @@ def replay(name: str, folder: Path) -> int:
     """Check one mutant here, with the whole traceback."""
     seed, number = map(int, name.split(":"))
     (FOLDER / "w.bin").write_bytes(mutant_seeds.DATA)
-    found = check(Mutant(seed, number, read_models(folder)))
+    found = check(mutant(seed, number, read_models(folder)))
     if found is None:
         print("nothing is wrong")
         return 0

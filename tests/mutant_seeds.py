@@ -143,7 +143,7 @@ main (int64 n, bool c, float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y, float[1, 8]
         h = Identity(g)
         w = Relu(v)
     }>
-    p, m = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (y)
+    p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (y)
     f = Flatten(p)
     d, k = Dropout <ratio = 0.5> (f)
     z = Cast <to = 1> (d)
@@ -235,8 +235,8 @@ def drawn(count: int) -> list[onnx.ModelProto]:
     return found
 
 
-def seeds(count: int = 30) -> dict[str, onnx.ModelProto]:
-    """Models by name, `count` of each kind of drawn ones among them."""
+def written() -> dict[str, onnx.ModelProto]:
+    """The models of this file, by name."""
     texts = {
         "loops": LOOPS,
         "scans": SCANS,
@@ -246,7 +246,12 @@ def seeds(count: int = 30) -> dict[str, onnx.ModelProto]:
         "shapes": SHAPES,
     }
     found = {name: onnx.parser.parse_model(text) for name, text in texts.items()}
-    found |= {"extras": extras(), "external": external(), "old": old()}
+    return found | {"extras": extras(), "external": external(), "old": old()}
+
+
+def seeds(count: int = 30) -> dict[str, onnx.ModelProto]:
+    """Models by name, `count` of each kind of drawn ones among them."""
+    found = written()
     found |= {case.name: case.model for case in CASES}
     if count:
         found |= {f"drawn-{number}": model for number, model in enumerate(drawn(count))}

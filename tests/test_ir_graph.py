@@ -182,6 +182,17 @@ class TestAdding:
 
 
 class TestOutputs:
+    def test_slots_of_one_name_share_what_carries_it(self) -> None:
+        model = ir.parse(
+            """<ir_version: 8, opset_import: ["": 18]>
+            g (float[3] x) => (float[3] y, float[3] y, float[3] z) { y = Relu(x) z = Neg(x) }"""
+        )
+        graph = model.graph
+        (x,) = graph.inputs
+        graph.replace_uses(graph.outputs[0], x)
+        assert graph.outputs[0] is graph.outputs[1]
+        assert [o.name for o in ir.to_proto(model).graph.output] == ["y", "y", "z"]
+
     def test_a_computed_value_takes_the_name_of_its_slot(self, model: Model) -> None:
         graph = model.graph
         new = graph.add_node(RELU, [value(model, "x")], ["anything"])
