@@ -69,3 +69,113 @@ def test_omitted_inputs_and_outputs():
 def test_large_inputs_are_not_read():
     node, folder = node_of("y = Neg (x)")
     assert folder.fold(node, [Tensor(array=np.zeros(1 << 19, np.float32))]) is None
+
+
+ONE = np.ones((1, 1, 1, 1), np.float32)
+
+
+def ints(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def floats(*numbers):
+    return np.array(numbers, np.float32)
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+# An operator, its inputs for a small result and for a large one, and the opset.
+GROWING = [
+    ("ConstantOfShape (a)", [ints(2, 3)], [ints(3000, 3000)], 17),
+    ("Expand (a, b)", [ones(1), ints(2, 3)], [ones(1), ints(3000, 3000)], 17),
+    ("Tile (a, b)", [ones(2), ints(3)], [ones(3000), ints(3000)], 17),
+    (
+        "OneHot (a, b, c)",
+        [ints(1, 0), ints(3)[0], floats(0, 1)],
+        [np.zeros(1000, np.int64), ints(9000)[0], floats(0, 1)],
+        17,
+    ),
+    (
+        "Range (a, b, c)",
+        [ints(0)[0], ints(3)[0], ints(1)[0]],
+        [ints(0)[0], ints(9**8)[0], ints(1)[0]],
+        17,
+    ),
+    (
+        "Range (a, b, c)",
+        [ints(3)[0], ints(0)[0], ints(-1)[0]],
+        [ints(9**8)[0], ints(0)[0], ints(-2)[0]],
+        17,
+    ),
+    ("Pad (a, b)", [ones(2), ints(1, 1)], [ones(2), ints(9**8, 0)], 17),
+    ("Pad <pads = [1, 1]> (a)", [ones(2)], None, 10),
+    ("Pad <pads = [0, 43046721]> (a)", None, [ones(2)], 10),
+    ("Resize (a, b)", [ONE, floats(1, 1, 2, 2)], [ONE, floats(1, 1, 3000, 3000)], 10),
+    ("Resize (a, , b)", [ONE, None, floats(1, 1, 2, 2)], [ONE, None, floats(1, 1, 3000, 3000)], 17),
+    (
+        "Resize (a, , , b)",
+        [ONE, None, None, ints(1, 1, 2, 2)],
+        [ONE, None, None, ints(1, 1, 3000, 3000)],
+        17,
+    ),
+    ("Upsample (a, b)", [ONE, floats(1, 1, 2, 2)], [ONE, floats(1, 1, 3000, 3000)], 9),
+    ("Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (a)", [ONE], None, 7),
+    ("Upsample <scales = [1.0, 1.0, 3000.0, 3000.0]> (a)", None, [ONE], 7),
+    ('Einsum <equation = "i,j->ij"> (a, b)', [ones(2), ones(3)], [ones(3000), ones(3000)], 17),
+    ("CenterCropPad (a, b)", [ones(2, 2), ints(3, 3)], [ones(2, 2), ints(3000, 3000)], 18),
+    (
+        "AffineGrid (a, b)",
+        [ones(1, 2, 3), ints(1, 1, 2, 2)],
+        [ones(1, 2, 3), ints(1, 1, 3000, 3000)],
+        20,
+    ),
+    (
+        "Where (a, b, c)",
+        [ones(2, 1) > 0, ones(3), ones(1)],
+        [ones(3000, 1) > 0, ones(3000), ones(1)],
+        17,
+    ),
+    ("Max (a, b)", [ones(2, 1), ones(3)], [ones(3000, 1), ones(3000)], 17),
+    ("Min (a, b)", [ones(2, 1), ones(3)], [ones(3000, 1), ones(3000)], 17),
+    ("Sum (a, b)", [ones(2, 1), ones(3)], [ones(3000, 1), ones(3000)], 17),
+    ("Mean (a, b)", [ones(3), ones(3)], [ones(3000, 1), ones(3000)], 17),
+    ("Add (a, b)", [ones(2, 1), ones(3)], [ones(3000, 1), ones(3000)], 17),
+    ("HannWindow (a)", [ints(4)[0]], [ints(9**8)[0]], 17),
+    ("HammingWindow (a)", [ints(4)[0]], [ints(9**8)[0]], 17),
+    ("BlackmanWindow (a)", [ints(4)[0]], [ints(9**8)[0]], 17),
+]
+
+
+@pytest.mark.parametrize(
+    ("node", "small", "large", "opset"), GROWING, ids=[f"{g[0].split()[0]}-{g[3]}" for g in GROWING]
+)
+def test_what_would_be_large_is_not_even_begun(monkeypatch, node, small, large, opset):
+    """The kernel is not asked, as it would take the time and memory that are to be saved."""
+    model = ir.load(
+        as_model(
+            f'<ir_version: 8, opset_import: ["" : {opset}]> g (a, b, c) => (y) {{ y = {node} }}'
+        )
+    )
+    (made,) = model.graph.nodes()
+    folder = Folder(model)
+    asked = []
+    kernel = folder._make_kernel(made, model)
+    monkeypatch.setattr(
+        folder, "_kernel", lambda _: lambda arrays: asked.append(1) or kernel(arrays)
+    )
+    for arrays, begun in ((small, True), (large, False)):
+        if arrays is not None:
+            tensors = [
+                None if array is None else Tensor(array=np.asarray(array)) for array in arrays
+            ]
+            assert (folder.fold(made, tensors) is not None) == begun
+            assert bool(asked) == begun
+            asked.clear()
+
+
+def test_a_range_without_steps_is_left_to_fail():
+    node, folder = node_of("y = Range (x, x, x)")
+    zero, ten = (Tensor(array=np.array(number)) for number in (0, 10))
+    assert folder.fold(node, [zero, ten, zero]) is None

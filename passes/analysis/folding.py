@@ -51,7 +51,8 @@ _GROWING: dict[str, Callable[[Node, list[Any]], float]] = {
     "OneHot": lambda n, a: _times(a[0], a[1]),
     "Range": lambda n, a: _steps(*(float(x.reshape(-1)[:1].sum()) for x in a)),
     "Pad": lambda n, a: _padded(a[0], a[1] if len(a) > 1 else n.attribute("pads", [])),
-    "Resize": lambda n, a: max(_times(a[0], x) for x in [1, *a[2:]] if x is not None),
+    # The scales come second in opset 10 and behind the region from 11 on, then the sizes.
+    "Resize": lambda n, a: max(_times(a[0], x) for x in [1, *(a[2:] or a[1:])] if x is not None),
     "Upsample": lambda n, a: _times(a[0], a[1] if len(a) > 1 else n.attribute("scales", 1)),
     "Einsum": lambda n, a: math.prod(array.size for array in a),
     "CenterCropPad": lambda n, a: a[0].size * _product(a[1]),
