@@ -53,6 +53,7 @@ def test_conditions_that_mutmut_inverts_are_not_negated_again(changed_lines):
         "raise ValueError(f'{a} is not known here', 3)",
         "'''What it does.'''",
         "reason = 'no such value'",
+        "keep = a.reshape(-1)",
         "assert a is not None and b > 3, c",
         "keep = cast(int, a)[len(a)]",
         "if TYPE_CHECKING:\n    from a import b\n    c = 3",

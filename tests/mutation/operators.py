@@ -39,9 +39,16 @@ _LABELLED = m.Attribute(
     )
 )
 
+# numpy reads every negative length like -1.
+_FLATTENED = m.Call(
+    func=m.Attribute(attr=m.Name("reshape")), args=[m.Arg(m.UnaryOperation(m.Minus()))]
+)
+
 
 def silent_parts(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a node in which nothing is changed, though it could be elsewhere."""
+    if m.matches(node, _FLATTENED):
+        return [node.args[0].value]
     if not (isinstance(node, cst.Call) and m.matches(node.func, _LABELLED)):
         return []
     given = [a.value for a in node.args if a.keyword is None]

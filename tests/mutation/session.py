@@ -19,7 +19,7 @@ import pytest
 from mutation.forks import in_fork
 from mutation.mutants import ROOT, Mutant
 from mutation.reach import Reach, import_all, kept, measure, run_at_import
-from mutation.trial import first_failure, first_failure_with, functions_here
+from mutation.trial import first_failure_with, functions_here
 
 MEASURE_SECONDS = 3600
 START_SECONDS = 10
@@ -36,7 +36,7 @@ class Session:
         self._tests = tests
         self._budget = budget
         self._reach = Reach()
-        self._steady: dict[str, bool] = {}
+        self._due: dict[tuple[str, str], bool] = {}
         self._catches: dict[str, Counter[str]] = {}
 
     def pytest_collection(self) -> None:
@@ -88,7 +88,10 @@ class Session:
         while self._is_reached(mutant):
             chosen, left = self._choose(mutant)
             caught = self._catch(mutant, text, chosen)
-            if caught not in self._items or self._is_steady(caught):
+            if caught is None or self._is_due(caught, mutant, chosen):
+                break
+            if caught not in self._items:
+                caught = None
                 break
         if caught == "timeout":
             status = "timeout"
@@ -134,7 +137,9 @@ class Session:
         """
         anywhere = self._runs_at_import(mutant)
         names = self._reach.tests(mutant.path, None if anywhere else mutant.lines)
-        names = {name for name in names & self._items.keys() if self._steady.get(name, True)}
+        known = self._due
+        where = mutant.path if anywhere else ""
+        names = {name for name in names & self._items.keys() if known.get((name, where), True)}
         catches = self._catches.get(mutant.path, Counter())
         own = own_tests(mutant.path)
         ordered = sorted(
@@ -154,15 +159,16 @@ class Session:
                 spent += self._reach.seconds[name]
         return chosen, len(ordered) - len(chosen)
 
-    def _is_steady(self, name: str) -> bool:
-        """Whether a test that failed passes without the mutant."""
-        if name not in self._steady:
-            seconds = START_SECONDS + 3 * self._reach.seconds[name]
-            found = self._fork(lambda: first_failure([self._items[name]]), seconds)
-            self._steady[name] = found is not None and found["caught"] is None
-            if not self._steady[name]:
-                print(f"left out, it fails without a mutant: {name}", flush=True)
-        return self._steady[name]
+    def _is_due(self, caught: str, mutant: Mutant, chosen: Sequence[str]) -> bool:
+        """Whether it is the mutant that did this, and not the same without it."""
+        key = (caught, mutant.path if self._runs_at_import(mutant) else "")
+        if key not in self._due:
+            tests = [caught] if caught in self._items else chosen
+            original = (ROOT / mutant.path).read_text()
+            self._due[key] = self._catch(mutant, original, tests) is None
+            if not self._due[key]:
+                print(f"counts for nothing, it comes without a mutant: {caught}", flush=True)
+        return self._due[key]
 
 
 def own_tests(path: str) -> tuple[str, ...]:
