@@ -35,8 +35,8 @@ def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEA
         ("y = Gather (x, n)", FLOAT16),
         ("a, y = Split (n)", INT64),
         ("y = Expand (x, n)", FLOAT16),
-        ("a, y = TopK (x, n)", None),
-        ("y = Less (x, x)", None),
+        ("a, y = TopK (x, n)", INT64),
+        ("y = Less (x, x)", BOOL),
         ("y = Neg (untyped)", None),
         ("y = other.Strange (x)", None),
         ("y = Unheard (x)", None),
@@ -45,7 +45,7 @@ def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEA
         (
             "y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
             " else_branch = e () => (q) { q = Neg (x) }>",
-            None,
+            FLOAT16,
         ),
     ],
 )
