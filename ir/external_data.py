@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -109,13 +109,15 @@ def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
         tensor.ClearField("data_location")
 
 
-def refers_elsewhere(proto: onnx.ModelProto, base_dir: Path | None, folder: Path) -> bool:
-    """Whether the model, saved into `folder`, would refer to data that lies relative to another.
+def refers_elsewhere(
+    tensors: Sequence[onnx.TensorProto], base_dir: Path | None, folder: Path
+) -> bool:
+    """Whether a model with these external tensors, saved into `folder`, would refer to data that
+    lies relative to another.
 
     Raises:
         LoadError: a reference leaves the model's folder.
     """
-    tensors = external_tensors(proto)
     locations = {_location(tensor): tensor.name for tensor in tensors}
     for location, name in locations.items():
         external_path(name, location, base_dir)
@@ -127,12 +129,10 @@ def _location(tensor: onnx.TensorProto) -> str:
     return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
 
 
-def data_files(proto: onnx.ModelProto, base_dir: Path | None) -> frozenset[Path]:
-    """The files that hold a model's external data, as far as the model's folder is known; links in
-    their paths are not followed, and nothing says that they are there."""
-    if base_dir is None:
-        return frozenset()
-    return frozenset(base_dir / _location(tensor) for tensor in external_tensors(proto))
+def files_of(tensors: Iterable[onnx.TensorProto], base_dir: Path) -> frozenset[Path]:
+    """The files that hold external tensors; links in their paths are not followed, and nothing says
+    that they are there."""
+    return frozenset(base_dir / _location(tensor) for tensor in tensors)
 
 
 def write_data_file(

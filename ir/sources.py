@@ -13,8 +13,8 @@ import onnx_ir
 from .deserialize import deserialize
 from .errors import LoadError, SaveError
 from .external_data import (
-    data_files,
     external_tensors,
+    files_of,
     load_external_data,
     refers_elsewhere,
     write_data_file,
@@ -68,12 +68,14 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
     """
     path = Path(path)
-    content = read_bytes(path, max_bytes)
+    content = read_bytes(path, min(max_bytes, TWO_GB))
     proto = parse_bytes(content, f"'{path}'")
     base_dir = folder_of(path)
     # Each external tensor tells its location under this key. To look for it is cheap, and spares
     # most models a walk through all attributes.
-    files = data_files(proto, base_dir) if b"location" in content else frozenset()
+    files: frozenset[Path] = frozenset()
+    if base_dir is not None and b"location" in content:
+        files = files_of(external_tensors(proto), base_dir)
     return ModelFile(path, proto, base_dir, files)
 
 
@@ -148,8 +150,8 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
         model.file, model.data_files = source.file, source.data_files
     elif isinstance(source, ModelFile):
         model.file, model.data_files = source.path.absolute(), source.data_files
-    else:
-        model.data_files = data_files(proto, folder)
+    elif folder is not None:
+        model.data_files = files_of(external_tensors(proto), folder)
     return model
 
 
@@ -203,15 +205,13 @@ def save(
     if isinstance(model, Model):
         base_dir, file, read = model.base_dir, model.file, {*keep, *model.data_files}
     proto = serialize(model) if isinstance(model, Model) else model
-    deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
-    if deepest > _MAX_NESTING:
-        raise SaveError(
-            f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
-            f" take no more than {_MAX_NESTING}"
-        )
-    target = Target.of(path, {*read, *data_files(proto, base_dir)}, file, force=force)
-    content = None if refers_elsewhere(proto, base_dir, target.folder) else encode(proto)
-    if content is None or external_tensors(proto):
+    _check_nesting(proto, path)
+    external = external_tensors(proto)
+    if base_dir is not None:
+        read |= files_of(external, base_dir)
+    target = Target.of(path, read, file, force=force)
+    content = None if refers_elsewhere(external, base_dir, target.folder) else encode(proto)
+    if content is None or external:
         target.require_data_beside()
     if content is not None:
         with replacing(target.file) as (temporary,):
@@ -221,6 +221,15 @@ def save(
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
     _write_with_data(proto, base_dir, target)
+
+
+def _check_nesting(proto: onnx.ModelProto, path: Path) -> None:
+    deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
+    if deepest > _MAX_NESTING:
+        raise SaveError(
+            f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
+            f" take no more than {_MAX_NESTING}"
+        )
 
 
 def _write_with_data(proto: onnx.ModelProto, base_dir: Path | None, target: Target) -> None:

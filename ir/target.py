@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import LoadError, SaveError
-from .external_data import data_files
+from .external_data import external_tensors, files_of
 from .files import read_proto
 from .reading import is_descriptor
 
@@ -133,7 +133,7 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
         if force:
             return frozenset()
         raise _not_a_model(path)
-    return _keys_of_all(data_files(proto, file.parent))
+    return _keys_of_all(files_of(external_tensors(proto), file.parent))
 
 
 def _not_a_model(path: Path) -> SaveError:
