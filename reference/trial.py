@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -66,6 +66,13 @@ class Run:
 class Trial:
     """Both models in one runtime.
 
+    Args:
+        worker: the runtime.
+        pair: the models.
+        tolerance: how far values may be off.
+        keep: keep the runs.
+        other: another runtime, asked where a strained sample seems to tell the models apart.
+
     Attributes:
         runs: the samples that the original accepted, where they are kept.
         status: the verdict so far.
@@ -77,7 +84,12 @@ class Trial:
     """
 
     def __init__(
-        self, worker: Worker, pair: Pair, tolerance: Tolerance, keep: bool = False
+        self,
+        worker: Worker,
+        pair: Pair,
+        tolerance: Tolerance,
+        keep: bool = False,
+        other: Callable[[], Worker] | None = None,
     ) -> None:
         self.runtime = worker.runtime
         self.runs: list[Run] = []
@@ -88,6 +100,7 @@ class Trial:
         self._worker = worker
         self._pair = pair
         self._keep = keep
+        self._other = other
         self._tolerance = tolerance
         self._compared: list[str] = []
         self._notes: list[str] = []
@@ -219,6 +232,7 @@ class Trial:
             self._repeat(run, parts)
             if run.strained:
                 parts = self._allow_for_rounding(run, outputs, parts)
+                parts = self._confirm(run, parts)
         for number, part in enumerate(parts):
             if part.kind in self._unstable[number]:
                 continue
@@ -267,7 +281,7 @@ class Trial:
                 others = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
             except RuntimeFailure as error:
                 self._notes.append(f"the original runs on {run.label}, not close to them: {error}")
-                return [replace(part, kind="", differing=0, first=None) for part in parts]
+                return [Difference(total=part.total) for part in parts]
             for number, (one, other) in enumerate(zip(run.outputs, others, strict=True)):
                 found = compare(one, other, EXACT)
                 distance = found.max_abs if found.kind in ("", "values") else math.inf
@@ -277,6 +291,27 @@ class Trial:
             for one, other, part, distance in zip(run.outputs, outputs, parts, moved, strict=True)
         ]
 
+    def _confirm(self, run: Run, parts: list[Difference]) -> list[Difference]:
+        """What another runtime finds different, too: of what is special (an infinity at a bound
+        that is absent, a NaN in a TopK) each version of a kernel may have its own idea."""
+        if self._other is None or not any(part.kind for part in parts):
+            return parts
+        worker = self._other()
+        judge = Trial(worker, self._pair, self._tolerance)
+        try:
+            outputs = worker.run(self._pair.before, run.feeds, fresh=self._pair.random)
+        except RuntimeFailure:
+            return parts
+        judge._rewrite(replace(run, outputs=outputs))
+        worker.forget(self._pair.before)
+        worker.forget(self._pair.after)
+        if judge.reason:
+            return parts
+        pairs = list(zip(parts, judge._found, strict=True))
+        if any(part.kind and not found.kind for part, found in pairs):
+            self._notes.append(f"on {run.label}, {self.runtime} alone tells the two apart")
+        return [part if found.kind else found for part, found in pairs]
+
     def _beyond(self, before: Any, after: Any, part: Difference, slack: float) -> Difference:
         """What is left of a difference in values where these may be off by so much more."""
         if part.kind != "values" or not slack:
@@ -284,7 +319,7 @@ class Trial:
         first = part.first
         if math.isinf(slack) or first is None or not isinstance(first.before, float | complex):
             # Where a value becomes infinite, or a whole number another one, distances tell nothing.
-            return replace(part, kind="", differing=0, first=None)
+            return Difference(total=part.total)
         return compare(before, after, replace(self._tolerance, slack=slack))
 
 

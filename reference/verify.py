@@ -17,7 +17,7 @@ from ..ir.errors import Error, ModelError
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Feeds, Sample
 from .feeds import Given, check_feeds, read_feeds
-from .runtimes import RuntimeName, Workers, has_onnxruntime
+from .runtimes import RuntimeName, Worker, Workers, has_onnxruntime
 from .signature import mismatches
 from .source import Source
 from .steering import steering_inputs
@@ -160,11 +160,18 @@ class _Trials:
 
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)
-        trial = Trial(worker, self.pair, self.tolerance, keep)
+        trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
         trial.run(samples)
         worker.forget(self.pair.before)
         worker.forget(self.pair.after)
         return trial
+
+    def _other_than(self, runtime: RuntimeName) -> Callable[[], Worker] | None:
+        if runtime == "onnxruntime":
+            return lambda: self.workers.get("reference", self.timeout)
+        if has_onnxruntime():
+            return lambda: self.workers.get("onnxruntime", self.timeout)
+        return None
 
 
 def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict:
