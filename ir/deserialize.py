@@ -224,10 +224,10 @@ class _Reader:
         find = scope.names.get
         inputs = [
             (find(name) or self.outer_value(name, proto, graph, scope)) if name else None
-            for name in proto.input
+            for name in proto.input[:]  # a slice, which protobuf makes in one go
         ]
         op = self.operator(proto)
-        node = graph.add_node(op, inputs, proto.output, proto.name)
+        node = graph.add_node(op, inputs, proto.output[:], proto.name)
         for value in node.outputs:
             if value is not None:
                 scope.define(value, graph)

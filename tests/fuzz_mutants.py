@@ -286,6 +286,7 @@ def fuzz(mutants: int, seed: int, keep_in: Path, folder: Path) -> Counter[str]:
                     f"{seed}:{number} {mutant.name}: {told['stage']}: {told['error']}", flush=True
                 )
                 print(f"    at {told['where']}", flush=True)
+        print(f"{min(first + BATCH, mutants)} mutants", flush=True)
     return counts
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import onnx
 
@@ -13,13 +12,12 @@ from .calls import Calls
 from .contents import Types, check_sparse, check_tensor
 from .places import FunctionKey, Place, key_of
 from .scans import check_scan
-from .schemas import Form, Forms, Kinds
+from .schemas import Forms, Kinds
 from .text import has_odd_text
 
 _DEEPEST = 100
 """Protobuf's readers take graphs nested some 30 deep; no file holds more."""
 
-_NO_KINDS: Kinds = {}
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
 
 
@@ -82,72 +80,64 @@ class GraphChecker:
     def _check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place) -> None:
         # Names that are read need no check: they are those of what is given out, or nothing is.
         texts: list[str] = []
-        known = self.forms.known
+        fine = self.forms.fine
         for node in nodes:
-            op_type, attributes = node.op_type, node.attribute
-            inputs, outputs = node.input[:], node.output[:]
+            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
             texts += outputs
             texts.append(node.name)
-            plain = not (attributes or "" in inputs or "" in outputs or node.domain or self.root)
-            if not plain or (op_type, len(inputs), len(outputs)) not in known:
-                self._check_node(node, op_type, inputs, outputs, place)
-                for attribute in attributes:
-                    for graph in graphs_in(attribute):
-                        self.check(graph, place.inside(node, graph.name))
+            key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
+            attributes = node.attribute
+            if attributes:
+                key += tuple([(attribute.name, attribute.type) for attribute in attributes])
+            if "" in inputs or "" in outputs:
+                key += (*map(bool, inputs), *map(bool, outputs))
+            if key not in fine and self._decides(node, inputs, outputs, place):
+                fine.add(key)
         "".join(texts)
 
-    def _check_node(
-        self,
-        node: onnx.NodeProto,
-        op_type: str,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        place: Place,
-    ) -> None:
-        domain = node.domain
-        "".join((op_type, domain, *inputs))
-        kinds = self._kinds(node) if node.attribute else _NO_KINDS
-        functions = self.calls.functions
-        if functions and key_of(domain, op_type, node.overload) in functions:
+    def _decides(
+        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
+    ) -> bool:
+        """Check a node; whether it stands for all that look like it."""
+        op_type, domain = node.op_type, node.domain
+        "".join((op_type, domain, node.overload, *inputs))
+        if not op_type:
+            raise ModelError(f"{place.graph} holds a node without an operator: {place.node(node)}")
+        kinds = self._kinds(node)
+        called = key_of(domain, op_type, node.overload) in self.calls.functions
+        own = domain in ("", "ai.onnx") and not called
+        if called:
             self.calls.note(self.root, node, kinds, place, self.parameters)
-        elif domain in ("", "ai.onnx"):
-            form = self._form(node, inputs, outputs, kinds, place)
-            if kinds:
-                self._check_values(node, kinds, place)
-            if form is not None and self.root is not None:
-                self.calls.need(self.root, node, form, place, self.parameters)
+        elif own:
+            self._check_own(node, inputs, outputs, kinds, place)
+        held = [graph for attribute in node.attribute for graph in graphs_in(attribute)]
+        for graph in held:
+            self.check(graph, place.inside(node, graph.name))
+        valued = own and any(has_value_to_check(*pair) for pair in kinds.items())
+        untyped = any(not attribute.type for attribute in node.attribute)
+        return not (called or held or valued or untyped or self.root)
 
-    def _kinds(self, node: onnx.NodeProto) -> dict[str, int]:
+    def _kinds(self, node: onnx.NodeProto) -> Kinds:
         kinds = {}
         for attribute in node.attribute:
             "".join((attribute.name, attribute.ref_attr_name))
             kinds[attribute.name] = kind_of(attribute)
         return kinds
 
-    def _form(
+    def _check_own(
         self,
         node: onnx.NodeProto,
         inputs: Sequence[str],
         outputs: Sequence[str],
         kinds: Kinds,
         place: Place,
-    ) -> Form | None:
-        """What the node's operator demands, which it fulfils."""
-        key: Any = (node.op_type, len(inputs), len(outputs))
-        if kinds or "" in inputs or "" in outputs:
-            key = (*key, *map(bool, inputs), *map(bool, outputs), *kinds.items())
-        known = self.forms.known
-        if key not in known:
-            label = place.node(node)
-            if not node.op_type:
-                raise ModelError(f"{place.graph} holds a node without an operator: {label}")
-            form = self.forms.of(node.op_type, label)
-            if form is not None:
-                form.check(label, inputs, outputs, kinds)
-            known[key] = form
-        return known[key]
-
-    def _check_values(self, node: onnx.NodeProto, kinds: Kinds, place: Place) -> None:
+    ) -> None:
+        """Check a node of one of ONNX's own operators."""
+        form = self.forms.of(node.op_type, place, node)
+        if form is not None:
+            form.check(place, node, inputs, outputs, kinds)
+            if self.root is not None:
+                self.calls.need(self.root, node, form, place, self.parameters)
         for attribute in node.attribute:
             if has_value_to_check(attribute.name, kinds[attribute.name]):
                 check_value(attribute, kinds[attribute.name], place.node(node), self.types)

@@ -11,6 +11,7 @@ import onnx
 
 from ..errors import ModelError
 from .attributes import ANY, name_of_kind
+from .places import Place
 
 _CONTROL_FLOW = {"If": 1, "Loop": 1, "Scan": 8}
 """Operators that are rewritten by their names, and the opsets that bring them."""
@@ -49,14 +50,21 @@ class Form:
     required: tuple[str, ...]
     kinds: Mapping[str, frozenset[int]]
 
-    def check(self, node: str, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> None:
+    def check(
+        self,
+        place: Place,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        kinds: Kinds,
+    ) -> None:
         """Check a node.
 
         Raises:
             ModelError: it does not fit.
         """
         for fault in self._faults(inputs, outputs, kinds):
-            raise ModelError(f"{node} {fault}")
+            raise ModelError(f"{place.node(node)} {fault}")
 
     def _faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
         for name, kind in kinds.items():
@@ -96,10 +104,10 @@ class Forms:
 
     def __init__(self, version: int) -> None:
         self.version = version
-        # Forms by what is seen of a node; those that are here fit.
-        self.known: dict[Any, Form | None] = {}
+        # What is seen of a node at a glance; those that look like one of these fit.
+        self.fine: set[tuple[object, ...]] = set()
 
-    def of(self, op_type: str, node: str) -> Form | None:
+    def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> Form | None:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
@@ -108,7 +116,7 @@ class Forms:
         since = _CONTROL_FLOW.get(op_type)
         if since is not None and 0 < self.version < since:
             raise ModelError(
-                f"{node} exists from opset {since} on; the model imports {self.version}"
+                f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
             )
         return _form(op_type, self.version)
 
