@@ -30,7 +30,7 @@ types: $(VENV)/.installed
 	  -p straightline.reference -p straightline.versions \
 	  -m straightline -m straightline.cli -m straightline.__main__
 
-fuzz: $(VENV)/.installed  ## a longer run of the random tests
+fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
 	$(PY) tests/fuzz.py
 	$(PY) tests/fuzz_mutants.py
 

@@ -315,7 +315,7 @@ def main() -> int:
         child(int(seed), int(first), int(count), Path(folder))
         return 0
     folder = arguments.keep / "seeds"
-    if not folder.exists():
+    if not arguments.replay or not folder.exists():
         mutant_seeds.write(folder)
     if arguments.replay:
         return replay(arguments.replay, folder)
