@@ -57,3 +57,14 @@ def test_parameters_of_functions():
     model = ir.load(as_model(HEAD + text))
     (function,) = model.functions.values()
     assert origins(function.graph.outputs[0]) == "parameter 'p' of function 'local::f'"
+
+
+def test_constants_on_the_way_name_nothing():
+    model = ir.load(
+        as_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, int64 m) => (int64 y)'
+            " <int64 two = {2}> { a = Add (two, n) y = Sum (two, a, two, m) }"
+        )
+    )
+    (output,) = model.graph.outputs
+    assert origins(output) == "input 'n', input 'm'; decide it with --set n=... --set m=..."
