@@ -75,12 +75,13 @@ def _reshape(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape 
         else:
             dims.append(size)
     if open_axis is not None:
-        dims[open_axis] = _quotient(source, dims, None in target) or symbols.fresh()
+        dims[open_axis] = _quotient(source, dims) or symbols.fresh()
     return [tuple(dims)]
 
 
-def _quotient(source: Shape | None, dims: Sequence[Dimension], unsure: bool) -> Dimension | None:
-    if source is None or unsure:
+def _quotient(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:
+    """The size that -1 stands for; a new symbol among the others divides nothing."""
+    if source is None:
         return None
     total, known = list(source), []
     for dim in dims:
