@@ -161,9 +161,9 @@ def test_what_would_be_large_is_not_even_begun(monkeypatch, node, small, large, 
     (made,) = model.graph.nodes()
     folder = Folder(model)
     asked = []
-    kernel = folder._make_kernel(made, model)
+    kernel = folder._kernel(made, None)
     monkeypatch.setattr(
-        folder, "_kernel", lambda _: lambda arrays: asked.append(1) or kernel(arrays)
+        folder, "_kernel", lambda *_: lambda arrays: asked.append(1) or kernel(arrays)
     )
     for arrays, begun in ((small, True), (large, False)):
         if arrays is not None:
