@@ -167,8 +167,8 @@ def test_an_output_that_nothing_reads_is_no_obstacle():
 # The type of `w` does not follow: the operator that gives it is nobody's.
 UNTYPED = """<ir_version: 10, opset_import: ["" : OPSET, "their" : 1]>
 g (float[2] x) => (float[N,2] y) <int64 two = {2}, bool yes = {1}> {
-   y_ = Loop (two, yes) <body = b (int64 i, bool c) => (bool d, w) {
-      d = Identity (c)  w = their.own (x) }>
+   x_, y_ = Loop (two, yes, x) <body = b (int64 i, bool c, float[2] v) => (bool d, float[2] u, w) {
+      d = Identity (c)  u = Neg (v)  w = their.own (x) }>
    y = their.other (y_) }"""
 
 
