@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import malformed
+import numpy as np
 import onnx
 import pytest
 import straightline as sl
@@ -176,3 +177,38 @@ def test_an_attribute_that_does_not_say_its_kind_is_read() -> None:
 def test_an_operator_that_the_source_lacks_is_not_converted() -> None:
     with pytest.raises(sl.versions.ConversionError, match="Gelu does not exist in opset 19"):
         sl.convert_version(ACCEPTED["newer than its opset"](), 21)
+
+
+# What only running or asking shows ----------------------------------------------------------------
+
+
+def test_a_tensor_where_a_sequence_is_wanted() -> None:
+    proto = parsed(
+        "g (float x) => (seq(float) y) { y = SequenceMap(x)"
+        " <body = b (float e) => (float r) { r = Neg(e) }> }"
+    )
+    with pytest.raises(sl.reference.EvaluationError, match="SequenceMap 'y'"):
+        sl.reference.run(proto, {"x": np.float32(1)})
+
+
+def test_an_input_too_large_to_be_drawn_is_not_compared() -> None:
+    proto = parsed("g (int64[2147483647] x, float[2] z) => (float[2] y) { y = Neg(z) }")
+    verdict = sl.verify(proto, proto)
+    assert verdict.status == "not verified" and "too large to be drawn" in verdict.reason
+
+
+def test_text_that_cannot_be_printed() -> None:
+    with pytest.raises(sl.Error, match="model 'g'"):
+        sl.ir.to_text(sl.ir.load(odd_bytes_that_nobody_reads()))
+
+
+def test_a_scan_over_an_axis_that_its_input_lacks() -> None:
+    proto = parsed(
+        "g (float[3] x) => (float[k] y, int64[1] n) {"
+        "y = Scan <num_scan_inputs = 1, scan_input_axes = [4], body = b (float e) => (float r)"
+        "{ r = Neg(e) }> (x) n = Shape(y) }"
+    )
+    for function in (sl.rewrite, sl.inspect, lambda model: sl.convert_version(model, 13)):
+        function(proto)
+    with pytest.raises(sl.Error, match="Scan 'y'"):
+        sl.reference.run(proto, {"x": np.ones(3, np.float32)})
