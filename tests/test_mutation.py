@@ -107,6 +107,7 @@ def test_a_mutant_knows_its_statement_and_outermost_function(tmp_path):
     assert ("number", range(2, 4), None) in found  # the table is built at import
     assert ("number", range(7, 8), None) in found  # and so is a default
     assert ("number", range(9, 11), ("outer", 6)) in found
+    assert {m.body for m in mutants_of(path) if m.function} == {range(8, 12)}
 
 
 def test_a_sample_is_spread_over_the_files_and_drawn_again_the_same(tmp_path):

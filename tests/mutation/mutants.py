@@ -24,6 +24,7 @@ class Mutant:
     operator: str
     lines: range  # of the statement that is changed, up to the change
     function: tuple[str, int] | None  # the outermost one that holds it, with its first line
+    body: range  # the lines of what that function does
 
     @property
     def name(self) -> str:
@@ -84,7 +85,7 @@ class _Changes(cst.CSTVisitor):
         for operator, old, new in replacements(node):
             self.nodes.append((old, new))
             self.mutants.append(
-                Mutant(self.path, len(self.mutants), operator, self._lines(old), self._function())
+                Mutant(self.path, len(self.mutants), operator, self._lines(old), *self._function())
             )
         return True
 
@@ -103,10 +104,12 @@ class _Changes(cst.CSTVisitor):
             first = self.get_metadata(PositionProvider, self._statements[-1]).start.line
         return range(min(first, position.start.line), position.end.line + 1)
 
-    def _function(self) -> tuple[str, int] | None:
+    def _function(self) -> tuple[tuple[str, int] | None, range]:
         """The outermost function, unless what is changed runs when that function is defined."""
         if not self._functions or (self._definition and len(self._functions) == 1):
-            return None
+            return None, range(0)
         function = self._functions[0]
         start = function.decorators[0] if function.decorators else function
-        return function.name.value, self.get_metadata(PositionProvider, start).start.line
+        first = self.get_metadata(PositionProvider, start).start.line
+        body = self.get_metadata(PositionProvider, function.body)
+        return (function.name.value, first), range(body.start.line, body.end.line + 1)

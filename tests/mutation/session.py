@@ -116,8 +116,9 @@ class Session:
         return self._runs_at_import(mutant) or bool(self._reach.tests(mutant.path, mutant.lines))
 
     def _runs_at_import(self, mutant: Mutant) -> bool:
+        """Whether it changes what runs then, or a function that has made others by then."""
         lines = self._at_import.get(mutant.path, ())
-        return mutant.function is None or any(line in lines for line in mutant.lines)
+        return mutant.function is None or any(line in mutant.body for line in lines)
 
     def _catch(self, mutant: Mutant, text: str, chosen: Sequence[str]) -> str | None:
         """The test that fails with a mutant, "timeout", or nothing."""
