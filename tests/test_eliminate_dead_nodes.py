@@ -2,7 +2,7 @@
 
 import numpy as np
 from harness import as_model, assert_rewrites, run_passes
-from straightline.passes import EliminateDeadNodes
+from straightline.passes import EliminateDeadNodes, Pipeline
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 X = {"x": np.array([1, -2], np.float32)}
@@ -65,3 +65,14 @@ def test_in_functions():
     )
     result = run_passes(text, EliminateDeadNodes())
     assert [n.op_type for n in result.model.functions[0].node] == ["Neg"]
+
+
+def test_it_tells_whether_it_removed_anything():
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>'
+    function = '<domain: "local", opset_import: ["" : 17]> f (a) => (r) { %s r = Neg (a) }'
+    main = "g (float[2] x) => (float[2] y) { %s y = local.f (x) }"
+    dead = "d = Abs (x)", "d = Abs (a)"
+    for here, there in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        text = head + main % (dead[0] * here) + function % (dead[1] * there)
+        result = Pipeline([EliminateDeadNodes()]).run(as_model(text))
+        assert result.changed == bool(here or there)

@@ -305,3 +305,15 @@ def test_a_cast_that_was_a_cast_like_keeps_the_name_of_its_node():
     }"""
     model = assert_folds(text, X, left=["Add"])
     assert [t.data_type for t in model.graph.initializer] == [1]
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_a_cast_like_keeps_what_it_says_of_overflow(saturate):
+    text = f"""g (float8e4m3fn[1] x) => (float[1] y) <float[1] w = {{1000}}> {{
+        c = CastLike <saturate = {saturate}> (w, x) y = Cast <to = 1> (c) }}"""
+    model = as_model(HEAD + text)
+    result = Pipeline([FoldConstants()]).run(model)
+    assert result.changed
+    (held,) = [t for t in result.model.graph.initializer if t.name == "y"]
+    wanted = 448 if saturate else np.nan
+    np.testing.assert_equal(onnx.numpy_helper.to_array(held).tolist(), [wanted])

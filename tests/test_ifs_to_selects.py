@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from drawn import is_valid
-from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from straightline.passes import InlineIfs
+from straightline.passes import InlineIfs, Pipeline
 from straightline.passes.ifs_to_selects import IfsToSelects
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -297,3 +297,14 @@ def test_whatever_is_rewritten_never_fails_in_the_branch_not_taken(then, other, 
         return
     for feeds in both(x=np.array(numbers[:4]), z=np.array(numbers[4:])):
         assert_equal_outputs(text, result.model, feeds)
+
+
+def test_one_that_is_kept_does_not_hide_one_that_went():
+    one = "%s = If (c) <then_branch = t%d () => (a%d) { a%d = Relu (x) },"
+    one += " else_branch = e%d () => (b%d) { b%d = %s }>"
+    goes = one % ("y", 1, 1, 1, 1, 1, 1, "Neg (x)")
+    stays = one % ("z", 2, 2, 2, 2, 2, 2, "Concat <axis = 0> (x, x)")
+    for nodes in (f"{goes} {stays}", f"{stays} {goes}"):
+        text = f"{HEAD} g (float[2,3] x, bool c) => (float[2,3] y, float[N,3] z) {{ {nodes} }}"
+        result = Pipeline([IfsToSelects()]).run(as_model(text))
+        assert result.changed and len(result.kept) == 1

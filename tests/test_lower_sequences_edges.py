@@ -110,3 +110,29 @@ def test_a_budget_is_used_up(most, first, second):
     if not second:
         reason = "it would add 9 nodes to the 9 added so far, over max_nodes=17"
         assert any(reason in r.reason for r in result.kept)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "output", "what"),
+    [
+        (THREE, "seq(float[2]) s", "sequence"),
+        ("s = Optional (a)", "optional(float[2]) s", "optional"),
+    ],
+)
+def test_what_the_graph_gives_out_is_needed_as_a_whole(nodes, output, what):
+    result = run_passes(f"{HEAD} g ({SIGNATURE}) => ({output}) {{ {nodes} }}", LowerSequences())
+    assert [r.reason for r in result.kept] == [f"the graph gives out its {what}"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "lowered"),
+    [("seq(float[2]) t", "f", True), ("t", "float[2] f", True), ("t", "f", False)],
+)
+def test_a_map_over_nothing_needs_a_type_for_the_sequence(declared, body, lowered):
+    text = f"""{HEAD} g (float[2] a) => (int64 y, z) <{declared if " " in declared else ""}> {{
+        s = SequenceEmpty ()
+        t = SequenceMap (s) <body = m (float[2] e) => ({body}) {{ f = Neg (e) }}>
+        u = SequenceInsert (t, a) y = SequenceLength (u) z = Identity (t) }}"""
+    result = Pipeline([LowerSequences()]).run(as_model(text))
+    assert ("SequenceMap" not in left(result)) == lowered
+    assert not any(r.op_type == "SequenceLength" for r in result.kept)

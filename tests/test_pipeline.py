@@ -17,6 +17,7 @@ from straightline.passes import (
     Pipeline,
     StrictError,
     UnrollLoops,
+    parse_pipeline,
     straighten,
 )
 
@@ -170,3 +171,20 @@ def test_functions_keep_their_own_opset():
     y, s = reference.run(model, {"x": np.array([1, -2], np.float32), "q": np.array(True)})
     np.testing.assert_array_equal(y, [1, -2])
     np.testing.assert_array_equal(s, [[-1, 2], [1, -2]])
+
+
+def test_a_nested_repetition_is_one_of_the_passes():
+    text = TEXT.replace("bool q", "bool r").replace("If (q)", "If (yes)")
+    text = text.replace("<int64 n = {2}>", "<int64 n = {2}, bool yes = {1}>")
+    result = parse_pipeline("straighten,eliminate-dead-nodes").run(as_model(text))
+    assert [node.op_type for node in result.model.graph.node] == ["Neg"] * 3
+    assert {r.op_type for r in result.remarks if r.action == "rewritten"} >= {"Loop", "If"}
+    names = [timing.pass_name for timing in result.timings]
+    assert {"unroll-loops", "inline-ifs", "eliminate-dead-nodes"} <= set(names)
+
+
+def test_times_are_those_that_were_spent():
+    log = []
+    result = Pipeline([Recording("a", 3, log)], repeat=True).run(as_model(TEXT))
+    (timing,) = result.timings
+    assert 0 <= timing.seconds < 0.9, "it does nothing but count"

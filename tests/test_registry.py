@@ -135,3 +135,8 @@ def test_what_only_code_can_set_is_no_option():
         parse_pipeline("inline-functions{trial=none}")
     assert InlineFunctions().always is False
     assert str(InlineFunctions()) == "inline-functions"
+
+
+def test_a_value_may_hold_an_equals_sign():
+    with pytest.raises(PassOptionError, match=r"absent_cond is one of .*, not 'keep=it'"):
+        parse_pipeline("unroll-loops{absent_cond=keep=it}")

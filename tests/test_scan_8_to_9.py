@@ -320,3 +320,14 @@ def test_the_other_name_of_the_default_domain_is_kept():
     model = ir.load(onnx.parser.parse_model(text))
     assert Pipeline([Scan8To9()]).apply(model).changed
     assert model.opset_imports == {"ai.onnx": 9}
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx."])
+def test_an_operator_that_changed_is_named_in_either_spelling(domain):
+    text = HEAD + (
+        f"g (float[2,3] x) => (float[2,3] y) {{ u = {domain}Cast <to = 1> (x)"
+        " y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, u) }"
+    )
+    result = Pipeline([Scan8To9()]).run(onnx.parser.parse_model(text))
+    assert not result.changed
+    assert "is another operator in opset 9 than in opset 8" in result.kept[0].reason

@@ -415,3 +415,17 @@ def test_names_that_are_used_again():
         }""",
         X,
     )
+
+
+def test_an_if_that_each_trip_decides_has_a_remark_of_its_own():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x) => (float[2] y) <int64 n = {2}, int64 one = {1}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+            d = Identity (c) f = Less (i, one)
+            r = If (f) <then_branch = t () => (float[2] u) { u = Neg (a) },
+                        else_branch = e () => (float[2] v) { v = Relu (a) }>
+        }>
+    }"""
+    result = run_passes(text, UnrollLoops())
+    said = {r.op_type: r.reason for r in result.remarks if r.action == "rewritten"}
+    assert said == {"Loop": "unrolled, 2 trips", "If": "decided on each trip"}
