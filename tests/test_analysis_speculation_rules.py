@@ -329,6 +329,7 @@ def test_new_tensors():
     may_fail("'i0' is known only at run time", "Range", between(0, 1), numbers(N), numbers(1))
     two = tensor(2)
     cannot_fail("OneHot", between(-9, 9, N), numbers(1), two)
+    cannot_fail("OneHot", between(-9, 9), numbers(1), two)
     cannot_fail("OneHot", between(-9, 9, N), numbers([3]), two, axis=1)
     cannot_fail("OneHot", between(-9, 9, N), numbers(1), two, axis=-2)
     for depth, values, axis, reason in (

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from conversions import converted
-from straightline.versions import ConversionError
+from conversions import converted, model
+from straightline.versions import ConversionError, convert_version
 
 IMAGE = "float[1, 1, 2, 2] x"
 REGION = "float[1, 1, 2, 2] x, float[8] r, float[4] s"
@@ -622,3 +622,21 @@ def test_values_of_attributes_that_came_later(node, source, target, fits):
 def test_unsorted_results_may_be_sorted():
     signature = "float[2, 3] x, int64[1] k"
     assert_writes("y, i = TopK <sorted = 0> (x, k)", 11, 10, ["TopK (x, k)"], signature)
+
+
+def test_the_smallest_in_any_order():
+    signature = "float[2, 3] x, int64[1] k"
+    found = converted("y, i = TopK <largest = 0, sorted = 0> (x, k)", 11, 10, signature)
+    assert found == ["Neg (x)", "TopK (y_negated, k)", "Neg (y_values)"]
+
+
+@pytest.mark.parametrize("name", ["scan_input_axes", "scan_output_axes"])
+@pytest.mark.parametrize(("axis", "counted"), [(-1, 1), (-2, 0), (0, 0), (1, 1)])
+def test_axes_of_a_scan_are_written_from_the_front(name, axis, counted):
+    body = f"y = Scan (x) <num_scan_inputs = 1, {name} = [{axis}], body = b (float[2] v) =>"
+    proto = convert_version(
+        model(f"{body} (float[2] w) {{ w = Neg (v) }}>", 11, "float[2, 2] x"), 10
+    )
+    (node,) = proto.graph.node
+    (axes,) = [list(a.ints) for a in node.attribute if a.name == name]
+    assert axes == [counted]

@@ -105,7 +105,7 @@ class Speculation:
         key = node.op.function_key
         function = self.functions.get(key)
         if function is not None:
-            return self._call(node, function, inputs, certain)
+            return self._call(function, inputs, certain)
         latest = self._latest.get(node)
         if latest is not None and (certain or not latest[2]) and _all_alike(inputs, latest[0]):
             return latest[1]
@@ -121,9 +121,7 @@ class Speculation:
             self._latest[node] = (inputs, results, certain)
         return results
 
-    def _call(
-        self, node: Node, function: Function, inputs: Sequence[Known], certain: bool
-    ) -> list[Known]:
+    def _call(self, function: Function, inputs: Sequence[Known], certain: bool) -> list[Known]:
         missing = len(function.graph.inputs) - len(inputs)
         arguments = [*inputs, *[Known(UNKNOWN)] * missing]
         return self.run(function.graph, arguments, certain=certain)
