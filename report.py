@@ -180,8 +180,15 @@ def show_rewrite(
     say(f"{_where(written)}: {nodes}, rewritten in {rewritten.seconds:.2f} s")
     if left:
         say(f"control flow left: {len(left)}", "yellow")
+    for remark in rewritten.result.remarks:
+        if remark.action == "noted":
+            _note(f"{remark.op_type} '{remark.path}': {remark.reason}")
     if verdict is not None:
         show_verdict(verdict)
+
+
+def _note(text: str) -> None:
+    say(f"note: {text}", "dim")
 
 
 def show_conversion(
@@ -242,7 +249,7 @@ def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
     for other in verdict.disagreements:
         say(f"the runtimes disagree on the original: {other}")
     for note in verdict.notes:
-        say(f"note: {note}", "dim")
+        _note(note)
 
 
 def show_inspection(found: Inspection, model: Path, as_json: bool) -> None:

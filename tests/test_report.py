@@ -160,3 +160,25 @@ def test_inspection_shows_every_construct(many: Path) -> None:
     rows = [line.split() for line in found.stdout.splitlines()]
     assert len([row for row in rows if row[:1] == ["If"]]) == 95
     assert "45 of 95 stay" in found.stdout
+
+
+def test_what_came_to_light_is_shown(tmp_path: Path) -> None:
+    """What a model promises stays, even where it turns out to be false; its user is told."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2,3] x) => (float[6] y) <bool yes = {1}> {
+            z = If (yes) <
+                then_branch = t () => (float[2,3] r) { r = Relu (x) },
+                else_branch = f () => (float[6] s) { flat = Constant <value_ints = [6]> ()
+                                                     s = Reshape (x, flat) }
+            >
+            y = Neg (z)
+        }"""
+    )
+    onnx.save(model, tmp_path / "in.onnx")
+    arguments = ["rewrite", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    said = "note: Neg 'y': the output 'y' is declared as float[6], but is float[2,3]; correct the"
+    assert said in result.output
+    assert CliRunner().invoke(app, [*arguments, "--strict"]).exit_code == 0
