@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import typing
 from collections.abc import Sequence
@@ -158,7 +159,7 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
     Raises:
         PassOptionError: the pass has no such option, or a value does not fit.
     """
-    types = typing.get_type_hints(kind)
+    types = _types_of(kind)
     known = [name for name, _ in kind().options()]
     values = {}
     for name, value in options.items():
@@ -167,6 +168,12 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
             raise PassOptionError(f"{kind.name} has no option '{name}'; its options: {offered}")
         values[name] = _read(kind, name, types[name], value)
     return kind(**values)
+
+
+@functools.cache
+def _types_of(kind: type[Pass]) -> dict[str, Any]:
+    """The types of a pass's options; annotations are text, which takes time to evaluate."""
+    return typing.get_type_hints(kind)
 
 
 def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
