@@ -46,6 +46,7 @@ ROOT = Path(sl.__file__).parent
 FOLDER = Path(tempfile.mkdtemp(prefix="mutants-"))
 PATH = FOLDER / "mutant.onnx"
 WORKERS = Workers()
+LIMITS: dict[str, Any] = {"timeout": 3, "workers": WORKERS}
 
 
 class Wrong(AssertionError):
@@ -97,12 +98,19 @@ def run(given: Mutant) -> None:
     sl.reference.run(given.source, feeds, operators=[_bounded_loop(budget)])
 
 
+def compare(given: Mutant) -> None:
+    """Compare it with itself; what a runtime makes of it is an answer."""
+    faulthandler.cancel_dump_traceback_later()
+    sl.verify(given.source, given.source, runtime="onnxruntime", samples=1, **LIMITS)
+
+
 STAGES: tuple[Callable[[Mutant], None], ...] = (
     rewrite,
     inspect,
     keep,
     convert_down,
     run,
+    compare,
     rewrite,
     convert_up,
 )
@@ -159,14 +167,14 @@ class Mutant:
         fault = fault_of(result, full=False)
         if fault:
             raise Wrong(f"the result is not valid: {fault}")
-        options: dict[str, Any] = {"samples": 1, "timeout": 3, "workers": WORKERS}
         before = sl.ir.load(self.source)
         faulthandler.cancel_dump_traceback_later()  # a runtime may hang, or need a new start
-        verdict = sl.verify(before, result, runtime="onnxruntime", **options)
+        verdict = sl.verify(before, result, runtime="onnxruntime", samples=1, **LIMITS)
         if verdict.status != "different":
             return
         # onnxruntime has faults of its own: the reference must agree, or not be able to tell.
-        if sl.verify(before, result, runtime="reference", **options).status != "equal":
+        other = sl.verify(before, result, runtime="reference", samples=1, **LIMITS)
+        if other.status != "equal":
             raise Wrong(f"the outputs differ: {verdict.reason}")
 
 
