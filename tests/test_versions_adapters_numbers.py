@@ -246,8 +246,9 @@ def test_slices_of_several_axes(steps):
 
 
 def test_slices_that_opset_9_can_say():
-    bounds = "b = Constant <value_ints = [1]> () e = Constant <value_ints = [3]> () "
-    one = "t = Constant <value_ints = [1]> () a = Constant <value_ints = [1]> () "
+    one = "Constant <value = int64[1] {1}> ()"
+    bounds = f"b = {one} e = Constant <value = int64[1] {{3}}> () "
+    one = f"t = {one} a = {one} "
     found = converted(f"{bounds}{one}y = Slice (x, b, e, a, t)", 10, 9)
     assert found[-1] == "Slice <axes = [1], ends = [3], starts = [1]> (x)"
     found = converted(f"{bounds}y = Slice (x, b, e)", 10, 9)

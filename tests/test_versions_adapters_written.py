@@ -124,7 +124,7 @@ def test_attributes_become_inputs(body, source, nodes, signature):
     [
         ("a = Constant <value_int = 2> () y = DFT (x, , a)", 20, ["DFT <axis = 2> (x)"], ""),
         ("y = DFT (x)", 20, ["DFT <axis = -2> (x)"], ""),
-        ("k = Constant <value_ints = [2]> () y, i = TopK (x, k)", 10, ["TopK <k = 2> (x)"], ""),
+        ("k = Constant <value = int64[1] {2}> () y, i = TopK (x, k)", 10, ["TopK <k = 2> (x)"], ""),
         (
             "r = Constant <value_float = 0.25> () y = Dropout (x, r)",
             12,
