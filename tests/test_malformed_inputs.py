@@ -82,9 +82,10 @@ def test_external_data(name: str, tmp_path: Path) -> None:
         ["rewrite", path, out, "--set", "n=1"],
         ["convert", path, out, "--opset", 13],
     ):
-        result = run(*arguments)
-        assert result.exit_code == 1 or (result.exit_code == 0 and "not verified" in result.output)
-        assert "a fault of straightline" not in result.stderr
+        result = run(*arguments, "--no-verify")
+        # What need not be read is carried over as it is.
+        assert result.exit_code in (0, 1), result.stderr
+        assert result.stderr.startswith("error: ") == bool(result.exit_code)
     with pytest.raises(sl.Error, match=message.replace("\\", "\\\\").replace("[", "\\[")):
         # A shape is refused at once, the rest where it is read.
         next(iter(sl.ir.load(path).graph.initializers.values())).numpy()
