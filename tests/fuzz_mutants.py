@@ -287,12 +287,9 @@ def fuzz(mutants: int, seed: int, keep_in: Path, folder: Path) -> Counter[str]:
             key = f"{told['stage']}: {told['error'].partition(':')[0]} at {told['where']}"
             counts[key] += 1
             if counts[key] == 1:
-                mutant = Mutant(seed, number, models)
-                path = keep_in / f"{seed}-{number}.onnx"
-                path.write_bytes(mutant.content)
-                print(
-                    f"{seed}:{number} {mutant.name}: {told['stage']}: {told['error']}", flush=True
-                )
+                kept = mutant(seed, number, models)
+                (keep_in / f"{seed}-{number}.onnx").write_bytes(kept.content)
+                print(f"{seed}:{number} {kept.name}: {told['stage']}: {told['error']}", flush=True)
                 print(f"    at {told['where']}", flush=True)
         print(f"{min(first + BATCH, mutants)} mutants", flush=True)
     return counts

@@ -78,3 +78,16 @@ def test_what_is_wrong_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     other.graph.node[-1].input[0] = "nowhere"
     with pytest.raises(fuzz_mutants.Wrong, match="not valid"):
         mutant.require_same(other)
+
+
+def test_what_fails_is_told_once_and_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"stage": "rewrite", "error": "KeyError: 'body'", "where": "ir/node.py:77"}
+    monkeypatch.setattr(fuzz_mutants, "batch", lambda *_: iter([(3, told), (5, told)]))
+    counts = fuzz_mutants.fuzz(10, 7, folder, folder / "seeds")
+    assert list(counts.values()) == [2]
+    kept = fuzz_mutants.mutant(7, 3, fuzz_mutants.read_models(folder / "seeds"))
+    assert (folder / "7-3.onnx").read_bytes() == kept.content
+    assert not (folder / "7-5.onnx").exists()
+    assert capsys.readouterr().out.count("KeyError") == 1
