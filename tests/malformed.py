@@ -436,6 +436,11 @@ def functions_that_call_each_other(proto: onnx.ModelProto) -> None:
     proto.functions[0].node.append(helper.make_node("g", ["x"], ["unused"], domain="own"))
 
 
+@refused("a function of domain 'own' has no name")
+def function_without_a_name(proto: onnx.ModelProto) -> None:
+    proto.functions.add(domain="own")
+
+
 @refused("own::f 'b' has 2 inputs; the function takes 1")
 def call_with_too_many_inputs(proto: onnx.ModelProto) -> None:
     node(proto, "f").input.append("x")

@@ -66,6 +66,8 @@ class GraphChecker:
         """Check a function; errors as `check`."""
         if has_odd_text(function, ("node", "value_info")):
             raise TypeError
+        if not function.name:
+            raise ModelError(f"a function of domain '{function.domain}' has no name")
         self.parameters = frozenset(function.input)
         place = Place(f"graph '{function.name}'", f"{function.domain}::{function.name}/")
         self._check_infos(function.value_info, place)
