@@ -3,8 +3,9 @@
     python tests/fuzz.py --models 1000 --seed 0
 
 A check is a function of a case (a model with its feeds) that raises when something is wrong; add it
-to CHECKS. Models that fail are kept under --keep. Each batch runs in a process of its own, because
-a runtime may crash: that counts as a failure of the model that was running.
+to CHECKS. Models that fail are kept under --keep, and --seed N --models 1 draws model N again. Each
+batch runs in a process of its own, because a runtime may crash: that counts as a failure of the
+model that was running.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import numpy as np
 import onnx
 import onnxruntime
 import strategies
+from dice import Dice
 from harness import check_model
-from hypothesis import HealthCheck, Phase
 
 Feeds = dict[str, np.ndarray]
 BATCH = 500
@@ -134,28 +134,12 @@ def failures(model: onnx.ModelProto, feeds: Feeds) -> list[tuple[str, Exception]
 
 def batch(draws: str, count: int, seed: int, keep: Path, results: Any) -> None:
     """Draw and check `count` models, and put what was found on the queue, model by model."""
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @hypothesis.given(DRAWS[draws])
-    def apply(drawn: tuple[onnx.ModelProto, Feeds]) -> None:
-        model, feeds = drawn
-        path = keep / f"{draws}-{seed}-{next(numbers)}"
-        save(path, model, feeds)  # before the checks: one of them may crash
+    for number in range(seed, seed + count):
+        model, feeds = Dice(number)(DRAWS[draws])
         found = failures(model, feeds)
+        if found:
+            save(keep / f"{draws}-{number}", model, feeds)
         results.put([(name, f"{type(error).__name__}: {error}") for name, error in found])
-        if not found:
-            for suffix in (".onnx", ".npz"):
-                path.with_suffix(suffix).unlink()
-
-    numbers = iter(range(sys.maxsize))
-    apply()
 
 
 def save(path: Path, model: onnx.ModelProto, feeds: Feeds) -> None:
@@ -167,11 +151,11 @@ def fuzz(draws: str, models: int, seed: int, keep: Path) -> Counter[str]:
     """Counts of models and of failures by check, over batches in processes of their own."""
     counts: Counter[str] = Counter()
     context = multiprocessing.get_context("spawn")
-    for start in range(0, models, BATCH):
-        size = min(BATCH, models - start)
+    number, end = seed, seed + models
+    while number < end:
         results = context.SimpleQueue()
-        # Hypothesis starts from simple models, and a whole batch needs a seed of its own.
-        child = context.Process(target=batch, args=(draws, size, seed + start, keep, results))
+        size = min(BATCH, end - number)
+        child = context.Process(target=batch, args=(draws, size, number, keep, results))
         child.start()
         while child.is_alive() or not results.empty():
             if results.empty():
@@ -180,10 +164,14 @@ def fuzz(draws: str, models: int, seed: int, keep: Path) -> Counter[str]:
             counts["models"] += 1
             for name, message in results.get():
                 counts[name] += 1
-                print(f"{draws}: {name}: {' '.join(message.split())[:300]}")
+                print(f"{draws} {number}: {name}: {' '.join(message.split())[:300]}", flush=True)
+            number += 1
         if child.exitcode:
+            counts["models"] += 1
             counts["crash"] += 1
-            print(f"{draws}: seed {seed + start}: the process ended with {child.exitcode}")
+            print(f"{draws} {number}: the process ended with {child.exitcode}", flush=True)
+            save(keep / f"{draws}-{number}", *Dice(number)(DRAWS[draws]))
+            number += 1
     return counts
 
 
