@@ -75,8 +75,6 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     reader.read(model.graph, proto.graph, scope)
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
     _mark_trained(model, scope)
-    if model.ir_version >= 3:
-        reader.check_opset(model)
     model.mark_as_loaded()
     return model
 
@@ -136,7 +134,6 @@ def _function(proto: onnx.FunctionProto, allows_overrides: bool, base_dir: Path 
     reader = _Reader(allows_overrides, base_dir)
     # The nodes are handed over apart, so that they are not copied.
     reader.read(function.graph, body, Scope(), proto.node)
-    reader.check_opset(function)
     return function
 
 
@@ -147,7 +144,6 @@ class _Reader:
         self.allows_overrides = allows_overrides
         self.base_dir = base_dir
         self.operators: dict[tuple[str, str], Operator] = {}
-        self.uses_onnx = False
 
     def read(
         self,
@@ -235,12 +231,7 @@ class _Reader:
             for body in graphs_of(attribute):
                 inner = graph.add_body(node, attribute.name, onnx.GraphProto())
                 self.read(inner, body, Scope(scope))
-        self.uses_onnx = self.uses_onnx or op.domain in ("", "ai.onnx")
         return node
-
-    def check_opset(self, root: Model | Function) -> None:
-        if self.uses_onnx and not root.opset():
-            raise ModelError(f"{root} uses ONNX's own operators but imports no opset for them")
 
     def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
         for name in names:

@@ -99,6 +99,8 @@ def obstacle(function: Function, call: Node, calls: Calls) -> str | None:
         uses = function.graph.uses(value) if given.get(value) is None else []
         if any(isinstance(use.user, Graph) for use in uses):
             return f"{function} gives out its input '{value.name}', which the call leaves out"
+        if any(isinstance(use.user, Node) and use.user.is_op("If") for use in uses):
+            return f"{function} decides by its input '{value.name}', which the call leaves out"
     return (
         unnameable_output(call, [given.get(value) or value for value in outputs])
         or _unbindable_attribute(function, call)

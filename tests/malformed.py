@@ -336,12 +336,12 @@ def input_missing_inside(proto: onnx.ModelProto) -> None:
     del attribute(proto, "Loop", "body").g.node[1].input[1:]
 
 
-@refused("the model imports opset 9223372036854775807; known are 1 to")
+@refused("model 'main' imports opset 9223372036854775807; known are 1 to")
 def opset_of_the_far_future(proto: onnx.ModelProto) -> None:
     proto.opset_import[0].version = 2**63 - 1
 
 
-@refused("the model imports opset -1; known are 1 to")
+@refused("model 'main' imports opset -1; known are 1 to")
 def negative_opset(proto: onnx.ModelProto) -> None:
     proto.opset_import[0].version = -1
 
@@ -434,6 +434,12 @@ def functions_that_call_each_other(proto: onnx.ModelProto) -> None:
     proto.functions.append(other)
     proto.functions[0].opset_import.add(domain="own", version=1)
     proto.functions[0].node.append(helper.make_node("g", ["x"], ["unused"], domain="own"))
+
+
+@refused("model 'main' uses ONNX's own operators but imports no opset for them")
+def opset_of_nothing(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].domain = "other"
+    attribute(proto, "Scan", "num_scan_inputs").type = onnx.AttributeProto.STRINGS
 
 
 @refused("a function of domain 'own' has no name")

@@ -147,6 +147,16 @@ def test_nothing_in_the_way():
     [
         ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "gives out its input 'b', which"),
         (
+            "y = local.f (x)",
+            [
+                "f (a, b) => (r) { n = Constant <value_int = 2> ()"
+                " r = Loop (n, , a) <body = l (int64 i, bool c, v) => (bool d, w) {"
+                " d = Identity (c) w = If (b) <then_branch = t () => (p) { p = Neg (v) },"
+                " else_branch = e () => (q) { q = Abs (v) }> }> }"
+            ],
+            "function 'local::f' decides by its input 'b', which the call leaves out",
+        ),
+        (
             "y = local.f (, x)",
             ["f (a, b) => (a) { r = Neg (b) }"],
             "gives out its input 'a', which",

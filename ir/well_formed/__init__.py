@@ -45,7 +45,8 @@ def _check(proto: onnx.ModelProto) -> None:
         raise ModelError(str(first_odd_text(proto)))
     functions = {key_of(f.domain, f.name, f.overload): f for f in proto.functions}
     calls = Calls(functions)
-    forms = _forms(proto.opset_import, proto.ir_version, "the model")
+    where = f"model '{proto.graph.name}'"
+    forms = _forms(proto.opset_import, proto.ir_version, where)
     main = GraphChecker(forms, calls, None)
     main.check(proto.graph, Place.of_graph(proto.graph.name))
     for info in proto.training_info:
@@ -71,4 +72,4 @@ def _forms(imports: Iterable[onnx.OperatorSetIdProto], ir_version: int, where: s
                 )
         elif not -_MANY <= entry.version <= _MANY:
             raise ModelError(f"{where} imports version {entry.version} of domain '{entry.domain}'")
-    return Forms(version)
+    return Forms(version, where)

@@ -100,10 +100,16 @@ class Form:
 
 
 class Forms:
-    """The forms of ONNX's own operators in one opset."""
+    """The forms of ONNX's own operators in one opset.
 
-    def __init__(self, version: int) -> None:
+    Args:
+        version: the opset; 0 where none is imported.
+        where: the model or function that imports it, as errors name it.
+    """
+
+    def __init__(self, version: int, where: str) -> None:
         self.version = version
+        self.where = where
         # What is seen of a node at a glance; those that look like one of these fit.
         self.fine: set[tuple[object, ...]] = set()
 
@@ -111,10 +117,14 @@ class Forms:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
-            ModelError: it is control flow, which the opset does not have.
+            ModelError: it is control flow, which the opset does not have, or none is imported.
         """
+        if not self.version:
+            raise ModelError(
+                f"{self.where} uses ONNX's own operators but imports no opset for them"
+            )
         since = _CONTROL_FLOW.get(op_type)
-        if since is not None and 0 < self.version < since:
+        if since is not None and self.version < since:
             raise ModelError(
                 f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
             )
