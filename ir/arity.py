@@ -1,4 +1,4 @@
-"""Do the graphs that Loop, If and Scan hold fit the nodes that hold them?"""
+"""Do the graphs that Loop, If, Scan and SequenceMap hold fit the nodes that hold them?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_bodies(node: Node) -> None:
 
     Raises:
         ModelError: a body is missing or its arity does not fit (operator specifications of Loop,
-            If, Scan 8 and Scan 9).
+            If, Scan 8, Scan 9 and SequenceMap).
     """
     if node.op.references or node.graph is None:
         return
@@ -42,6 +42,8 @@ def check_bodies(node: Node) -> None:
         _check(node, _one_body(node, "body"), 2 + carried, 1 + carried, len(node.outputs) + 1)
     elif node.is_op("Scan"):
         _check_scan(node)
+    elif node.is_op("SequenceMap"):
+        _check(node, _one_body(node, "body"), len(node.inputs), len(node.outputs), 0)
 
 
 def _check_if(node: Node) -> None:

@@ -193,6 +193,30 @@ def scan_before_its_opset(proto: onnx.ModelProto) -> None:
     del keep.attribute[:]
 
 
+@refused("SequenceMap 'k' exists from opset 17 on; the model imports 16")
+def sequence_operator_before_its_opset(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].version = 16
+    proto.graph.node.append(helper.make_node("SequenceMap", [], ["k"]))
+
+
+@refused("SequenceMap 'k': its body takes 1 inputs where the node gives 2")
+def body_of_a_map_with_too_few_inputs(proto: onnx.ModelProto) -> None:
+    body = helper.make_graph(
+        [helper.make_node("Neg", ["e"], ["o"])],
+        "each",
+        [helper.make_tensor_value_info("e", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)],
+    )
+    proto.graph.node.append(helper.make_node("SequenceMap", ["list", "x"], ["k"], body=body))
+
+
+@refused("SequenceMap 'k': its body gives 0 outputs where the node needs 1")
+def body_of_a_map_without_outputs(proto: onnx.ModelProto) -> None:
+    body_of_a_map_with_too_few_inputs(proto)
+    del proto.graph.node[-1].input[1]
+    del proto.graph.node[-1].attribute[0].g.output[:]
+
+
 # Attributes --------------------------------------------------------------------------------------
 
 

@@ -13,8 +13,15 @@ from ..errors import ModelError
 from .attributes import ANY, name_of_kind
 from .places import Place
 
-_CONTROL_FLOW = {"If": 1, "Loop": 1, "Scan": 8}
-"""Operators that are rewritten by their names, and the opsets that bring them."""
+_BY_NAME = frozenset(
+    {
+        *("If", "Loop", "Scan", "SequenceMap"),
+        *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"),
+        *("SequenceLength", "SplitToSequence", "ConcatFromSequence"),
+        *("Optional", "OptionalGetElement", "OptionalHasElement"),
+    }
+)
+"""Operators that passes know by their names alone, and nobody else has used these."""
 
 _MANY = 2**31 - 1
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
@@ -117,14 +124,15 @@ class Forms:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
-            ModelError: it is control flow, which the opset does not have, or none is imported.
+            ModelError: no opset is imported, or one that does not have it yet, and passes would
+                take it for what it is later.
         """
         if not self.version:
             raise ModelError(
                 f"{self.where} uses ONNX's own operators but imports no opset for them"
             )
-        since = _CONTROL_FLOW.get(op_type)
-        if since is not None and self.version < since:
+        since = _first_version(op_type) if op_type in _BY_NAME else 0
+        if self.version < since:
             raise ModelError(
                 f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
             )
@@ -151,6 +159,10 @@ def _form(op_type: str, version: int) -> Form | None:
         tuple(name for name, a in schema.attributes.items() if a.required),
         kinds,
     )
+
+
+def _first_version(op_type: str) -> int:
+    return int(min(schema.since_version for schema in _versions()[op_type]))
 
 
 @functools.cache
