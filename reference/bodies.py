@@ -81,18 +81,22 @@ class Body:
         return len(tensor.shape.dim) if tensor.HasField("shape") else 0
 
     def element(
-        self, index: int, inputs: Sequence[Any] | None = None
+        self,
+        index: int,
+        inputs: Sequence[Any] | None = None,
+        captured: Mapping[str, Any] | None = None,
     ) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Element type and shape of body output ``index``, without running the body.
 
         What the body declares, completed by shape inference over the body (with the types of
-        ``inputs`` where given, else with the declared input types). A dimension nobody tells
-        is 0 and an unknown shape is a scalar's, as in onnxruntime.
+        ``inputs`` where given, else with the declared input types, and with those of what is
+        ``captured``). A dimension nobody tells is 0 and an unknown shape is a scalar's, as in
+        onnxruntime.
         """
         declared = self.graph.output[index].type.tensor_type
         inferred = declared
         if not (declared.elem_type and is_static(declared)):
-            inferred = self._infer(inputs)[index].type.tensor_type
+            inferred = self._infer(inputs, captured or {})[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
             raise EvaluationError(
@@ -102,7 +106,9 @@ class Body:
         dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
 
-    def _infer(self, inputs: Sequence[Any] | None) -> Sequence[onnx.ValueInfoProto]:
+    def _infer(
+        self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
+    ) -> Sequence[onnx.ValueInfoProto]:
         """The outputs of the graph with what shape inference adds to their types."""
         alone = onnx.GraphProto()
         alone.CopyFrom(self.graph)
@@ -110,13 +116,20 @@ class Body:
         del alone.input[len(self.input_names) :]
         _drop_constants(alone, self.opset)
         for info, value in zip(alone.input, inputs or (), strict=False):
-            elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
-            info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
+            _declare(info, value)
+        for name, value in captured.items():
+            if isinstance(value, np.ndarray):
+                _declare(alone.input.add(name=name), value)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
         model = helper.make_model(alone, opset_imports=imports)
         inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
         outputs: Sequence[onnx.ValueInfoProto] = inferred.graph.output
         return outputs
+
+
+def _declare(info: onnx.ValueInfoProto, value: Array) -> None:
+    elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+    info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
 
 
 def opset_of(imports: Mapping[str, int]) -> int:

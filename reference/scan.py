@@ -58,7 +58,7 @@ class Scan(ControlFlow):
     def _scan_9(
         self, run: BoundBody, states: list[Array], scanned: list[Array], options: dict[str, Any]
     ) -> tuple[Any, ...]:
-        body, outputs = run.body, run.body.output_count - len(states)
+        outputs = run.body.output_count - len(states)
         in_axes = self._axes(options, "scan_input_axes", [s.ndim for s in scanned])
         in_flags = self._flags(
             options.get("scan_input_directions"), len(scanned), "scan_input_directions"
@@ -74,18 +74,20 @@ class Scan(ControlFlow):
         final, elements = scan_row(run, states, ordered, lengths.pop())
         sample = [*states, *(np.empty(row.shape[1:], row.dtype) for row in rows)]
         stacked = [
-            self._stacked(body, len(states) + i, collected[:: -1 if flag else 1], sample)
+            self._stacked(run, len(states) + i, collected[:: -1 if flag else 1], sample)
             for i, (collected, flag) in enumerate(zip(elements, out_flags, strict=True))
         ]
         out_axes = self._axes(options, "scan_output_axes", [s.ndim for s in stacked])
         moved = [np.moveaxis(s, 0, axis) for s, axis in zip(stacked, out_axes, strict=True)]
         return (*final, *moved)
 
-    def _stacked(self, body: Body, index: int, elements: list[Any], sample: list[Array]) -> Array:
+    def _stacked(
+        self, run: BoundBody, index: int, elements: list[Any], sample: list[Array]
+    ) -> Array:
         """A scan output, scan axis first; ``sample`` has the types of the body's inputs."""
         if elements:
-            return stack(elements, body.output_label(index))
-        dtype, shape = body.element(index, sample)
+            return stack(elements, run.body.output_label(index))
+        dtype, shape = run.body.element(index, sample, run.captured)
         return empty((0, *shape), dtype)
 
     def _axes(self, options: dict[str, Any], name: str, ranks: list[int]) -> list[int]:

@@ -93,7 +93,7 @@ def _pad(
         flat = stack(made, run.body.output_label(index))
         dtype, shape = flat.dtype, flat.shape[1:]
     else:
-        dtype, shape = run.body.element(index, sample)
+        dtype, shape = run.body.element(index, sample, run.captured)
     result = empty((*extent, *shape), dtype)
     start = 0
     for b, row in enumerate(rows):

@@ -6,7 +6,8 @@ what it declared.
 
 import numpy as np
 import pytest
-from harness import assert_equal_outputs, run_passes
+from harness import as_model, assert_equal_outputs, run_passes
+from straightline import reference
 from straightline.passes import (
     ForwardInvariants,
     InlineFunctions,
@@ -141,3 +142,19 @@ def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
     assert [o.type.tensor_type.shape.dim[0].dim_value for o in body.output[1:]] == [4, 4]
     for trips in (1, 2):
         assert_equal_outputs(HEAD + text, result.model, {"x": X[0, :2], "trip": np.array(trips)})
+
+
+@pytest.mark.parametrize("declared", ["float[] w", "float[A] w", "w"])
+def test_a_state_of_a_scan_that_is_forwarded_tells_its_sizes_where_it_is_read(declared):
+    text = f"""g (float[L,2] x, float[S] s0) => (float[S] s1, float[L,S] z) {{
+        s1, z = Scan <num_scan_inputs = 1,
+            body = b (float[3] s, float[2] e) => (float[3] s2, {declared}) {{
+                s2 = Identity (s) w = Add (s, s)
+            }}> (s0, x)
+    }}"""
+    result = run_passes(HEAD + text, ForwardInvariants())
+    assert result.changed
+    for length in (0, 2):
+        feeds = {"x": np.zeros((length, 2), np.float32), "s0": np.ones(3, np.float32)}
+        for model in (as_model(HEAD + text), result.model):
+            assert reference.run(model, feeds)[1].shape == (length, 3)
