@@ -280,7 +280,7 @@ def ranked(scope: Scope, x: Value, shape: Shape) -> Value:
 
 def scan_outputs(body: Scope, at_least: int, at_most: int = 2) -> list[Value]:
     """Values of the body whose shape is the same in every iteration, perhaps one twice."""
-    ready = body.find(lambda v: is_tensor(v) and v.fixed)
+    ready = body.find(lambda v: is_tensor(v) and v.fixed) or [literal(body, FLOAT)]
     count = body.number(at_least, at_most)
     return [body.choose(ready) for _ in range(count)]
 
