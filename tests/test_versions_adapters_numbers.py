@@ -53,7 +53,7 @@ def test_what_is_no_number(dtype):
     assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")
 
 
-@pytest.mark.parametrize("signs", itertools.product([0, 1], repeat=2))
+@pytest.mark.parametrize("signs", list(itertools.product([0, 1], repeat=2)))
 @pytest.mark.parametrize("type_", ["float", "double"])
 def test_what_is_infinite(signs, type_):
     dtype = np.float32 if type_ == "float" else np.float64
@@ -217,7 +217,7 @@ def test_exponents_get_the_type_of_the_base():
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
-@pytest.mark.parametrize("bounds", itertools.product([-9, -2, 0, 1, 4, 9], repeat=2))
+@pytest.mark.parametrize("bounds", list(itertools.product([-9, -2, 0, 1, 4, 9], repeat=2)))
 def test_slices_with_bounds_of_run_time(step, bounds):
     body = f"t = Constant <value_ints = [{step}]> () y = Slice (x, b, e, a, t)"
     body = body.replace("y =", "a = Constant <value_ints = [1]> () y =")
