@@ -172,6 +172,7 @@ def fuzz(draws: str, models: int, seed: int, keep: Path) -> Counter[str]:
             print(f"{draws} {number}: the process ended with {child.exitcode}", flush=True)
             save(keep / f"{draws}-{number}", *Dice(number)(DRAWS[draws]))
             number += 1
+        print(f"{draws}: {counts['models']} models so far", flush=True)
     return counts
 
 
