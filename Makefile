@@ -28,7 +28,7 @@ types: $(VENV)/.installed
 	ln -sfn ../.. build/types/straightline
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.passes \
 	  -p straightline.reference -p straightline.versions \
-	  -m straightline -m straightline.cli -m straightline.__main__
+	  -p straightline.cli -m straightline -m straightline.__main__
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
 	$(PY) tests/fuzz.py

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import interrupts
+from .cli import interrupts
 
 
 def main() -> None:
     """Run the command line."""
     interrupts.take_over()  # before anything that takes its time to import
-    from .cli import app
-    from .terminal import prepare_streams
+    from .cli.commands import app
+    from .cli.terminal import prepare_streams
 
     prepare_streams()
     app(prog_name="straightline")

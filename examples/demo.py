@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
-from straightline import report
 from straightline.api import pipeline_of
+from straightline.cli import report
 from straightline.rewriting import Rewriting, Rewritten
 
 HIDDEN = 4

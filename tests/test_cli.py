@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from straightline.cli import app
+from straightline.cli.commands import app
 from straightline.passes import PASSES, Pass
 from typer.testing import CliRunner
 
@@ -369,7 +369,7 @@ def test_python_m_straightline_works(folder):
 
 def test_help_does_not_wait_for_onnx():
     program = (
-        "import sys\nfrom straightline.cli import app\n"
+        "import sys\nfrom straightline.cli.commands import app\n"
         "try: app(['--help'])\nfinally: assert 'onnx' not in sys.modules"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
-from straightline.cli import app
+from straightline.cli.commands import app
 from typer.testing import CliRunner
 
 SIZE = 600

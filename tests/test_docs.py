@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from straightline import boundary, cli
+from straightline.cli import boundary, commands
 from straightline.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "command-line.md").read_text(encoding="utf-8")
-COMMANDS = typer.main.get_command(cli.app).commands
+COMMANDS = typer.main.get_command(commands.app).commands
 
 
 @pytest.mark.parametrize("kind", PASSES, ids=lambda kind: kind.name)

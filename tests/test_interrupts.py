@@ -63,7 +63,7 @@ KILL = "os.kill(os.getpid(), signal.SIGINT)"
 
 @pytest.mark.parametrize(
     "module",
-    ["straightline.cli", "typer", "rich.table", "numpy", "onnx", "networkx"],
+    ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "networkx"],
 )
 def test_while_modules_are_imported(module, folder):
     found = python(AT_IMPORT.format(action=KILL), module, *REWRITE)
@@ -106,7 +106,7 @@ def test_during_the_work(place, folder):
 
 
 def test_once_the_output_stands():
-    patch = f"import straightline.report as r\nr.show_rewrite = lambda *_: {KILL}"
+    patch = f"import straightline.cli.report as r\nr.show_rewrite = lambda *_: {KILL}"
     found = python(BEFORE.format(patch=patch), *REWRITE)
     assert (found.returncode, found.stderr) == (0, "")
     assert os.path.exists("out.onnx")

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+ROOT_MODULES = {path.stem for path in ROOT.glob("[a-z]*.py")} | {""}
 MAY_IMPORT = {
     "ir": set(),
     "reference": {"ir"},
     "passes": {"ir", "reference"},
     "versions": {"ir", "reference", "passes"},
+    "cli": {"ir", "reference", "passes", "versions", *ROOT_MODULES},
 }
 MODULES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
-from straightline.cli import app
+from straightline.cli.commands import app
 from typer.testing import CliRunner
 
 TEXT = """

@@ -11,7 +11,7 @@ import onnx
 import pytest
 import straightline as sl
 from onnx import helper
-from straightline.cli import app
+from straightline.cli.commands import app
 from typer.testing import CliRunner
 
 PUBLIC: dict[str, Callable[[Any], object]] = {

@@ -10,9 +10,10 @@ from pathlib import Path
 import onnx
 import pytest
 from rich.console import Console
-from straightline import api, report, terminal
+from straightline import api
 from straightline.binding import BindingError
-from straightline.cli import app
+from straightline.cli import report, terminal
+from straightline.cli.commands import app
 from straightline.inspection import inspect, left_over
 from straightline.passes import Remark
 from straightline.reference.compare import Difference

@@ -7,7 +7,7 @@ import os
 import sys
 
 import pytest
-from straightline.terminal import complain, delivered, shown
+from straightline.cli.terminal import complain, delivered, shown
 
 EVIL = "a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x00l\x08m\u200fn"
 ESCAPED = r"a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x00l\x08m\u200fn"

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import interrupts, report
-from .boundary import (
-    EXIT_CONTROL_FLOW_LEFT,
-    EXIT_DIFFERENT,
-    EXIT_NOT_VERIFIED,
-    Commands,
-    finish,
-)
+from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .options import (
     Atol,
     Force,
@@ -45,9 +39,9 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from .ir import ModelFile
-    from .reference.verdict import Verdict
-    from .rewriting import MismatchError, Rewritten
+    from ..ir import ModelFile
+    from ..reference.verdict import Verdict
+    from ..rewriting import MismatchError, Rewritten
 
 app = typer.Typer(
     cls=Commands,
@@ -112,11 +106,11 @@ def rewrite(
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     _import_library()
-    from .api import pipeline_of
-    from .inspection import left_over
-    from .ir import save
-    from .passes.pipeline import require_all_rewritten
-    from .rewriting import MismatchError, Rewriting
+    from ..api import pipeline_of
+    from ..inspection import left_over
+    from ..ir import save
+    from ..passes.pipeline import require_all_rewritten
+    from ..rewriting import MismatchError, Rewriting
 
     options = _given(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
@@ -150,8 +144,8 @@ def _opened(
 ) -> tuple[ModelFile, list[Path]]:
     """The model, and the files that are read beside it; none of them is to be overwritten, which
     is found out before the long work."""
-    from .ir import Target
-    from .reference.feeds import files_of
+    from ..ir import Target
+    from ..reference.feeds import files_of
 
     read = [] if inputs is None else files_of(inputs)
     original = _read(source, most)
@@ -160,14 +154,14 @@ def _opened(
 
 
 def _read(source: Path, most: int | None) -> ModelFile:
-    from .ir import TWO_GB, read_file
+    from ..ir import TWO_GB, read_file
 
     return read_file(source, TWO_GB if most is None else most)
 
 
 def _import_library() -> None:
     """Import what the commands need, which takes over a second."""
-    from . import inspection, versions  # noqa: F401
+    from .. import inspection, versions  # noqa: F401
 
     interrupts.raise_from_now_on()
 
@@ -190,7 +184,7 @@ def _verified(
     rewritten: Rewritten, options: dict[str, Any], strict: bool
 ) -> Verdict | MismatchError:
     """Compare with the original; what was found, whatever it is."""
-    from .rewriting import MismatchError, NotVerifiedError
+    from ..rewriting import MismatchError, NotVerifiedError
 
     try:
         verdict = rewritten.verify(**options)
@@ -223,8 +217,8 @@ def verify(
     """
     values, most = values_of(assignments), bytes_of(max_input_size)
     _import_library()
-    from .binding import typed_values
-    from .reference.verify import verify as compare
+    from ..binding import typed_values
+    from ..reference.verify import verify as compare
 
     with report.progress("verifying", quiet=as_json):
         original = _read(before, most)
@@ -268,10 +262,10 @@ def convert(
     """
     most = bytes_of(max_input_size)
     _import_library()
-    from .api import verify_conversion
-    from .ir import load, save
-    from .rewriting import MismatchError
-    from .versions import convert as carry
+    from ..api import verify_conversion
+    from ..ir import load, save
+    from ..rewriting import MismatchError
+    from ..versions import convert as carry
 
     with report.progress("converting", quiet=as_json):
         original, read = _opened(source, most, target, inputs, force)
@@ -314,7 +308,7 @@ def inspect(
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     _import_library()
-    from .inspection import inspect as look
+    from ..inspection import inspect as look
 
     found = look(
         _read(source, most),
@@ -331,7 +325,7 @@ def inspect(
 def list_passes(as_json: Json = False) -> int:
     """Show every pass with its options."""
     _import_library()
-    from .inspection import describe_passes
+    from ..inspection import describe_passes
 
     found = describe_passes()
     return finish(0, lambda: report.show_passes(found, as_json), product=True)

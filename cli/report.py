@@ -20,10 +20,10 @@ from rich.text import Text
 from .terminal import complain, shown
 
 if TYPE_CHECKING:
-    from .inspection import Inspection
-    from .passes import Remark
-    from .reference.verdict import Verdict
-    from .rewriting import MismatchError, Rewritten
+    from ..inspection import Inspection
+    from ..passes import Remark
+    from ..reference.verdict import Verdict
+    from ..rewriting import MismatchError, Rewritten
 
 STYLES = {
     "rewritten": "green",
@@ -221,7 +221,7 @@ def _parts(
     found: Verdict | MismatchError | None,
 ) -> tuple[Verdict | None, MismatchError | None]:
     """The verdict, and the error that it was raised with where the outputs differ."""
-    from .rewriting import MismatchError
+    from ..rewriting import MismatchError
 
     return (found.verdict, found) if isinstance(found, MismatchError) else (found, None)
 

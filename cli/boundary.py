@@ -62,8 +62,8 @@ def _explain(error: Exception) -> int:
         if message:  # there is none where the help was shown for want of arguments
             report.show_error(f"{' '.join(message.split())} (see --help)")
         return EXIT_USAGE
-    from .ir import Error
-    from .passes import PassOptionError
+    from ..ir import Error
+    from ..passes import PassOptionError
 
     if isinstance(error, Error):
         report.show_error(*error.lines())

@@ -1,0 +1,1 @@
+"""The command line: it reads options, calls the public functions and shows what they found."""
