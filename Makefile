@@ -26,7 +26,8 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
-	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.passes \
+	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.facts -p straightline.operators \
+	  -p straightline.analysis -p straightline.passes \
 	  -p straightline.reference -p straightline.versions \
 	  -p straightline.cli -m straightline -m straightline.__main__
 

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import onnx
 
+from .analysis.constants.origins import origins
+from .analysis.trips.trip_count import always_holds
 from .api import pipeline_of
 from .binding import Shapes, Values
 from .ir import BaseDir, Function, Graph, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
-from .passes.analysis.origins import origins
-from .passes.analysis.trip_count import always_holds
 from .rewriting import Rewriting, count_all_nodes, watched
 
 Outcome = Literal["rewritten", "kept", "removed"]

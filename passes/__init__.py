@@ -1,25 +1,25 @@
 """The rewrites, one per file, and the pipeline that runs them."""
 
 from .base import Pass, PassOptionError, Progress, Remark, RewriteError, Run
-from .eliminate_dead_functions import EliminateDeadFunctions
-from .eliminate_dead_nodes import EliminateDeadNodes
-from .eliminate_identities import EliminateIdentities
-from .fold_constants import FoldConstants
-from .fold_shapes import FoldShapes
-from .forward_invariants import ForwardInvariants
-from .freeze_initializers import FreezeInitializers
-from .ifs_to_selects import IfsToSelects
-from .infer_shapes import InferShapes
-from .inline_functions import InlineFunctions
-from .inline_ifs import InlineIfs
-from .lower_sequences import LowerSequences
+from .cleanup.eliminate_dead_nodes import EliminateDeadNodes
+from .cleanup.eliminate_identities import EliminateIdentities
+from .cleanup.fold_constants import FoldConstants
+from .cleanup.fold_shapes import FoldShapes
+from .cleanup.freeze_initializers import FreezeInitializers
+from .cleanup.infer_shapes import InferShapes
+from .control.forward_invariants import ForwardInvariants
+from .control.ifs_to_selects import IfsToSelects
+from .control.inline_ifs import InlineIfs
+from .control.predicate_loops import PredicateLoops
+from .control.unroll_loops import UnrollLoops
+from .functions.eliminate_dead_functions import EliminateDeadFunctions
+from .functions.inline_functions import InlineFunctions
 from .pipeline import Pipeline, Result, StrictError
-from .predicate_loops import PredicateLoops
 from .registry import PASSES, parse_pipeline, straighten
-from .scan_8_to_9 import Scan8To9
-from .scan_9_to_8 import Scan9To8
-from .unroll_loops import UnrollLoops
-from .unroll_scans import UnrollScans
+from .scans.scan_8_to_9 import Scan8To9
+from .scans.scan_9_to_8 import Scan9To8
+from .scans.unroll_scans import UnrollScans
+from .sequences.lower_sequences import LowerSequences
 
 __all__ = [
     "PASSES",

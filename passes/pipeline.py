@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 from ..ir import Model, ModelSource, in_kind, load
 from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run
-from .declarations import CorrectDeclarations
+from .cleanup.declarations import CorrectDeclarations
 
 M = TypeVar("M")
 

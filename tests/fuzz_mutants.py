@@ -32,7 +32,7 @@ import mutant_seeds
 import onnx
 import straightline as sl
 from mutations import mutate, mutate_bytes, names_in
-from straightline.passes.analysis.evaluation import _bounded_loop, _Budget
+from straightline.analysis.constants.evaluation import _bounded_loop, _Budget
 from straightline.reference import Workers
 from straightline.reference.draw import Drawer, DrawError
 from straightline.reference.signature import Signature

@@ -8,7 +8,9 @@ import numpy as np
 import onnx
 import pytest
 from straightline import ir
-from straightline.passes.analysis.bounds import (
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact, as_content
+from straightline.operators.bounds import (
     Bounds,
     Known,
     alike,
@@ -18,8 +20,6 @@ from straightline.passes.analysis.bounds import (
     known_outputs,
     least,
 )
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact, as_content
 
 INT64, INT32, UINT8 = onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.UINT8
 BOOL, FLOAT = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT

@@ -7,7 +7,7 @@ import pytest
 from harness import as_model, assert_equal_outputs
 from onnx import helper
 from straightline import inspect, ir, rewrite
-from straightline.passes.analysis.shape_inference import ShapeInference
+from straightline.analysis.shapes.inference import ShapeInference
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 

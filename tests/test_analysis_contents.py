@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 from straightline import ir
-from straightline.passes.analysis.contents import content_of
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact, as_content
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact, as_content
+from straightline.operators.contents import content_of
 from straightline.reference import EvaluationError, operator_kernel
 
 INT64, INT32, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from straightline.passes.analysis.dimension import Dimension
+from straightline.facts.dimension import Dimension
 
 SYMBOLS = ("K", "M", "N")
 SIZES = st.fixed_dictionaries({name: st.integers(0, 5) for name in SYMBOLS})

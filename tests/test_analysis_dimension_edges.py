@@ -1,6 +1,6 @@
 """Comparisons of sizes at the edge of what is certain."""
 
-from straightline.passes.analysis.dimension import Dimension
+from straightline.facts.dimension import Dimension
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
 ZERO = Dimension.constant(0)

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.element_types import ElementTypes
+from straightline.analysis.shapes.element_types import ElementTypes
 
 FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "other" : 1]>\n'

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.elements import Element, scanned_element
+from straightline.analysis.trips.zero_trips import Element, scanned_element
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.analysis.constants.evaluation import MAX_TRIPS, alone, construct_evaluator
 from straightline.ir import Tensor
-from straightline.passes.analysis.evaluation import MAX_TRIPS, alone, construct_evaluator
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 

@@ -3,9 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from straightline.ir import Tensor
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import (
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import (
     MAX_CONTENT,
     Fact,
     Symbols,
@@ -14,6 +13,7 @@ from straightline.passes.analysis.facts import (
     decided,
     is_named,
 )
+from straightline.ir import Tensor
 
 
 def tensor_type(*dims):

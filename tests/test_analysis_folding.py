@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.analysis.constants.folding import Folder
 from straightline.ir import Tensor
-from straightline.passes.analysis.folding import Folder
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
 

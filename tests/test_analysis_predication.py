@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.predication import predict
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.analysis.speculation import Speculation
+from straightline.analysis.safety.predication import predict
+from straightline.analysis.safety.speculation import Speculation
+from straightline.analysis.shapes.inference import ShapeInference
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.randomness import draws_random_numbers, find_random
+from straightline.operators.randomness import draws_random_numbers, find_random
 
 
 def node_of(text, opset=17):

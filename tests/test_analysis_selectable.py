@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import helper
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact
-from straightline.passes.analysis.selectable import shown, unselectable
+from straightline.analysis.safety.selectable import shown, unselectable
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact
 
 FLOAT, INT64, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 N, TWO = Dimension.symbol("N"), Dimension.constant(2)

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.shape_inference import ShapeInference
+from straightline.analysis.shapes.inference import ShapeInference
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1, "other" : 1]>\n'
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir, reference
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact, Symbols, is_named
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.analysis.shape_rules import shapes_of
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact, Symbols, is_named
+from straightline.operators.shape_rules import shapes_of
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 

@@ -2,8 +2,8 @@
 
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.analysis.speculation import Hazard, Speculation
+from straightline.analysis.safety.speculation import Hazard, Speculation
+from straightline.analysis.shapes.inference import ShapeInference
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
 FUNCTION = """

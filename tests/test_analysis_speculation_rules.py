@@ -6,11 +6,11 @@ import numpy as np
 import onnx
 import pytest
 from straightline import ir
-from straightline.passes.analysis.bounds import Bounds, Known, known
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact, as_content
-from straightline.passes.analysis.proofs import Site, Unproven
-from straightline.passes.analysis.speculation_rules import ALWAYS_SAFE, RULES
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact, as_content
+from straightline.operators.bounds import Bounds, Known, known
+from straightline.operators.proofs import Site, Unproven
+from straightline.operators.speculation_rules import ALWAYS_SAFE, RULES
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
 FLOAT, INT64, INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.INT32

@@ -3,8 +3,8 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.folding import Folder
-from straightline.passes.analysis.trip_count import trip_count
+from straightline.analysis.constants.folding import Folder
+from straightline.analysis.trips.trip_count import trip_count
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 FUNCTION = """<domain: "local", opset_import: ["" : 17]> less (a, b) => (c) { c = Less (a, b) }"""

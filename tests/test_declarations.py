@@ -7,10 +7,10 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import ir
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact
 from straightline.passes import Pipeline, parse_pipeline
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.facts import Fact
-from straightline.passes.declarations import corrected
+from straightline.passes.cleanup.declarations import corrected
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "l" : 1]>\n'
 X = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}

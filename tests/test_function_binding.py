@@ -7,12 +7,8 @@ import pytest
 from harness import as_model
 from onnx import helper
 from straightline import ir
-from straightline.passes.function_binding import bind, inline_call, obstacle
-from straightline.passes.function_calls import (
-    Calls,
-    count_control_flow,
-    live_functions,
-)
+from straightline.passes.functions.binding import bind, inline_call, obstacle
+from straightline.passes.functions.calls import Calls, count_control_flow, live_functions
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'

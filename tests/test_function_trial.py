@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness import as_model
 from straightline import ir
-from straightline.passes.function_trial import Trials
-from straightline.passes.inline_functions import InlineFunctions
+from straightline.passes.functions.inline_functions import InlineFunctions
+from straightline.passes.functions.trial import Trials
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'

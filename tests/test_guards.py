@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.guards import can_carry, named_from_outside, unnameable_output
+from straightline.passes.tools.guards import can_carry, named_from_outside, unnameable_output
 
 SEQUENCES = """<ir_version: 8, opset_import: ["" : {opset}]>
 g (float[2] x, seq(float[K]) s) => (seq(float[K]) y, seq(float[K]) z) {{

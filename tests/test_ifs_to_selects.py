@@ -5,7 +5,7 @@ from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrite
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from straightline.passes import InlineIfs, Pipeline
-from straightline.passes.ifs_to_selects import IfsToSelects
+from straightline.passes.control.ifs_to_selects import IfsToSelects
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)

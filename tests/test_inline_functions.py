@@ -13,7 +13,7 @@ from onnx import helper
 from straightline import inspect, ir, reference
 from straightline.inspection import left_over
 from straightline.passes import Pipeline, straighten
-from straightline.passes.inline_functions import InlineFunctions
+from straightline.passes.functions.inline_functions import InlineFunctions
 from strategies import model_and_feeds
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "local" : 1]>\n'

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import straightline
 from straightline import ir
+from straightline.analysis.safety.speculation import Hazard
 from straightline.passes import Remark
-from straightline.passes.analysis.speculation import Hazard
 from straightline.reference.runtimes import RuntimeFailure
 from straightline.reference.verdict import Verdict
 from straightline.rewriting import MismatchError

@@ -10,8 +10,11 @@ ROOT_MODULES = {path.stem for path in ROOT.glob("[a-z]*.py")} | {""}
 MAY_IMPORT = {
     "ir": set(),
     "reference": {"ir"},
-    "passes": {"ir", "reference"},
-    "versions": {"ir", "reference", "passes"},
+    "facts": {"ir"},
+    "operators": {"ir", "facts"},
+    "analysis": {"ir", "reference", "facts", "operators"},
+    "passes": {"ir", "reference", "facts", "operators", "analysis"},
+    "versions": {"ir", "reference", "facts", "operators", "analysis", "passes"},
     "cli": {"ir", "reference", "passes", "versions", *ROOT_MODULES},
 }
 MODULES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]

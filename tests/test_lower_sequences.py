@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from straightline import ir
 from straightline.passes import EliminateDeadNodes, FoldConstants, parse_pipeline
-from straightline.passes.lower_sequences import LowerSequences
+from straightline.passes.sequences.lower_sequences import LowerSequences
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 LOWER = [LowerSequences(), EliminateDeadNodes()]

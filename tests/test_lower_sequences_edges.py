@@ -7,7 +7,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, Pipeline
-from straightline.passes.lower_sequences import LowerSequences
+from straightline.passes.sequences.lower_sequences import LowerSequences
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 FEEDS = {name: np.array([k, -k], np.float32) for k, name in enumerate("abc", 1)}

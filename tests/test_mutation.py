@@ -123,14 +123,14 @@ def test_a_sample_is_spread_over_the_files_and_drawn_again_the_same(tmp_path):
 def test_files_are_found_once_and_a_wrong_name_is_said():
     files = source_files(["passes", "passes/analysis", "ir/graph.py"])
     assert files == sorted(set(files))
-    assert {"ir/graph.py", "passes/emit.py", "passes/analysis/bounds.py"} <= set(files)
+    assert {"ir/graph.py", "passes/tools/emit.py", "operators/bounds.py"} <= set(files)
     with pytest.raises(SystemExit, match="nowhere: no such file"):
         source_files(["nowhere"])
 
 
 def test_the_tests_of_a_file():
     assert "test_ir_graph.py".startswith(own_tests("ir/graph.py"))
-    assert "test_analysis_bounds.py".startswith(own_tests("passes/analysis/bounds.py"))
+    assert "test_analysis_bounds.py".startswith(own_tests("operators/bounds.py"))
     assert "test_versions_adapters_written.py".startswith(own_tests("versions/adapters/moves.py"))
     assert not "test_ir_node.py".startswith(own_tests("ir/graph.py"))
 

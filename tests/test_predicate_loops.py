@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from straightline import reference, rewrite
 from straightline.passes import UnrollLoops
-from straightline.passes.predicate_loops import PredicateLoops
+from straightline.passes.control.predicate_loops import PredicateLoops
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 

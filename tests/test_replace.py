@@ -2,7 +2,7 @@
 
 from harness import as_model
 from straightline import ir
-from straightline.passes.replace import replace_value
+from straightline.passes.tools.replace import replace_value
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 

@@ -7,11 +7,11 @@ from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_pas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir
+from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import Pipeline, RewriteError
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.scan_8_to_9 import Scan8To9, convert_scan_8_to_9
-from straightline.passes.scan_9_to_8 import Scan9To8
-from straightline.passes.scan_opset import survey_scans
+from straightline.passes.scans.opset import survey_scans
+from straightline.passes.scans.scan_8_to_9 import Scan8To9, convert_scan_8_to_9
+from straightline.passes.scans.scan_9_to_8 import Scan9To8
 from strategies import scan_8_model_and_feeds
 
 HEAD = '<ir_version: 4, opset_import: ["" : 8]>\n'

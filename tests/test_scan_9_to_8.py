@@ -5,11 +5,11 @@ from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_pas
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from straightline import ir, reference
+from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import RewriteError
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.scan_8_to_9 import Scan8To9
-from straightline.passes.scan_9_to_8 import Scan9To8, convert_scan_9_to_8, obstacle_9_to_8
-from straightline.passes.scan_opset import scans_inside_out, survey_scans
+from straightline.passes.scans.opset import scans_inside_out, survey_scans
+from straightline.passes.scans.scan_8_to_9 import Scan8To9
+from straightline.passes.scans.scan_9_to_8 import Scan9To8, convert_scan_9_to_8, obstacle_9_to_8
 
 HEAD = '<ir_version: 4, opset_import: ["" : 9]>\n'
 HEAD_8 = HEAD.replace("9", "8")

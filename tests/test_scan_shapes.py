@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.analysis.dimension import Dimension
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.scan_shapes import Axis, ScanShapes
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.dimension import Dimension
+from straightline.passes.scans.shapes import Axis, ScanShapes
 
 N = Dimension.symbol("N")
 

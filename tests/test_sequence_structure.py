@@ -8,8 +8,8 @@ from harness import as_model
 from hypothesis import given
 from hypothesis import strategies as st
 from straightline import ir
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.sequence_structure import (
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.sequences.structure import (
     Elements,
     Held,
     Structures,

@@ -7,8 +7,8 @@ import onnx
 import pytest
 from harness import run_in_onnxruntime
 from straightline import ir
-from straightline.passes.analysis.shape_inference import ShapeInference
-from straightline.passes.analysis.speculation import Hazard, Speculation
+from straightline.analysis.safety.speculation import Hazard, Speculation
+from straightline.analysis.shapes.inference import ShapeInference
 
 SIGNATURE = """float[N,3] x, float[3,4] w, float[2,3] f, float[B,2,8,8] image, int64[2] k,
                int32[2] k32, uint8[2] u, float[] any, string[2] s, bool c"""

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import reference
 from straightline.passes import Pipeline
-from straightline.passes.unroll_scans import UnrollScans
+from straightline.passes.scans.unroll_scans import UnrollScans
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'

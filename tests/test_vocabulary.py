@@ -10,7 +10,7 @@ import pytest
 from harness import assert_equal_outputs
 from straightline import ir
 from straightline.passes import RewriteError, parse_pipeline
-from straightline.passes.emit import Emitter
+from straightline.passes.tools.emit import Emitter
 
 OPSETS = (1, 3, 4, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26)
 ELEMENT_TYPES = [

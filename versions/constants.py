@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from ..analysis.constants.folding import Folder
 from ..ir import Node, Tensor, Value
-from ..passes.analysis.folding import Folder
 from .types import Types
 
 

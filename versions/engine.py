@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..analysis.constants.folding import Folder
 from ..ir import Annotation, Function, Graph, Model, Node, Operator, Value
-from ..passes.analysis.folding import Folder
 from . import scans
 from .adapters import adapt, detour
 from .check import conform, keep_defaults, target_schema

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..analysis.shapes.inference import ShapeInference
 from ..ir import Function, Model, Node
-from ..passes.analysis.shape_inference import ShapeInference
-from ..passes.scan_8_to_9 import convert_scan_8_to_9, obstacle_8_to_9
-from ..passes.scan_9_to_8 import convert_scan_9_to_8, obstacle_9_to_8
-from ..passes.scan_layout import unreadable
-from ..passes.scan_opset import scans_inside_out, survey_scans
+from ..passes.scans.layout import unreadable
+from ..passes.scans.opset import scans_inside_out, survey_scans
+from ..passes.scans.scan_8_to_9 import convert_scan_8_to_9, obstacle_8_to_9
+from ..passes.scans.scan_9_to_8 import convert_scan_9_to_8, obstacle_9_to_8
 from .types import Types
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import onnx
 
+from ..analysis.shapes.inference import ShapeInference
 from ..ir import (
     Function,
     Graph,
@@ -22,7 +23,6 @@ from ..ir import (
 )
 from ..ir.naming import Names, assign_names
 from ..ir.serialize import serialize
-from ..passes.analysis.shape_inference import ShapeInference
 from ..reference.functions import specialize
 from .schemas import schema_at
 

@@ -1,0 +1,1 @@
+"""What depends on constants alone, and what a value that is not constant depends on."""

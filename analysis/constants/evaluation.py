@@ -1,0 +1,123 @@
+"""Computing a construct whose inputs and captured values are all known, by the exact reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+
+from ...ir import Graph, Model, Node, Tensor, Value, captured_by, copy_graph, to_proto
+from ...operators.randomness import draws_random_numbers, find_random
+from ...reference import EvaluationError, Evaluator
+from ...reference.loop import Loop
+
+_CONSTRUCTS = ("If", "Loop", "Scan")
+
+MAX_TRIPS = 10_000
+"""The Loops of a construct make so many trips at most, all together, when it is computed."""
+
+
+def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
+    """What computes a construct or a call of a model function; None where it is neither, it draws
+    random numbers, or it holds what the reference does not know."""
+    if not _may_evaluate(node, model):
+        return None
+    try:
+        return ConstructEvaluator(node, model)
+    except EvaluationError:
+        return None
+
+
+def is_call(node: Node, model: Model) -> bool:
+    """Whether a node calls a function of the model."""
+    return node.op.function_key in model.functions
+
+
+def _may_evaluate(node: Node, model: Model) -> bool:
+    """Whether a node is a construct or a call of a model function, free of random operators."""
+    key = node.op.function_key
+    if not (node.is_op(*_CONSTRUCTS) or key in model.functions) or node.op.references:
+        return False
+    inside = list(node.graphs()) + ([model.functions[key].graph] if key in model.functions else [])
+    return not draws_random_numbers(node) and not any(
+        find_random(graph, model.functions) for graph in inside
+    )
+
+
+class ConstructEvaluator:
+    """One construct as a model of its own, made once and run as often as wanted."""
+
+    def __init__(self, node: Node, model: Model) -> None:
+        self.node = node
+        self.reads = _reads(node)
+        self._budget = _Budget()
+        proto = alone(node, model)
+        self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)])
+
+    def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
+        """The outputs; None where one is no tensor, it fails, or it might run for too long."""
+        if not all(known[value].is_readable for value in self.reads):
+            return None
+        self._budget.trips = MAX_TRIPS
+        feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
+        try:
+            results = self._evaluator.run(feeds)
+        except EvaluationError:
+            return None
+        if any(result is None or isinstance(result, list) for result in results):
+            return None
+        return [Tensor(array=result) for result in results]
+
+
+class _Budget:
+    """The trips that are left."""
+
+    trips = MAX_TRIPS
+
+
+def _bounded_loop(budget: _Budget) -> type[Loop]:
+    class BoundedLoop(Loop):
+        def _iterate(self, run: Any, *rest: Any) -> Any:
+            return super()._iterate(_Counted(run, budget), *rest)  # type: ignore[arg-type]
+
+    # The reference finds the operator by the name of the class.
+    BoundedLoop.__name__ = "Loop"
+    return BoundedLoop
+
+
+class _Counted:
+    """A body of a Loop that can be run only so often."""
+
+    def __init__(self, run: Any, budget: _Budget) -> None:
+        self.run = run
+        self.body = run.body
+        self.budget = budget
+
+    def __call__(self, inputs: Any) -> Any:
+        self.budget.trips -= 1
+        if self.budget.trips < 0:
+            raise EvaluationError(f"it makes more than {MAX_TRIPS} trips")
+        return self.run(inputs)
+
+
+def _reads(node: Node) -> list[Value]:
+    return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
+
+
+def alone(node: Node, model: Model) -> onnx.ModelProto:
+    """A construct as the only node of a model, whose inputs are all that it reads."""
+    assert node.graph is not None
+    single = Model(onnx.ModelProto(ir_version=model.ir_version))
+    single.opset_imports = dict(node.graph.root.opset_imports)
+    single.functions = dict(model.functions)
+    graph: Graph = single.graph
+    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(_reads(node))}
+    labels = ["" if v is None else v.name for v in node.outputs]
+    copy = graph.add_node(node.op, [None if v is None else inputs[v] for v in node.inputs], labels)
+    for attribute, bodies in node.bodies.items():
+        for body in bodies:
+            copy_graph(body, graph.add_body(copy, attribute, body.header), inputs)
+    outputs = [v for v in copy.outputs if v is not None]
+    graph.set_outputs(outputs, [onnx.ValueInfoProto(name=v.name) for v in outputs])
+    return to_proto(single)

@@ -1,0 +1,1 @@
+"""What may run although the original does not run it."""

@@ -1,0 +1,190 @@
+"""Whether all trips that a Loop may make can be written out, live or not, and what each one needs.
+
+Every trip is run on what is known about its values: the iteration number is a constant, and a
+carried value is one that some earlier trip has left, since a trip that is not live leaves nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from ...facts.fact import Fact, Shape, constant_fact
+from ...ir import Node, Value
+from ...operators.bounds import Known, alike, join, known, same_content
+from ..trips.given import given_condition, iteration_number
+from .selectable import shown, unselectable
+from .speculation import Hazard, Speculation
+
+_SLICE_OPSET = 10
+"""From here on the bounds of Slice may be computed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trip:
+    """One trip of a Loop that is written out.
+
+    Attributes:
+        certain: the Loop makes it in any case.
+        goes_on: if it is made, so is the next.
+        condition: the shape of the condition that it computes.
+        elem_types: the element types of the carried values that it gives.
+    """
+
+    certain: bool
+    goes_on: bool
+    condition: Shape | None
+    elem_types: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """The trips to write out, or why that cannot be done."""
+
+    trips: tuple[Trip, ...] = ()
+    obstacle: str | None = None
+
+
+def predict(speculation: Speculation, loop: Node, most: int) -> Prediction:
+    """The trips that a Loop may make.
+
+    Args:
+        speculation: runs the body on what is known.
+        loop: a Loop with a maximum of at least one trip.
+        most: that maximum.
+    """
+    prophet = _Prophet(speculation, loop)
+    try:
+        for number in range(most):
+            if not prophet.run_trip(number, last=number + 1 == most):
+                break
+        prophet.check_scan_outputs()
+    except _Obstacle as obstacle:
+        return Prediction(obstacle=str(obstacle))
+    return Prediction(tuple(prophet.trips))
+
+
+class _Obstacle(Exception):
+    pass
+
+
+class _Prophet:
+    def __init__(self, speculation: Speculation, loop: Node) -> None:
+        assert loop.graph is not None
+        self.speculation = speculation
+        self.loop = loop
+        self.body = loop.body("body")
+        self.opset = loop.graph.root.opset()
+        self.numbered = self.body.is_used(self.body.inputs[0])
+        self.certain = loop.input(1) is None or loop.inputs[1].constant is not None  # type: ignore[union-attr]
+        self.states = [self._initial(value) for value in loop.inputs[2:]]
+        self.rows: list[list[Known]] = []
+        self.trips: list[Trip] = []
+        self._settled = False
+
+    def _initial(self, value: Value | None) -> Known:
+        return Known(Fact()) if value is None else self.speculation.outside(value)
+
+    def run_trip(self, number: int, last: bool) -> bool:
+        """Take in one trip; whether there may be another."""
+        if self._settled:
+            # It differs in nothing from the one before.
+            self.trips.append(self.trips[-1])
+            return True
+        results = self._results(number)
+        new = results[1 : 1 + len(self.states)]
+        self.rows.append(results[1 + len(self.states) :])
+        condition = results[0].fact
+        holds = _decided(condition)
+        self.trips.append(
+            Trip(self.certain, bool(holds), condition.shape, tuple([k.fact.elem_type for k in new]))
+        )
+        joined = new if self.certain else self._join(new)
+        if not last and holds is None and not self.certain:
+            self._require_one_element(condition)
+        same = all(alike(a, b) for a, b in zip(self.states, joined, strict=True))
+        # Two trips are compared first, as a size may be new on each trip.
+        steady = len(self.rows) > 1 and not self.trips[-2].certain
+        self._settled = same and steady and not self.numbered and not self.certain
+        self.states = joined
+        self.certain = self.certain and bool(holds)
+        return holds is not False
+
+    def _results(self, number: int) -> list[Known]:
+        given = (iteration_number(self.body, number), given_condition(self.body, True))
+        arguments = [*(known(constant_fact(tensor)) for tensor in given), *self.states]
+        try:
+            return self.speculation.run(self.body, arguments, certain=self.certain)
+        except Hazard as hazard:
+            raise _Obstacle(f"its body cannot run when the Loop has ended: {hazard}") from hazard
+
+    def _join(self, new: Sequence[Known]) -> list[Known]:
+        """Carried values after a trip that may not be live; a select must be able to choose."""
+        for slot, one, other in zip(self.body.inputs[2:], new, self.states, strict=True):
+            why = unselectable(one.fact, other.fact, self.opset)
+            if why is not None:
+                raise _Obstacle(f"its carried value '{slot.name}' {why}")
+        return [_joined(a, b) for a, b in zip(self.states, new, strict=True)]
+
+    def _require_one_element(self, condition: Fact) -> None:
+        if condition.shape is None or any(dim != 1 for dim in condition.shape):
+            name = self.body.outputs[0].name
+            raise _Obstacle(f"its condition '{name}' may not hold one element after it has ended")
+
+    def check_scan_outputs(self) -> None:
+        """Demand that rows of all trips can be stacked, and cut to those that are live."""
+        if all(trip.certain for trip in self.trips):
+            return
+        first = len(self.states)
+        for index, value in enumerate(self.body.outputs[1 + first :]):
+            position = first + index
+            if position < len(self.loop.outputs) and self.loop.outputs[position] is not None:
+                self._check_column(value.name, index, position)
+
+    def _check_column(self, name: str, index: int, position: int) -> None:
+        if self.opset < _SLICE_OPSET:
+            raise _Obstacle(f"its scan outputs must be cut, which opset {_SLICE_OPSET} can first")
+        shape = self.rows[0][index].fact.shape
+        if shape is None:
+            raise _Obstacle(f"the shape of its scan output '{name}' is not known")
+        for row in self.rows[1:]:
+            other = row[index].fact.shape
+            if other != shape:
+                text = "unknown" if other is None else shown(other)
+                raise _Obstacle(
+                    f"its scan output '{name}' differs in shape, or may: {shown(shape)} and {text}"
+                )
+        if self.trips[0].certain:
+            return
+        if any(dim.value is None for dim in shape):
+            raise _Obstacle(
+                f"it may make no trips, and the shape {shown(shape)} that its scan output '{name}'"
+                " has then is known only at run time; fix the shapes of the inputs with --shape"
+            )
+        if shape != self._declared(position):
+            raise _Obstacle(
+                f"it may make no trips, and its body does not declare the shape {shown(shape)} that"
+                f" its scan output '{name}' has then; run infer-shapes first"
+            )
+
+    def _declared(self, position: int) -> Shape | None:
+        """The row of a scan output as the body declares it, where that is all numbers."""
+        declared = self.body.output_infos[position + 1].type
+        fact = self.speculation.inference.symbols.fact(declared)
+        numbers = fact.shape is not None and all(dim.value is not None for dim in fact.shape)
+        return fact.shape if numbers else None
+
+
+def _decided(condition: Fact) -> bool | None:
+    if condition.content is None or condition.content.size != 1:
+        return None
+    element = condition.content.reshape(-1)[0]
+    return None if element is None else bool(element)
+
+
+def _joined(one: Known, other: Known) -> Known:
+    """What holds for either value; both have one type and shape."""
+    content = one.fact.content if same_content(one.fact, other.fact) else None
+    fact = Fact(one.fact.elem_type, one.fact.shape, content)
+    joined = known(fact, join(one.bounds, other.bounds))
+    return one if alike(one, joined) else joined

@@ -1,0 +1,34 @@
+"""Whether a select can choose between two values: they must be tensors of one type and shape."""
+
+from __future__ import annotations
+
+from ...facts.fact import Fact, Shape
+from ...operators.proofs import shown as shown_dim
+from ...operators.vocabulary import unsayable
+
+OLDEST_OPSET = 9
+"""Where exists from this opset on."""
+
+
+def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
+    """Why no select can choose between two values with these facts; None if one can.
+
+    The answer continues a sentence that begins with the value: "'y' differs in shape: ...".
+    """
+    if one.other is not None or other.other is not None:
+        return "is a sequence or optional, which no operator selects"
+    if not one.elem_type or one.elem_type != other.elem_type:
+        return "is of a type that is not known"
+    reason = unsayable(["Where"], one.elem_type, opset, "If")
+    if reason is not None:
+        return reason
+    if one.shape is None or other.shape is None:
+        return "is of a shape that is not known; give the shapes of inputs with --shape"
+    if one.shape != other.shape:
+        return f"differs in shape, or may: {shown(one.shape)} and {shown(other.shape)}"
+    return None
+
+
+def shown(shape: Shape) -> str:
+    """A shape as messages show it."""
+    return f"[{', '.join(shown_dim(dim) for dim in shape)}]"

@@ -1,0 +1,176 @@
+"""What may run although its result is thrown away: the branch that is not taken, the trip after
+the last.
+
+Such code must not fail where the original did not run it. Each operator that may run so is listed
+in `speculation_rules`, with what must be proven about its inputs; everything else is a hazard.
+Declarations inside the code count for nothing, as they speak of the runs that the original makes:
+facts are inferred from what is known outside, node by node, each proven safe before its outputs are
+believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...facts.dimension import Dimension
+from ...facts.fact import UNKNOWN, constant_fact
+from ...ir import Error, Function, FunctionKey, Graph, Node, Value, normal_domain
+from ...operators.bounds import Known, alike, known, known_outputs
+from ...operators.proofs import Site, Unproven
+from ...operators.randomness import draws_random_numbers
+from ...operators.speculation_rules import ALWAYS_SAFE, OLDEST_OPSET, RULES
+from ..shapes.inference import ShapeInference
+
+_MOST_STEPS = 16
+"""How far bounds of a value from outside are followed back."""
+
+Environment = dict[Value, Known]
+
+
+class Hazard(Error):
+    """A node may fail, or change what other nodes do, when it runs where it need not.
+
+    Attributes:
+        node: that node.
+    """
+
+    def __init__(self, node: Node, why: str) -> None:
+        super().__init__(f"{node} {why}")
+        self.node = node
+
+
+class Speculation:
+    """Runs bodies of one model on what is known about values instead of on the values.
+
+    Args:
+        inference: facts about values outside of the bodies.
+        functions: the model's own functions, which are looked into.
+    """
+
+    def __init__(
+        self, inference: ShapeInference, functions: Mapping[FunctionKey, Function]
+    ) -> None:
+        self.inference = inference
+        self.functions = functions
+        self._outside: Environment = {}
+        self._latest: dict[Node, tuple[Sequence[Known], list[Known], bool]] = {}
+
+    def run(
+        self, body: Graph, arguments: Sequence[Known] = (), *, certain: bool = False
+    ) -> list[Known]:
+        """What a body gives out when it runs on values of which the arguments are known.
+
+        Args:
+            body: the graph; nothing in it is changed.
+            arguments: what is known about each of its inputs.
+            certain: the original runs it too, so that it may fail.
+
+        Raises:
+            Hazard: a node of the body may fail, and the original might not run it.
+        """
+        environment: Environment = dict(zip(body.inputs, arguments, strict=True))
+        for node in body.nodes():
+            inputs = [self._known(value, environment) for value in node.inputs]
+            results = self._run_node(node, inputs, certain)
+            for value, result in zip(node.outputs, results, strict=False):
+                if value is not None:
+                    constant = value.constant
+                    given = result if constant is None else known(constant_fact(constant))
+                    environment[value] = given
+        return [self._known(value, environment) for value in body.outputs]
+
+    def outside(self, value: Value, steps: int = _MOST_STEPS) -> Known:
+        """What is known about a value of the model as it stands."""
+        if value in self._outside:
+            return self._outside[value]
+        fact = self.inference.fact(value)
+        result = known(fact)
+        node = value.producer
+        if node is not None and result.bounds is not None and fact.content is None and steps:
+            inputs = [
+                Known(UNKNOWN) if v is None else self.outside(v, steps - 1) for v in node.inputs
+            ]
+            facts = [UNKNOWN if v is None else self.inference.fact(v) for v in node.outputs]
+            result = known_outputs(node, inputs, facts)[node.outputs.index(value)]
+        self._outside[value] = result
+        return result
+
+    def _known(self, value: Value | None, environment: Environment) -> Known:
+        if value is None:
+            return Known(UNKNOWN)
+        found = environment.get(value)
+        return self.outside(value) if found is None else found
+
+    def _run_node(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
+        key = node.op.function_key
+        function = self.functions.get(key)
+        if function is not None:
+            return self._call(function, inputs, certain)
+        latest = self._latest.get(node)
+        if latest is not None and (certain or not latest[2]) and _all_alike(inputs, latest[0]):
+            return latest[1]
+        if not certain:
+            _prove_safe(node, inputs)
+        if node.bodies:
+            # Only code that is certain to run holds any; what they give out is not looked into.
+            return [Known(UNKNOWN)] * len(node.outputs)
+        facts = self.inference.infer(node, [argument.fact for argument in inputs])
+        results = known_outputs(node, inputs, facts)
+        if _symbols(results) <= _symbols(inputs):
+            # A size without a name may be another one when the node runs again.
+            self._latest[node] = (inputs, results, certain)
+        return results
+
+    def _call(self, function: Function, inputs: Sequence[Known], certain: bool) -> list[Known]:
+        missing = len(function.graph.inputs) - len(inputs)
+        arguments = [*inputs, *[Known(UNKNOWN)] * missing]
+        return self.run(function.graph, arguments, certain=certain)
+
+
+def _all_alike(ones: Sequence[Known], others: Sequence[Known]) -> bool:
+    return all(alike(one, other) for one, other in zip(ones, others, strict=True))
+
+
+def _symbols(values: Sequence[Known]) -> set[str]:
+    """The symbols in shapes and contents."""
+    found: set[str] = set()
+    for value in values:
+        for dim in value.fact.shape or ():
+            found |= dim.symbols
+        for element in () if value.fact.content is None else value.fact.content.reshape(-1):
+            if isinstance(element, Dimension):
+                found |= element.symbols
+    return found
+
+
+def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
+    """Check that a node can neither fail nor affect others.
+
+    Raises:
+        Hazard: that is not certain.
+    """
+    assert node.graph is not None
+    opset = node.graph.root.opset()
+    if draws_random_numbers(node):
+        raise Hazard(node, "draws random numbers, and an extra draw changes the later ones")
+    if node.bodies:
+        raise Hazard(node, "holds graphs of its own, which other passes must dissolve first")
+    if normal_domain(node.domain):
+        raise Hazard(node, f"is of domain '{node.domain}', where any operator may fail")
+    if node.op.references:
+        raise Hazard(
+            node,
+            "takes an attribute from the function around it, so what it does is"
+            " open; inline that function first",
+        )
+    if opset < OLDEST_OPSET:
+        raise Hazard(node, f"is of opset {opset}; convert to opset {OLDEST_OPSET} first")
+    if node.op_type in ALWAYS_SAFE:
+        return
+    rule = RULES.get(node.op_type)
+    if rule is None:
+        raise Hazard(node, "is not among the operators that are known not to fail")
+    try:
+        rule(Site(node, inputs, opset))
+    except Unproven as unproven:
+        raise Hazard(node, f"may fail there: {unproven}") from unproven

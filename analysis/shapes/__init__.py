@@ -1,0 +1,1 @@
+"""Types, shapes, and the content of small integer tensors."""

@@ -1,0 +1,174 @@
+"""How often a Loop runs, where constants decide it.
+
+The trip count follows from three things together (operator specification, Loop): the maximum M, the
+initial condition, and the condition that the body computes. The last is found by running only those
+nodes of the body that it depends on; where their values are not known, by following the shapes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, Protocol
+
+import onnx
+
+from ...ir import Graph, Node, Value
+from ..constants.folding import Folder
+from ..constants.origins import origins
+from .condition_shapes import ConditionShapes
+from .condition_slice import ConditionSlice
+
+AbsentCond = Literal["keep", "ignore", "honour"]
+"""What to make of a Loop without an initial condition whose body computes one that may be false:
+the specification says to ignore it, onnxruntime stops there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TripCount:
+    """A decided number of trips, or the reason why it is not decided.
+
+    Attributes:
+        count: the number of trips; None where it is not decided.
+        reason: why it is not decided.
+        exceeded: the condition still holds after the limit, so a larger one might decide it.
+    """
+
+    count: int | None
+    reason: str = ""
+    exceeded: bool = False
+
+
+def trip_count(
+    loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep"
+) -> TripCount:
+    """The number of trips of a Loop.
+
+    Args:
+        loop: the node.
+        folder: computes nodes of the condition.
+        limit: give up when a computed condition still holds after so many trips.
+        absent_cond: how to read a Loop without an initial condition.
+    """
+    mistyped = _mistyped(loop)
+    if mistyped is not None:
+        return TripCount(None, mistyped)
+    maximum, start = loop.input(0), loop.input(1)
+    most = _scalar(maximum)
+    first = _scalar(start)
+    if (most is not None and most <= 0) or (first is not None and not first):
+        return TripCount(0)
+    if start is not None and first is None:
+        return TripCount(None, f"its initial condition depends on {origins(start)}")
+    if most == 1:
+        # What the body computes is about further trips.
+        return TripCount(1)
+    body = loop.body("body")
+    if always_holds(body) or (start is None and absent_cond == "ignore"):
+        if maximum is None:
+            return TripCount(None, "it never ends: it has no maximum and its condition stays true")
+        if most is None:
+            return TripCount(None, f"trip count depends on {origins(maximum)}")
+        return TripCount(int(most))
+    if start is None and maximum is not None and absent_cond == "keep":
+        if most is not None and most <= limit:
+            computed = _count_by_condition(loop, folder, most, limit)
+            if computed.count == most:
+                return computed
+        return TripCount(
+            None,
+            "it has no initial condition but its body computes one: the specification ignores it,"
+            " onnxruntime stops when it is false; choose with --passes"
+            " 'straighten{absent_cond=ignore}' or 'straighten{absent_cond=honour}'",
+        )
+    return _count_by_condition(loop, folder, most, limit)
+
+
+def always_holds(body: Graph) -> bool:
+    """Whether the body's condition is certainly true: a true constant, or the one it was given."""
+    condition = behind_identities(body.outputs[0])
+    if condition is body.inputs[1]:
+        return True
+    return bool(_scalar(condition))
+
+
+def behind_identities(value: Value) -> Value:
+    """What a chain of Identity nodes copies."""
+    while value.producer is not None and value.producer.is_op("Identity"):
+        source = value.producer.inputs[0]
+        if source is None:
+            break
+        value = source
+    return value
+
+
+def _scalar(value: Value | None) -> int | None:
+    if value is None or value.constant is None or value.constant.size != 1:
+        return None
+    return int(value.constant.numpy().reshape(()))
+
+
+def _mistyped(loop: Node) -> str | None:
+    """Why the constants that should decide the trips are none; the specification fixes both."""
+    for position, what, wanted in (
+        (0, "maximum", onnx.TensorProto.INT64),
+        (1, "initial condition", onnx.TensorProto.BOOL),
+    ):
+        value = loop.input(position)
+        if value is None or value.constant is None:
+            continue
+        if value.constant.elem_type != wanted:
+            name = onnx.TensorProto.DataType.Name(value.constant.elem_type).lower()
+            return f"its {what} '{value.name}' is {name}, which the specification does not allow"
+        if value.constant.size != 1:
+            return f"its {what} '{value.name}' has {value.constant.size} elements instead of one"
+    return None
+
+
+_MOST_FOLLOWED = 1000
+"""Shapes are followed for so many trips at most: each costs as much as inferring the body."""
+
+
+class _Condition(Protocol):
+    """What tells, trip by trip, whether a body's condition holds."""
+
+    failure: str
+    settled: bool
+
+    def step(self, trip: int) -> bool | None:
+        """Run one trip; whether the condition holds after it, None if that is not known."""
+
+
+def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
+    known = ConditionSlice(loop, folder)
+    computed = TripCount(None, f"its condition depends on {known.obstacle}")
+    if known.obstacle is None:
+        computed = _count(known, loop, most, limit)
+        if not known.failure:
+            return computed
+    followed = min(limit, _MOST_FOLLOWED)
+    found = _count(ConditionShapes(loop, folder), loop, most, followed)
+    if found.count is not None or (found.exceeded and followed == limit):
+        return found
+    return computed
+
+
+def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> TripCount:
+    trips = 0
+    while most is None or trips < most:
+        if trips >= limit:
+            return TripCount(None, f"its condition still holds after {limit} trips", exceeded=True)
+        holds = condition.step(trips)
+        if holds is None:
+            return TripCount(None, f"its condition cannot be computed: {condition.failure}")
+        trips += 1
+        if not holds:
+            break
+        if condition.settled:
+            if most is None:
+                return TripCount(None, "its condition never becomes false")
+            return TripCount(most)
+    maximum = loop.input(0)
+    if maximum is not None and most is None:
+        # Where the condition would stop is known, but the maximum may stop it before.
+        return TripCount(None, f"trip count depends on {origins(maximum)}")
+    return TripCount(trips)

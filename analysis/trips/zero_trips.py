@@ -1,0 +1,93 @@
+"""What the elements of a scan output are when a Loop makes no trips, so that none is at hand."""
+
+from __future__ import annotations
+
+import types
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+
+from ...ir import Model, Node, Tensor
+from ...reference import EvaluationError
+from ...reference.bodies import Body, is_static
+from ..constants.evaluation import alone
+from ..shapes.inference import ShapeInference
+
+
+class Element(NamedTuple):
+    """The type of one element, with 0 for sizes that nothing tells."""
+
+    elem_type: int
+    shape: tuple[int, ...]
+
+    def none(self) -> Tensor:
+        """No such elements, one after another: a leading 0, then the sizes of one."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
+        return Tensor(array=np.empty((0, *self.shape), dtype))
+
+
+def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
+    """The element of a scan output; None where its type or its rank is not known.
+
+    The reference decides by the body alone, so it comes first; what it leaves open may follow
+    from the values around the Loop.
+
+    Args:
+        loop: the node.
+        index: the position among the body's outputs.
+        model: what holds the node.
+    """
+    output = loop.body("body").outputs[index]
+    fact = ShapeInference(model).fact(output)
+    shape = None if fact.shape is None else tuple(dim.value or 0 for dim in fact.shape)
+    told = _by_reference(loop, index, model)
+    if told is None:
+        return None if shape is None or not fact.elem_type else Element(fact.elem_type, shape)
+    if shape is not None and len(told.shape) == len(shape):
+        merged = tuple(a or b for a, b in zip(told.shape, shape, strict=True))
+        return Element(told.elem_type, merged)
+    if told.shape or _is_declared(loop, index):
+        return told
+    # For the reference a shape that nothing tells is that of a scalar.
+    return None if shape is None else Element(told.elem_type, shape)
+
+
+def declare_elements(loop: Node, model: Model) -> None:
+    """Declare of a Loop's scan outputs the sizes that its body alone tells.
+
+    For a rewrite that is about to take inputs from the body: what follows from their types are the
+    sizes that these outputs have when the Loop makes no trips.
+    """
+    body = loop.body("body")
+    infos = list(body.output_infos)
+    for index in range(len(loop.inputs) - 1, len(infos)):
+        told = (
+            None if is_static(infos[index].type.tensor_type) else _by_reference(loop, index, model)
+        )
+        if told is not None and told.shape:
+            type_ = onnx.helper.make_tensor_type_proto(
+                told.elem_type, [size or None for size in told.shape]
+            )
+            infos[index] = onnx.ValueInfoProto()
+            infos[index].CopyFrom(body.output_infos[index])
+            infos[index].type.CopyFrom(type_)
+    body.set_outputs(body.outputs, infos)
+
+
+def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
+    proto = alone(loop, model)
+    graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
+    opsets = {o.domain: o.version for o in proto.opset_import}
+    try:
+        body = Body(types.SimpleNamespace(proto_=graph), opsets, len(loop.body("body").inputs))
+        dtype, shape = body.element(index)
+    except EvaluationError:
+        return None
+    return Element(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+
+def _is_declared(loop: Node, index: int) -> bool:
+    body = loop.body("body")
+    info = body.output_infos[index]
+    return body.outputs[index].shape is not None or info.type.tensor_type.HasField("shape")

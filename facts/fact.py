@@ -1,0 +1,161 @@
+"""What is known about a value before run time: its type, its shape, and the content of small
+integer tensors, with symbols for sizes that only run time tells."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from ..ir import Tensor
+from .dimension import Dimension
+
+Shape = tuple[Dimension, ...]
+Content = npt.NDArray[Any]
+"""An object array; an element is a Dimension, a bool, or None where it is not known."""
+
+MAX_CONTENT = 1024
+"""Content is followed for tensors of at most this many elements: shapes, sizes, indices."""
+
+FOLLOWED = (
+    onnx.TensorProto.INT64,
+    onnx.TensorProto.INT32,
+    onnx.TensorProto.BOOL,
+)
+"""The element types of which content is followed."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fact:
+    """What is known about one value.
+
+    Attributes:
+        elem_type: element type of a tensor; 0 when it is not known.
+        shape: one dimension for each axis; None for an unknown rank.
+        content: the elements of a small integer or boolean tensor; None when not followed.
+        other: the type of a sequence or optional; there is no tensor then.
+        count: how many elements a sequence holds; None where that is not known.
+    """
+
+    elem_type: int = 0
+    shape: Shape | None = None
+    content: Content | None = None
+    other: onnx.TypeProto | None = None
+    count: int | None = None
+
+    def without_content(self) -> Fact:
+        """The same without the elements."""
+        return dataclasses.replace(self, content=None)
+
+    def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
+        """The type as ONNX writes it; None if nothing is known.
+
+        Args:
+            private: write symbols that have no name of their own, too.
+        """
+        if self.other is not None:
+            return self.other
+        if not self.elem_type:
+            return None
+        dims = None if self.shape is None else [_written(dim, private) for dim in self.shape]
+        return onnx.helper.make_tensor_type_proto(self.elem_type, dims)
+
+
+UNKNOWN = Fact()
+
+
+def _written(dim: Dimension, private: bool) -> int | str | None:
+    value = dim.value
+    if value is not None and value >= 0:
+        return value
+    return str(dim) if private or is_named(dim) else None
+
+
+PRIVATE = "?"
+"""How symbols without a name of their own begin. Exporters write "?" for sizes that they do not
+know, so what a model declares under such a name says nothing."""
+
+
+def is_private(name: str) -> bool:
+    """Whether a symbol has no name of its own."""
+    return name.startswith(PRIVATE)
+
+
+def is_named(dim: Dimension) -> bool:
+    """Whether a dimension is known by a number or by names that mean something to the user."""
+    return not any(is_private(name) for name in dim.symbols)
+
+
+class Symbols:
+    """Makes symbols for sizes that have no name, and reads dimensions back from their text."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._known: dict[str, Dimension] = {}
+
+    def fresh(self) -> Dimension:
+        """A new symbol, different from all others."""
+        return self.named(f"{PRIVATE}{next(self._numbers)}")
+
+    def named(self, name: str) -> Dimension:
+        """The dimension that a dim_param writes: a symbol, or one written before."""
+        if name not in self._known:
+            self._known[name] = Dimension.symbol(name)
+        return self._known[name]
+
+    def remember(self, shape: Shape | None) -> None:
+        """Let `named` find these dimensions by their text."""
+        for dim in shape or ():
+            if dim.value is None:
+                self._known.setdefault(str(dim), dim)
+
+    def fact(self, type_: onnx.TypeProto | None, *, inferred: bool = False) -> Fact:
+        """What a type says: one that the model declares, or that was inferred from facts."""
+        if type_ is None or type_.WhichOneof("value") is None:
+            return UNKNOWN
+        if not type_.HasField("tensor_type"):
+            return Fact(other=type_)
+        tensor = type_.tensor_type
+        if not tensor.HasField("shape"):
+            return Fact(tensor.elem_type)
+        return Fact(tensor.elem_type, tuple(self._dim(dim, inferred) for dim in tensor.shape.dim))
+
+    def _dim(self, dim: onnx.TensorShapeProto.Dimension, inferred: bool) -> Dimension:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            return Dimension.constant(dim.dim_value)
+        name = dim.dim_param
+        return self.named(name) if name and (inferred or name[0] != PRIVATE) else self.fresh()
+
+
+def constant_fact(tensor: Tensor) -> Fact:
+    """What is known about a constant."""
+    shape = tuple(Dimension.constant(dim) for dim in tensor.dims)
+    followed = tensor.elem_type in FOLLOWED and tensor.size <= MAX_CONTENT
+    content = as_content(tensor.numpy()) if followed and tensor.is_readable else None
+    return Fact(tensor.elem_type, shape, content)
+
+
+def as_content(array: npt.NDArray[Any]) -> Content:
+    """Numbers as content."""
+    make = bool if array.dtype == np.bool_ else Dimension.constant
+    content = np.empty(array.shape, dtype=object)
+    content.reshape(-1)[:] = [make(element) for element in array.reshape(-1)]
+    return content
+
+
+def decided(fact: Fact) -> npt.NDArray[Any] | None:
+    """The elements as numbers, if all of them are known."""
+    if fact.content is None or not fact.elem_type:
+        return None
+    elements = []
+    for element in fact.content.reshape(-1):
+        known = element.value if isinstance(element, Dimension) else element
+        if known is None:
+            return None
+        elements.append(known)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+    return np.array(elements, dtype).reshape(fact.content.shape)

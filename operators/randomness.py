@@ -1,0 +1,66 @@
+"""Which nodes draw random numbers: those are never folded, merged, hoisted or repeated."""
+
+from __future__ import annotations
+
+from ..ir import Function, Graph, Node
+
+_ALWAYS = frozenset(
+    {
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Multinomial",
+        "Bernoulli",
+        # Of onnxruntime's own operators.
+        "com.microsoft::BiasDropout",
+        "com.microsoft::BitmaskBiasDropout",
+        "com.microsoft::BitmaskDropout",
+        "com.microsoft::Sampling",
+    }
+)
+
+
+def draws_random_numbers(node: Node) -> bool:
+    """Whether the node is random itself: the Random operators, Multinomial, Bernoulli, and Dropout
+    unless it is certain not to train."""
+    op = node.op.qualname
+    return op in _ALWAYS or (op == "Dropout" and _may_train(node))
+
+
+def _may_train(node: Node) -> bool:
+    assert node.graph is not None
+    opset = node.graph.root.opset()
+    if opset < 7:
+        return node.op.references or not node.attribute("is_test", 0)
+    if opset < 12:
+        return False
+    training = node.input(2)
+    if training is None:
+        return False
+    constant = training.constant
+    return constant is None or not constant.is_readable or bool(constant.numpy().any())
+
+
+def find_random(graph: Graph, functions: dict[tuple[str, str, str], Function]) -> Node | None:
+    """A random node in a graph, in what its nodes hold, or in a model function that one calls;
+    None if there is none."""
+    return _find(graph, functions, set())
+
+
+def _find(
+    graph: Graph, functions: dict[tuple[str, str, str], Function], seen: set[Function]
+) -> Node | None:
+    for node in graph.unordered_nodes():
+        if draws_random_numbers(node):
+            return node
+        inside = list(node.graphs())
+        called = functions.get(node.op.function_key)
+        if called is not None and called not in seen:
+            seen.add(called)
+            inside.append(called.graph)
+        for body in inside:
+            found = _find(body, functions, seen)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,69 @@
+"""How many elements a sequence holds, where its making tells."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Fact, as_content, decided
+from ..ir import Node
+
+Rule = Callable[[Node, Sequence[Fact]], int | None]
+
+
+def with_counts(node: Node, inputs: Sequence[Fact], facts: list[Fact]) -> list[Fact]:
+    """The facts of a node's outputs with the number of elements of a sequence, or the length that
+    a SequenceLength gives.
+
+    Args:
+        node: an operator of the default domain, free of references to function attributes.
+        inputs: what is known about its inputs.
+        facts: what is known about its outputs otherwise.
+    """
+    if node.op_type == "SequenceLength":
+        count = inputs[0].count
+        if count is None:
+            return facts
+        return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
+    rule = _RULES.get(node.op_type)
+    count = rule(node, inputs) if rule is not None else None
+    if count is None or count < 0:
+        return facts
+    return [dataclasses.replace(fact, count=count) for fact in facts]
+
+
+def _changed_by(more: int) -> Rule:
+    def rule(node: Node, inputs: Sequence[Fact]) -> int | None:
+        count = inputs[0].count
+        return None if count is None else count + more
+
+    return rule
+
+
+def _parts(node: Node, inputs: Sequence[Fact]) -> int | None:
+    """A part for each size that is given, or as many of one size as the axis takes."""
+    split = inputs[1] if node.input(1) is not None else None
+    if split is not None and split.shape is None:
+        return None
+    if split is not None and split.shape:
+        return split.shape[0].value
+    sizes = decided(split) if split is not None else np.array(1)
+    axis, shape = node.attribute("axis", 0), inputs[0].shape
+    if sizes is None or sizes < 1 or shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    length = shape[axis].value
+    return None if length is None else -(-length // int(sizes))
+
+
+_RULES: dict[str, Rule] = {
+    "SequenceEmpty": lambda node, inputs: 0,
+    "SequenceConstruct": lambda node, inputs: len(node.inputs),
+    "SequenceInsert": _changed_by(1),
+    "SequenceErase": _changed_by(-1),
+    "SequenceMap": _changed_by(0),
+    "Identity": _changed_by(0),
+    "SplitToSequence": _parts,
+}

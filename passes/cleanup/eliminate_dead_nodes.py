@@ -1,0 +1,62 @@
+"""Remove what no output depends on.
+
+y = Relu(x)                y = Relu(x)
+unused = Exp(x)     ->
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...ir import Graph, Model
+from ..base import Pass, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class EliminateDeadNodes(Pass):
+    """Remove nodes and initializers that nothing uses; inputs and whatever is named stay."""
+
+    name: ClassVar[str] = "eliminate-dead-nodes"
+    cleans_up: ClassVar[bool] = True
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Remove them in every graph, users before what they used."""
+        changed = False
+        for root in model.roots():
+            changed |= _sweep(root.graph)
+        return changed
+
+
+def _sweep(graph: Graph) -> bool:
+    """Sweep a graph, then the graphs inside it, then whatever those alone kept alive."""
+    changed = _sweep_nodes(graph)
+    inner_changed = False
+    for node in [node for node in graph.unordered_nodes() if node.bodies]:
+        for inner in node.graphs():
+            inner_changed |= _sweep(inner)
+    if inner_changed:
+        _sweep_nodes(graph)
+    return _sweep_initializers(graph) or changed or inner_changed
+
+
+def _sweep_nodes(graph: Graph) -> bool:
+    changed = False
+    for node in reversed(graph.nodes()):
+        if not graph.is_needed(node):
+            graph.remove(node)
+            changed = True
+    return changed
+
+
+def _sweep_initializers(graph: Graph) -> bool:
+    unused = [
+        value
+        for value in graph.initializers
+        if value.constant is not None and not value.pinned and not graph.is_used(value)
+    ]
+    inputs = set(graph.inputs) if unused else set()
+    unused = [value for value in unused if value not in inputs]
+    for value in unused:
+        graph.remove_initializer(value)
+    return bool(unused)

@@ -1,0 +1,57 @@
+"""Remove Identity nodes by letting their readers read what they copy.
+
+y = Relu(x)                y = Relu(x)
+z = Identity(y)     ->     w = Add(y, y)
+w = Add(z, z)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...ir import Graph, Model, Node, Value
+from ..base import Pass, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class EliminateIdentities(Pass):
+    """Remove Identity nodes, save those that let an output carry its name."""
+
+    name: ClassVar[str] = "eliminate-identities"
+    cleans_up: ClassVar[bool] = True
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Remove them in every graph."""
+        changed = False
+        for graph in model.graphs():
+            given = set(graph.outputs)
+            for node in graph.nodes():
+                if node.is_op("Identity"):
+                    changed |= _eliminate(graph, node, given)
+        return changed
+
+
+def _eliminate(graph: Graph, node: Node, given: set[Value]) -> bool:
+    source, copy = node.inputs[0], node.outputs[0]
+    if source is None or copy is None or copy.pinned:
+        return False
+    if copy in given:
+        if not _can_give(graph, source, given):
+            return False
+        given.discard(copy)
+        given.add(source)
+    graph.replace_uses(copy, source)
+    graph.remove(node)
+    return True
+
+
+def _can_give(graph: Graph, source: Value, given: set[Value]) -> bool:
+    """Whether the source itself can stand among the graph's outputs."""
+    producer = source.producer
+    return (
+        producer is not None
+        and producer.graph is graph
+        and source not in given
+        and not source.pinned
+    )

@@ -1,0 +1,70 @@
+"""Turn what shapes decide into constants: sizes, products of sizes, comparisons of them.
+
+    agraph (float[N,3] x) => (int64 three, bool equal)       ... => (int64 three, bool equal)
+    <int64 one = {1}> {                                      <int64 three_0 = {3},
+       s = Shape (x)                                    ->    bool equal_0 = {0}> {
+       three = Gather (s, one)                                  three = Identity (three_0)
+       longer = Add (three, one)                                equal = Identity (equal_0)
+       equal = Equal (three, longer)                         }
+    }
+
+Sizes that only run time tells are symbols. Equal symbols mean equal sizes, everywhere in a model
+(ONNX IR specification, "Static tensor shapes"), so N + 5 equals N + 5, and never equals N.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import decided
+from ...ir import Graph, Model, Node, Tensor, Value
+from ...operators.contents import RULES
+from ..base import Pass, Run
+from .infer_shapes import declare_facts
+
+_STARTS = ("Shape", "Size")
+
+
+@dataclasses.dataclass(frozen=True)
+class FoldShapes(Pass):
+    """Compute what depends on shapes alone, wherever the shapes decide it."""
+
+    name: ClassVar[str] = "fold-shapes"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Fold in every graph; shapes are inferred as far as they are asked for."""
+        inference = ShapeInference(model)
+        followed: set[Value] = set()
+        changed = False
+        for graph in model.graphs():
+            for node in graph.nodes():
+                if _is_followed(node, followed):
+                    changed |= _fold(graph, node, inference, followed)
+        declare_facts(inference)
+        return changed
+
+
+def _is_followed(node: Node, followed: set[Value]) -> bool:
+    if node.op.qualname not in RULES:
+        return False
+    return node.is_op(*_STARTS) or not followed.isdisjoint(v for v in node.inputs if v)
+
+
+def _fold(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
+    value = node.outputs[0]
+    if value is None or value.pinned:
+        return False
+    fact = inference.fact(value)
+    if fact.content is None:
+        return False
+    array = decided(fact)
+    if array is None:
+        followed.add(value)
+        return False
+    constant = graph.add_initializer(value.name, Tensor(array=array))
+    followed.add(constant)
+    graph.replace_uses(value, constant)
+    graph.remove(node)
+    return True

@@ -1,0 +1,31 @@
+"""Turn inputs that have a default into constants.
+
+agraph (float[2] x, float[2] w) => (float[2] y)      agraph (float[2] x) => (float[2] y)
+<float[2] w = {1, 2}> { y = Mul(x, w) }        ->    <float[2] w = {1, 2}> { y = Mul(x, w) }
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...ir import Model
+from ..base import Pass, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class FreezeInitializers(Pass):
+    """Take inputs that have a default off the signature, so that the default is a constant."""
+
+    name: ClassVar[str] = "freeze-initializers"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Freeze those of the main graph; bodies and functions take theirs from their node."""
+        if not model.allows_overrides:
+            return False
+        graph = model.graph
+        held = graph.initializers.keys() - model.trained
+        frozen = [value for value in graph.inputs if value in held]
+        for value in frozen:
+            graph.freeze_input(value)
+        return bool(frozen)

@@ -1,0 +1,63 @@
+"""Declare the types and shapes of all values, as far as they can be inferred.
+
+y = Concat <axis = 0> (x, five)     ->     float[N + 5] y = Concat <axis = 0> (x, five)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import onnx
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import Fact
+from ...ir import Model, Value
+from ..base import Pass, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class InferShapes(Pass):
+    """Write types and shapes to value_info, in every graph, with symbols for unknown sizes."""
+
+    name: ClassVar[str] = "infer-shapes"
+    cleans_up: ClassVar[bool] = True
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Infer the facts of every value, and declare them."""
+        inference = ShapeInference(model)
+        for graph in model.graphs():
+            for node in graph.nodes():
+                for value in node.outputs:
+                    if value is not None:
+                        inference.fact(value)
+        return declare_facts(inference)
+
+
+def declare_facts(inference: ShapeInference) -> bool:
+    """Declare what was inferred about values that have no declared shape."""
+    changed = False
+    for value, fact in inference.known():
+        changed |= _declare(value, fact)
+    return changed
+
+
+def _declare(value: Value, fact: Fact) -> bool:
+    node, graph = value.producer, value.graph
+    if node is None or graph is None or value in graph.outputs:
+        return False
+    type_ = fact.type_proto(private=False)
+    if type_ is None or not _tells_more(type_, value.type):
+        return False
+    declared = value.info is not None
+    value.type = type_
+    if not declared:
+        graph.value_infos.append(value)
+    return True
+
+
+def _tells_more(new: onnx.TypeProto, old: onnx.TypeProto | None) -> bool:
+    if old is None or old.WhichOneof("value") is None:
+        return True
+    missing = old.HasField("tensor_type") and not old.tensor_type.HasField("shape")
+    return missing and new.HasField("tensor_type") and new.tensor_type.HasField("shape")

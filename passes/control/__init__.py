@@ -1,0 +1,1 @@
+"""Loops and Ifs: unrolled, inlined, predicated, made into selects."""

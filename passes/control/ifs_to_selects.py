@@ -1,0 +1,112 @@
+"""Replace Ifs whose condition only run time tells by both branches and a select.
+
+    y = If (c) <
+       then_branch = t () => (a) { a = Relu(x) },
+       else_branch = e () => (b) { b = Neg(x) }
+    >
+->
+    a = Relu(x)
+    b = Neg(x)
+    y = Where(c, a, b)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...analysis.constants.folding import Folder
+from ...analysis.safety.selectable import OLDEST_OPSET, unselectable
+from ...analysis.safety.speculation import Hazard, Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import Fact
+from ...ir import Graph, Model, Node, Template, Value
+from ..base import Pass, Run
+from ..tools.emit import Emitter
+from ..tools.guards import given_by_caller, named_from_outside
+from ..tools.replace import replace_value
+from ..tools.select import broadcasting, select
+
+_BRANCHES = ("then_branch", "else_branch")
+
+
+@dataclasses.dataclass(frozen=True)
+class IfsToSelects(Pass):
+    """Run both branches of every If on run-time conditions, where that cannot fail, and select."""
+
+    name: ClassVar[str] = "ifs-to-selects"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Convert inner Ifs before the ones around them."""
+        converter = _Converter(self, model, run)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op("If")]:
+                changed |= converter.visit(graph, node)
+        return changed
+
+
+class _Converter:
+    def __init__(self, options: IfsToSelects, model: Model, session: Run) -> None:
+        self.options = options
+        self.session = session
+        self.folder = Folder(model)
+        self.speculation = Speculation(ShapeInference(model), model.functions)
+
+    def visit(self, graph: Graph, node: Node) -> bool:
+        """Convert one If, or say why not."""
+        reason = self.obstacle(node)
+        facts: list[Fact] = []
+        if reason is None:
+            facts, reason = self.outputs(graph, node)
+        if reason is not None:
+            self.session.kept(self.options, node, reason)
+            return False
+        self.convert(graph, node, facts)
+        return True
+
+    def obstacle(self, node: Node) -> str | None:
+        """Why an If must stay whatever its branches do; None if it need not."""
+        assert node.graph is not None
+        condition, opset = node.inputs[0], node.graph.root.opset()
+        if condition is not None and condition.constant is not None:
+            return "its condition is constant; inline-ifs takes the branch that it decides"
+        if opset < OLDEST_OPSET:
+            return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
+        return given_by_caller(node) or named_from_outside(node)
+
+    def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
+        """What both branches give out, and why they cannot both run, or selects not choose."""
+        results = []
+        for name in _BRANCHES:
+            try:
+                results.append(self.speculation.run(node.body(name)))
+            except Hazard as hazard:
+                return [], f"its {name} cannot run when it is not taken: {hazard}"
+        for value, one, other in zip(node.outputs, *results, strict=False):
+            if value is not None and graph.is_used(value):
+                why = unselectable(one.fact, other.fact, graph.root.opset())
+                if why is not None:
+                    return [], f"its output '{value.name}' {why}"
+        return [known.fact for known in results[0]], None
+
+    def convert(self, graph: Graph, node: Node, facts: Sequence[Fact]) -> None:
+        """Put both branches and a select for each output in the place of an If."""
+        path, given = node.path, node.inputs[0]
+        assert given is not None
+        emitter = Emitter(graph, self.folder.fold)
+        one, other = [self.copy(graph, node.body(name)) for name in _BRANCHES]
+        shape = self.speculation.outside(given).fact.shape
+        rank = min((len(fact.shape or ()) for fact in facts), default=0)
+        condition = broadcasting(emitter, given, shape, rank, f"{given.name}_scalar")
+        for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False):
+            if old is not None and graph.is_used(old):
+                new = select(emitter, condition, a, b, fact.elem_type, old.name)
+                replace_value(graph, old, new)
+        graph.remove(node)
+        self.session.rewritten(self.options, node, path, "both branches run, selects choose")
+
+    def copy(self, graph: Graph, branch: Graph) -> list[Value]:
+        """The results of a branch that now always runs; what it declares need not hold then."""
+        return Template(branch, graph, fold=self.folder.fold, keep_infos=False).instantiate([])

@@ -1,0 +1,92 @@
+"""Replace Ifs whose condition is constant by the branch that is taken.
+
+    yes = Constant <value = bool {1}> ()
+    y = If (yes) <
+       then_branch = t () => (a) { a = Relu(x) },
+       else_branch = e () => (b) { b = Neg(x) }
+    >
+->
+    y = Relu(x)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...analysis.constants.folding import Folder
+from ...analysis.constants.origins import origins
+from ...ir import Graph, Model, Node, Template, Tensor
+from ..base import Pass, Run
+from ..tools.guards import given_by_caller, named_from_outside, unnameable_output
+from ..tools.replace import replace_value
+
+
+@dataclasses.dataclass(frozen=True)
+class InlineIfs(Pass):
+    """Inline the taken branch of every If whose condition is constant."""
+
+    name: ClassVar[str] = "inline-ifs"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Inline outer Ifs before those in the branches that they take."""
+        folder = Folder(model)
+        changed = False
+        for root in model.roots():
+            changed |= self._visit_graph(root.graph, folder, run)
+        return changed
+
+    def _visit_graph(self, graph: Graph, folder: Folder, run: Run) -> bool:
+        changed = False
+        # A stack: the next node is the last.
+        pending = [node for node in graph.unordered_nodes() if node.bodies][::-1]
+        while pending:
+            node = pending.pop()
+            reason = self._obstacle(node) if node.is_op("If") else ""
+            if reason is None:
+                pending += self._inline(graph, node, folder, run)[::-1]
+                changed = True
+                continue
+            if reason:
+                run.kept(self, node, reason)
+            for inner in node.graphs():
+                changed |= self._visit_graph(inner, folder, run)
+        return changed
+
+    def _obstacle(self, node: Node) -> str | None:
+        condition = node.inputs[0]
+        assert condition is not None
+        if condition.constant is None:
+            return f"its condition depends on {origins(condition)}"
+        if condition.constant.size != 1:
+            return f"its condition has {condition.constant.size} elements; If takes one"
+        unknown = given_by_caller(node)
+        if unknown is not None:
+            return unknown
+        taken = _taken_branch(node, condition.constant)
+        return named_from_outside(node) or unnameable_output(node, taken.outputs)
+
+    def _inline(self, graph: Graph, node: Node, folder: Folder, run: Run) -> list[Node]:
+        """Inline one If; the nodes of the branch that hold graphs themselves."""
+        path = node.path
+        condition = node.inputs[0]
+        assert condition is not None and condition.constant is not None
+        branch = _taken_branch(node, condition.constant)
+        template = Template(branch, graph, fold=folder.fold)
+        results = template.instantiate([])
+        for old, new in zip(node.outputs, results, strict=False):
+            if old is not None:
+                # What was declared for the If spoke of both branches, so it is not passed on.
+                old.info = None
+                replace_value(graph, old, new)
+        graph.remove(node)
+        always = "true" if branch is node.body("then_branch") else "false"
+        run.rewritten(self, node, path, f"inlined, its condition is always {always}")
+        for inner, where in template.resolved.items():
+            run.rewritten(self, inner, where, "inlined with the branch around it")
+        return template.holders
+
+
+def _taken_branch(node: Node, condition: Tensor) -> Graph:
+    holds = bool(condition.numpy().reshape(()))
+    return node.body("then_branch" if holds else "else_branch")

@@ -1,0 +1,267 @@
+"""Replace Loops that have a constant bound and end at run time by straight-line code with selects.
+
+    x = Loop (two, c, x0) <body = b (i, c1, a) => (go, r) { r = Relu(a)  go = Less(r, limit) }>
+->
+    r_0 = Relu(x0)
+    go_0 = Less(r_0, limit)
+    a_0 = Where(c, r_0, x0)
+    live_1 = And(c, go_0)
+    r_1 = Relu(a_0)
+    x = Where(live_1, r_1, a_0)
+
+A trip after the last one computes from the values that the last one left, and its results are
+thrown away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import onnx
+
+from ...analysis.constants.folding import Folder
+from ...analysis.constants.origins import origins
+from ...analysis.safety.predication import Prediction, Trip, predict
+from ...analysis.safety.selectable import OLDEST_OPSET
+from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.given import given_condition, iteration_number
+from ...analysis.trips.trip_count import AbsentCond, trip_count
+from ...facts.fact import Shape
+from ...ir import Graph, Model, Node, Template, Value
+from ...operators.randomness import find_random
+from ..base import Pass, Run
+from ..tools.emit import Emitter
+from ..tools.guards import given_by_caller, named_from_outside, unstackable_output
+from ..tools.replace import replace_value
+from ..tools.select import broadcasting, select
+from .unroll_loops import DEFAULT_MAX_NODES
+
+_MOST_EVALUATED = 1_000_000
+_SELECT_NODES = 4
+"""A select takes this many nodes at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PredicateLoops(Pass):
+    """Unroll Loops of a constant maximum whose end only run time tells, where that cannot fail.
+
+    Options:
+        max_trips: leave Loops with a larger maximum; no limit by default.
+        max_nodes: how many nodes the whole rewrite may add.
+        absent_cond: what a Loop without an initial condition means whose body computes one:
+            "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
+    """
+
+    name: ClassVar[str] = "predicate-loops"
+    max_trips: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+    absent_cond: AbsentCond = "keep"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Rewrite inner Loops before the ones around them."""
+        predicator = _Predicator(self, model, run)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op("Loop")]:
+                changed |= predicator.visit(graph, node)
+        return changed
+
+
+class _Predicator:
+    def __init__(self, options: PredicateLoops, model: Model, session: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = session
+        self.folder = Folder(model)
+        self.speculation = Speculation(ShapeInference(model), model.functions)
+
+    def visit(self, graph: Graph, loop: Node) -> bool:
+        """Rewrite one Loop, or say why not."""
+        reason = self.obstacle(loop)
+        if reason is None:
+            most = _maximum(loop)
+            template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
+            reason = self.over_budget(loop, template, most)
+            if reason is None:
+                prediction = predict(self.speculation, loop, most)
+                reason = prediction.obstacle or _unstackable(graph, loop, prediction)
+                if reason is None:
+                    self.predicate(graph, loop, template, prediction)
+                    return True
+        self.session.kept(self.options, loop, reason)
+        return False
+
+    def obstacle(self, loop: Node) -> str | None:
+        """Why a Loop must stay whatever its body does; None if it need not."""
+        assert loop.graph is not None
+        unknown, opset = given_by_caller(loop), loop.graph.root.opset()
+        if unknown is not None:
+            return unknown
+        if opset < OLDEST_OPSET:
+            return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
+        limit = self.options.max_trips
+        evaluated = min(_MOST_EVALUATED if limit is None else limit, self.options.max_nodes) + 1
+        trips = trip_count(loop, self.folder, evaluated, self.options.absent_cond)
+        if trips.count is not None:
+            return f"constants decide its trips, {trips.count}; unroll-loops unrolls it"
+        maximum = loop.input(0)
+        if maximum is None:
+            return "it has no maximum, so its copies cannot be counted"
+        if maximum.constant is None or maximum.constant.size != 1:
+            return f"its maximum depends on {origins(maximum)}"
+        if loop.input(1) is None and self.options.absent_cond == "keep":
+            return trips.reason
+        random = find_random(loop.body("body"), self.model.functions)
+        if random is not None:
+            return f"it draws random numbers ({random}), and each copy would draw, live or not"
+        return named_from_outside(loop)
+
+    def over_budget(self, loop: Node, template: Template, most: int) -> str | None:
+        """Why the copies would be too much; None if they are not."""
+        options, used = self.options, self.session.added_nodes
+        if options.max_trips is not None and most > options.max_trips:
+            return f"its maximum of {most} trips is more than max_trips={options.max_trips} allows"
+        outputs = len(loop.body("body").outputs)
+        cost = template.cost(most) + outputs * (_SELECT_NODES * most + _SELECT_NODES)
+        if max(cost, most) + used > options.max_nodes:
+            return (
+                f"its maximum of {most} trips would add {cost} nodes to the {used} added so far,"
+                f" over max_nodes={options.max_nodes}; raise it with --max-nodes"
+            )
+        return None
+
+    def predicate(
+        self, graph: Graph, loop: Node, template: Template, prediction: Prediction
+    ) -> None:
+        """Put a copy of the body for each trip that may be made in the place of the Loop."""
+        path, before, trips = loop.path, len(graph), prediction.trips
+        writer = _Writer(graph, loop, template, Emitter(graph, self.folder.fold))
+        if not trips[0].certain:
+            start = loop.input(1)
+            assert start is not None
+            writer.go_on_if(start, self.speculation.outside(start).fact.shape, "live_0")
+        for number, trip in enumerate(trips):
+            writer.write_trip(number, trip, last=number + 1 == len(trips))
+            if self.session.progress is not None and number % 100 == 0:
+                self.session.progress(f"predicating {path}", number, len(trips))
+        for old, new in zip(loop.outputs, writer.outputs(), strict=False):
+            if old is not None and new is not None:
+                replace_value(graph, old, new)
+        graph.remove(loop)
+        writer.drop_unused()
+        what = f"{len(trips)} trips written out, selects keep what the live ones give"
+        self.session.rewritten(self.options, loop, path, what)
+        self.session.added_nodes += len(graph) - before + 1
+
+
+class _Writer:
+    """Writes trips one after another.
+
+    Attributes:
+        live: whether the next trip is one that the Loop makes; None where that is certain.
+    """
+
+    def __init__(self, graph: Graph, loop: Node, template: Template, emitter: Emitter) -> None:
+        self.graph = graph
+        self.loop = loop
+        self.body = loop.body("body")
+        self.template = template
+        self.emitter = emitter
+        self.live: Value | None = None
+        self.carried: list[Value | None] = list(loop.inputs[2:])
+        self.flags: list[Value | None] = []
+        self.columns: list[list[Value]] = [[] for _ in self.body.outputs[len(loop.inputs) - 1 :]]
+        holds = given_condition(self.body, True)
+        self.given = graph.add_initializer(self.body.inputs[1].name, holds)
+
+    def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:
+        """Let the next trip be live where it would be so far and this condition holds."""
+        holds = broadcasting(self.emitter, condition, shape, 0, f"{condition.name}_scalar")
+        live = self.live
+        self.live = holds if live is None else self.emitter.add("And", [live, holds], label)
+
+    def write_trip(self, number: int, trip: Trip, last: bool) -> None:
+        """Write one trip, and keep its results where it is live."""
+        index = self.graph.add_initializer(
+            f"{self.body.inputs[0].name}_{number}", iteration_number(self.body, number)
+        )
+        results = self.template.instantiate([index, self.given, *self.carried], f"_{number}")
+        if not self.graph.is_used(index) and index not in results:
+            self.graph.remove_initializer(index)
+        states = len(self.carried)
+        new = results[1 : 1 + states]
+        self.flags.append(self.live)
+        self.carried = list(new) if trip.certain else self.select(new, number, trip)
+        for column, value in zip(self.columns, results[1 + states :], strict=True):
+            column.append(value)
+        if not last and not trip.goes_on:
+            self.go_on_if(results[0], trip.condition, f"live_{number + 1}")
+
+    def select(self, new: Sequence[Value], number: int, trip: Trip) -> list[Value | None]:
+        """The carried values after a trip that may not be live."""
+        assert self.live is not None
+        kept: list[Value | None] = []
+        for slot, one, other, elem_type in zip(
+            self.body.inputs[2:], new, self.carried, trip.elem_types, strict=True
+        ):
+            assert other is not None
+            label = f"{slot.name}_{number}"
+            kept.append(select(self.emitter, self.live, one, other, elem_type, label))
+        return kept
+
+    def outputs(self) -> list[Value | None]:
+        """What the Loop gives: the carried values, and of each scan output the live rows."""
+        first = len(self.carried)
+        names = [
+            None if v is None or not self.graph.is_used(v) else v.name for v in self.loop.outputs
+        ]
+        wanted = [
+            (column, names[i] if i < len(names) else None)
+            for i, column in enumerate(self.columns, first)
+        ]
+        cut = any(flag is not None for flag in self.flags) and any(name for _, name in wanted)
+        count = self.count() if cut else None
+        return [*self.carried, *(self.stack(column, name, count) for column, name in wanted)]
+
+    def stack(self, column: list[Value], name: str | None, count: Value | None) -> Value | None:
+        """The live rows of a scan output along a new first axis."""
+        if name is None:
+            return None
+        rows = [self.emitter.unsqueeze(value, 0, f"{value.name}_row") for value in column]
+        if count is None:
+            return self.emitter.concat(rows, 0, name)
+        stacked = self.emitter.concat(rows, 0, f"{name}_all")
+        return self.emitter.add("Slice", [stacked, self.start, count], name)
+
+    def count(self) -> Value:
+        """How many trips are live, as a vector of one element."""
+        certain = sum(flag is None for flag in self.flags)
+        emitter = self.emitter
+        self.start = emitter.constant(np.zeros(1, np.int64), "start")
+        flags = [emitter.unsqueeze(f, 0, f"{f.name}_flag") for f in self.flags if f is not None]
+        if certain:
+            flags.insert(0, emitter.constant(np.ones(certain, np.bool_), "certain"))
+        numbers = emitter.add(
+            "Cast", [emitter.concat(flags, 0, "live")], "live_number", to=onnx.TensorProto.INT64
+        )
+        return emitter.add("ReduceSum", [numbers], "count", keepdims=1)
+
+    def drop_unused(self) -> None:
+        """Remove the condition that the copies were given, if none reads it."""
+        if not self.graph.is_used(self.given):
+            self.graph.remove_initializer(self.given)
+
+
+def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None:
+    cut = not all(trip.certain for trip in prediction.trips)
+    return unstackable_output(graph, loop, len(prediction.trips), ["Slice"] if cut else ())
+
+
+def _maximum(loop: Node) -> int:
+    maximum = loop.inputs[0]
+    assert maximum is not None and maximum.constant is not None
+    return int(maximum.constant.numpy().reshape(()))

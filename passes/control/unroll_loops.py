@@ -1,0 +1,245 @@
+"""Replace Loops by as many copies of their body as they make trips.
+
+    two = Constant <value_int = 2> ()
+    y = Loop (two, , x) <body = b (i, c, a) => (c, b) { b = Relu(a) }>
+->
+    b_0 = Relu(x)
+    y = Relu(b_0)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...analysis.constants.folding import Folder
+from ...analysis.trips.given import given_condition, iteration_number
+from ...analysis.trips.trip_count import AbsentCond, trip_count
+from ...analysis.trips.zero_trips import scanned_element
+from ...ir import Graph, Model, Node, Template, Tensor, Value
+from ...operators.randomness import find_random
+from ..base import Pass, Run
+from ..tools.emit import Emitter
+from ..tools.guards import (
+    given_by_caller,
+    named_from_outside,
+    unnameable_output,
+    unstackable_output,
+)
+from ..tools.replace import replace_value
+
+DEFAULT_MAX_NODES = 50_000
+"""onnxruntime loads a flat graph in time quadratic in its size: 21,000 nodes take about 6 s, so
+this many take about half a minute, and that is where a model stops being usable."""
+
+_MOST_EVALUATED = 1_000_000
+"""A while loop's condition is computed for so many trips at most, when no budget is smaller."""
+
+
+@dataclasses.dataclass(frozen=True)
+class UnrollLoops(Pass):
+    """Unroll every Loop whose trip count constants decide.
+
+    Options:
+        max_trips: leave Loops with more trips; no limit by default.
+        max_nodes: how many nodes the whole rewrite may add.
+        absent_cond: what a Loop without an initial condition means whose body computes one:
+            "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
+    """
+
+    name: ClassVar[str] = "unroll-loops"
+    max_trips: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+    absent_cond: AbsentCond = "keep"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Unroll inner Loops before the ones around them."""
+        unroller = _Unroller(self, model, run)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.unordered_nodes() if n.is_op("Loop")]:
+                changed |= unroller.visit(graph, node)
+        return changed
+
+
+class _Unroller:
+    def __init__(self, options: UnrollLoops, model: Model, session: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = session
+        self.folder = Folder(model)
+
+    def visit(self, graph: Graph, loop: Node) -> bool:
+        """Unroll one Loop, or say why not."""
+        obstacle = self.obstacle(loop)
+        if obstacle is None:
+            template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
+            most = self.most_trips(loop, template)
+            trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
+            obstacle = trips.reason
+            if trips.exceeded:
+                obstacle += f", more than {self.limit(most)}"
+            if trips.count is not None:
+                obstacle = self.over_budget(loop, template, trips.count)
+                if obstacle is None:
+                    obstacle = self.unwritable_output(graph, loop, trips.count)
+                if obstacle is None:
+                    self.unroll(graph, loop, template, trips.count)
+                    self.visit_exposed(graph, template.holders)
+                    return True
+        self.session.kept(self.options, loop, obstacle)
+        return False
+
+    def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
+        """Unroll the Loops that copying has brought here: their trips may be decided only now."""
+        for node in holders:
+            if node.is_op("Loop"):
+                self.visit(graph, node)
+
+    def obstacle(self, loop: Node) -> str | None:
+        """Why the Loop must stay whatever its trip count is; None if it need not."""
+        unknown = given_by_caller(loop)
+        if unknown is not None:
+            return unknown
+        random = find_random(loop.body("body"), self.model.functions)
+        if random is not None:
+            return (
+                f"it draws random numbers ({random}), and copies of one random node would all draw"
+                " the same"
+            )
+        return named_from_outside(loop)
+
+    def most_trips(self, loop: Node, template: Template) -> int:
+        """How many trips no budget forbids; more need not be counted."""
+        each = template.cost(2) - template.cost(1) + _scan_outputs(loop)
+        limit = self.options.max_trips
+        most = _MOST_EVALUATED if limit is None else limit
+        return min(most, self.options.max_nodes // max(each, 1))
+
+    def limit(self, most: int) -> str:
+        """Which option allows no more than so many trips, and how to raise it."""
+        trips, nodes = self.options.max_trips, self.options.max_nodes
+        if trips == most:
+            return f"max_trips={trips} allows; raise it with --max-trips"
+        return f"max_nodes={nodes} allows; raise it with --max-nodes"
+
+    def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
+        """Why unrolling would be too much; None if it is not."""
+        options, used = self.options, self.session.added_nodes
+        if options.max_trips is not None and trips > options.max_trips:
+            return f"its {trips} trips are more than max_trips={options.max_trips} allows"
+        cost = template.cost(trips) + _scan_outputs(loop) * (trips + 1)
+        if max(cost, trips) + used > options.max_nodes:
+            return (
+                f"its {trips} trips would add {cost} nodes to the {used} added so far, over"
+                f" max_nodes={options.max_nodes}; raise it with --max-nodes"
+            )
+        return None
+
+    def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
+        """Why an output of the Loop cannot be written down without it; None if all can."""
+        body, first = loop.body("body"), len(loop.inputs) - 2
+        if trips:
+            unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
+            return unnameable or unstackable_output(graph, loop, trips)
+        for index in range(first, len(loop.outputs)):
+            wanted = loop.outputs[index] is not None
+            if wanted and scanned_element(loop, index + 1, self.model) is None:
+                return (
+                    "it makes no trips, and the element type or the rank of its scan output"
+                    f" '{body.outputs[index + 1].name}' is not known; declare them in the body"
+                )
+        return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
+
+    def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
+        """Put `trips` copies of the body in the place of the Loop."""
+        path, body = loop.path, loop.body("body")
+        given = _Given(graph, body)
+        states = len(loop.inputs) - 2
+        carried: Sequence[Value | None] = loop.inputs[2:]
+        scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
+        condition = given.condition
+        for trip in range(trips):
+            arguments = [given.iteration(trip), condition, *carried]
+            results = template.step(arguments, f"_{trip}")
+            if self.options.absent_cond == "ignore" and loop.input(1) is None:
+                condition = results[0]
+            carried = results[1 : 1 + states]
+            for column, value in zip(scanned, results[1 + states :], strict=True):
+                column.append(template.place(value))
+            self.report(path, trip, trips)
+        final = [template.place(value) if value is not None else None for value in carried]
+        outputs = [*final, *self.stack(graph, loop, scanned)]
+        for old, new in zip(loop.outputs, outputs, strict=False):
+            if old is not None and new is not None:
+                replace_value(graph, old, new)
+        graph.remove(loop)
+        given.drop_unused()
+        self.session.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
+        for node, where in template.resolved.items():
+            self.session.rewritten(self.options, node, where, "decided on each trip")
+        self.session.added_nodes += template.added + sum(len(column) for column in scanned)
+
+    def report(self, path: str, trip: int, trips: int) -> None:
+        if self.session.progress is not None and trip % 100 == 0:
+            self.session.progress(f"unrolling {path}", trip, trips)
+
+    def stack(
+        self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
+    ) -> list[Value | None]:
+        """What each scan output is: the values of its trips along a new first axis."""
+        emitter = Emitter(graph, self.folder.fold)
+        stacked: list[Value | None] = []
+        first = len(loop.inputs) - 2
+        for index, column in enumerate(scanned, first):
+            old = loop.outputs[index] if index < len(loop.outputs) else None
+            if old is None or not graph.is_used(old):
+                stacked.append(None)
+            elif not column:
+                element = scanned_element(loop, index + 1, self.model)
+                assert element is not None
+                stacked.append(graph.add_initializer(old.name, element.none()))
+            else:
+                rows = [emitter.unsqueeze(v, 0, f"{v.name}_row") for v in column]
+                one = len(rows) == 1
+                stacked.append(rows[0] if one else emitter.add("Concat", rows, old.name, axis=0))
+        return stacked
+
+
+def _scan_outputs(loop: Node) -> int:
+    return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
+
+
+class _Given:
+    """The iteration numbers and the condition that the copies of a body see."""
+
+    def __init__(self, graph: Graph, body: Graph) -> None:
+        self.graph = graph
+        self.body = body
+        self.numbered = body.is_used(body.inputs[0])
+        self.made: list[Value] = []
+        self.condition = self._constant(given_condition(body, True), body.inputs[1].name)
+        self._unnumbered = self.condition
+
+    def iteration(self, trip: int) -> Value:
+        """The iteration number of a trip; any value where no node reads it."""
+        if not self.numbered:
+            return self._unnumbered
+        return self._constant(
+            iteration_number(self.body, trip), f"{self.body.inputs[0].name}_{trip}"
+        )
+
+    def _constant(self, tensor: Tensor, label: str) -> Value:
+        self.made.append(self.graph.add_initializer(label, tensor))
+        return self.made[-1]
+
+    def drop_unused(self) -> None:
+        """Remove the constants into which everything that read them was folded."""
+        for value in self.made:
+            if not self.graph.is_used(value):
+                self.graph.remove_initializer(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -1,0 +1,1 @@
+"""Functions of a model: inlined, and removed where nothing calls them."""

@@ -1,0 +1,167 @@
+"""A function made ready for one call: attributes bound, absent inputs dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+
+from ...ir import Fold, Function, Graph, Model, Node, Operator, Template, normal_domain
+from ...ir.copying import Loosened, copy_graph
+from ...ir.references import named_tensors
+from ..tools.guards import unnameable_output
+from ..tools.replace import replace_value
+from .calls import Calls
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
+def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[Node, str]:
+    """Put the body of a bound function in the place of a call.
+
+    Args:
+        call: a node without an obstacle (see `obstacle`).
+        bound: what `bind` made for it.
+        fold: computes nodes whose inputs are all constant.
+
+    Returns:
+        the Ifs of the bound function of which a branch was taken at once, and their paths.
+    """
+    graph = call.graph
+    assert graph is not None
+    missing = len(bound.graph.inputs) - len(call.inputs)
+    template = Template(bound.graph, graph, fold=fold)
+    results = template.instantiate([*call.inputs, *[None] * missing], f"_{call.label}")
+    for old, new in zip(call.outputs, results, strict=False):
+        if old is not None:
+            replace_value(graph, old, new)
+    graph.remove(call)
+    imports = graph.root.opset_imports
+    for domain, version in bound.opset_imports.items():
+        if not graph.root.opset(domain):
+            imports[domain] = version
+    return template.resolved
+
+
+def bind(function: Function, call: Node) -> Function:
+    """A copy of a function as a call sees it.
+
+    Attribute references (in bodies too) are replaced by what the call gives, or by the function's
+    default; where there is neither, the attribute is absent. Inputs that the call leaves out are
+    absent for whoever read them. Symbolic sizes are forgotten: another call may mean other ones.
+    """
+    copy = Function(function.header, function.base_dir)
+    copy.opset_imports = dict(function.opset_imports)
+    copy_graph(function.graph, copy.graph, {}, Loosened())
+    attributes = {message.name: message for message in function.header.attribute_proto}
+    attributes.update(call.op.attributes)
+    for graph in copy.graph.walk():
+        for node in graph.unordered_nodes():
+            if node.op.references:
+                node.op = _with_values(node.op, attributes)
+    for index, value in enumerate(copy.graph.inputs):
+        if call.input(index) is None:
+            for user, position in copy.graph.uses(value):
+                assert isinstance(user, Node) and user.graph is not None
+                user.graph.set_input(user, position, None)
+    return copy
+
+
+def _with_values(op: Operator, attributes: Mapping[str, onnx.AttributeProto]) -> Operator:
+    messages = []
+    for message in op.attributes.values():
+        given = attributes.get(message.ref_attr_name) if message.ref_attr_name else message
+        if given is not None and given.name != message.name:
+            renamed = onnx.AttributeProto()
+            renamed.CopyFrom(given)
+            renamed.name = message.name
+            given = renamed
+        if given is not None:
+            messages.append(given)
+    return op.with_attributes(messages)
+
+
+# What stands in the way -------------------------------------------------------------------------
+
+
+def obstacle(function: Function, call: Node, calls: Calls) -> str | None:
+    """Why a call cannot be replaced by the function's body; None if it can."""
+    if calls.is_recursive(function):
+        return f"{function} calls itself, which ONNX forbids"
+    inputs, outputs = function.graph.inputs, function.graph.outputs
+    if len(call.inputs) > len(inputs) or len(call.outputs) > len(outputs):
+        return f"it has more inputs or outputs than {function}"
+    for value in call.outputs:
+        if value is not None and value.pinned:
+            return f"its output '{value.name}' is named from outside the data flow"
+    given = dict(zip(inputs, call.inputs, strict=False))
+    for value in inputs:
+        uses = function.graph.uses(value) if given.get(value) is None else []
+        if any(isinstance(use.user, Graph) for use in uses):
+            return f"{function} gives out its input '{value.name}', which the call leaves out"
+        if any(isinstance(use.user, Node) and use.user.is_op("If") for use in uses):
+            return f"{function} decides by its input '{value.name}', which the call leaves out"
+    return (
+        unnameable_output(call, [given.get(value) or value for value in outputs])
+        or _unbindable_attribute(function, call)
+        or _unlike_operator(function, call, calls)
+    )
+
+
+def _unbindable_attribute(function: Function, call: Node) -> str | None:
+    if call.bodies:
+        return f"it hands a graph to {function} as an attribute"
+    defaults = {message.name for message in function.header.attribute_proto}
+    around = call.graph.root if call.graph is not None else None
+    certain = _defaults(around)
+    for message in call.op.attributes.values():
+        passed_on = message.ref_attr_name
+        if passed_on and message.name in defaults and passed_on not in certain:
+            # Left out by the caller's caller, it would have the default of this function.
+            return (
+                f"its attribute '{message.name}' has a default, and comes from attribute"
+                f" '{passed_on}' of {around}, which may be absent"
+            )
+    return None
+
+
+def _defaults(root: Model | Function | None) -> set[str]:
+    if not isinstance(root, Function):
+        return set()
+    return {message.name for message in root.header.attribute_proto}
+
+
+def _unlike_operator(function: Function, call: Node, calls: Calls) -> str | None:
+    """What in a function's body would mean something else in the caller's graph."""
+    assert call.graph is not None
+    root = call.graph.root
+    for graph in function.graph.walk():
+        for node in graph.unordered_nodes():
+            if named_tensors(node.op):
+                return f"{node} names tensors in its attributes, and copying renames them"
+            if any(m.ref_attr_name and m.type in _GRAPHS for m in node.op.attributes.values()):
+                return f"{node} takes a graph from an attribute of {function}"
+            mine, theirs = function.opset(node.domain), root.opset(node.domain)
+            if calls.called(node) is not None or mine == theirs or (mine and not theirs):
+                continue
+            if not _is_same(node, mine, theirs):
+                domain = f" of '{node.domain}'" if normal_domain(node.domain) else ""
+                return (
+                    f"{function} is written for opset {mine}{domain} and its caller for {theirs},"
+                    f" between which {node.op_type} changed; bring both to one opset first"
+                    " (straightline convert)"
+                )
+    return None
+
+
+def _is_same(node: Node, one: int, other: int) -> bool:
+    """Whether an operator is the same one in two versions of its domain."""
+    domain = normal_domain(node.domain)
+    try:
+        versions = [
+            onnx.defs.get_schema(node.op_type, version, domain).since_version
+            for version in (one, other)
+        ]
+    except onnx.defs.SchemaError:
+        return False
+    return versions[0] == versions[1]

@@ -1,0 +1,31 @@
+"""Remove the model's own functions that no node calls any more.
+
+agraph (float[2] x) => (float[2] y) { y = Relu (x) }        agraph (float[2] x) => ...
+<domain: "local", ...> unused (a) => (b) { ... }       ->
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...ir import Model
+from ..base import Pass, Run
+from .calls import live_functions
+
+
+@dataclasses.dataclass(frozen=True)
+class EliminateDeadFunctions(Pass):
+    """Remove functions that the main graph does not lead to."""
+
+    name: ClassVar[str] = "eliminate-dead-functions"
+    cleans_up: ClassVar[bool] = True
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Remove them all at once; graphs of training information may call any, so then none."""
+        if not model.functions or model.training_info:
+            return False
+        unused = model.functions.keys() - live_functions(model)
+        for key in unused:
+            del model.functions[key]
+        return bool(unused)

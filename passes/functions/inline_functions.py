@@ -1,0 +1,143 @@
+"""Put the body of a model's own function in the place of a call, where that resolves control flow.
+
+    local.clip_to <limited> (x) => (y) {
+       y = If (limited) <
+          then_branch = t () => (a) { a = Relu (x) },
+          else_branch = e () => (b) { b = Identity (x) }
+       >
+    }
+    yes = Constant <value = bool {1}> ()
+    z = local.clip_to (x, yes)
+->
+    z = If (yes) <then_branch = ..., else_branch = ...>     (for inline-ifs to take up)
+
+A call is inlined on trial first, in a scratch model that knows of its arguments what is constant
+and what types they have, and the other passes run on that. If they rewrite no Loop, If or Scan, the
+call stays. What a function decides by itself is rewritten inside it, without inlining. Operators on
+sequences count as control flow where they take an attribute from the caller.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...analysis.constants.folding import Folder
+from ...ir import Function, Model, Node, count_nodes
+from ..base import Pass, Run
+from ..control.unroll_loops import DEFAULT_MAX_NODES
+from .binding import bind, inline_call, obstacle
+from .calls import Calls, live_functions
+from .eliminate_dead_functions import EliminateDeadFunctions
+from .trial import Trials
+
+
+@dataclasses.dataclass(frozen=True)
+class InlineFunctions(Pass):
+    """Inline calls of functions that hold control flow, where that lets control flow resolve.
+
+    Options:
+        always: inline every such call, without a trial.
+        max_nodes: how many nodes the whole rewrite may add.
+        trial: the passes that a trial runs; those of the default pipeline where it is None.
+    """
+
+    name: ClassVar[str] = "inline-functions"
+    always: bool = False
+    max_nodes: int = DEFAULT_MAX_NODES
+    trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Inline in functions, callees before callers, then in the main graph."""
+        inliner = _Inliner(self, model, run)
+        if not any(map(inliner.calls.holds_control_flow, model.functions.values())):
+            return False
+        live = live_functions(model)
+        changed = False
+        functions = [f for f in inliner.calls.callees_first() if f.key in live]
+        roots: list[Model | Function] = [*functions, model]
+        for root in roots:
+            changed |= inliner.visit(root)
+        if changed:
+            for key in live - live_functions(model):
+                del model.functions[key]
+        inliner.report()
+        return changed
+
+    def passes_of_trial(self) -> tuple[Pass, ...]:
+        """What a trial runs after inlining."""
+        if self.trial is not None:
+            return self.trial
+        from ..registry import straighten  # It registers this pass.
+
+        left_out = InlineFunctions | EliminateDeadFunctions
+        return tuple(p for p in straighten().passes if not isinstance(p, left_out))
+
+
+class _Inliner:
+    def __init__(self, options: InlineFunctions, model: Model, run: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = run
+        self.folder = Folder(model)
+        self.calls = Calls(model.functions)
+        self.kept: dict[Node, str] = {}
+        self._trials: Trials | None = None
+
+    def visit(self, root: Model | Function) -> bool:
+        """Inline in one root, then in what that brought."""
+        changed = False
+        while calls := self._undecided_calls(root):
+            for call, function in calls:
+                reason = self._reason_to_keep(call, function)
+                if reason is not None:
+                    self.kept[call] = reason
+                else:
+                    self._inline(call, function)
+                    changed = True
+        if changed and isinstance(root, Function):
+            # What calls this function shall be judged by what it is now.
+            self.calls = Calls(self.model.functions)
+            self._trials = None
+        return changed
+
+    def _undecided_calls(self, root: Model | Function) -> list[tuple[Node, Function]]:
+        calls = self.calls.leading_to_control_flow(root.graph)
+        return [(node, function) for node, function in calls if node not in self.kept]
+
+    def _reason_to_keep(self, call: Node, function: Function) -> str | None:
+        reason = obstacle(function, call, self.calls) or self._over_budget(function)
+        if reason is not None or self.options.always:
+            return reason
+        if self._trials is None:
+            passes = self.options.passes_of_trial()
+            self._trials = Trials(self.model, passes, self.options.max_nodes)
+        return self._trials.reason_to_keep(call, function)
+
+    def _over_budget(self, function: Function) -> str | None:
+        cost, used, most = _size(function), self.session.added_nodes, self.options.max_nodes
+        if cost + used <= most:
+            return None
+        return (
+            f"inlining it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
+            " raise it with --max-nodes"
+        )
+
+    def _inline(self, call: Node, function: Function) -> None:
+        path = call.path
+        resolved = inline_call(call, bind(function, call), self.folder.fold)
+        self.session.added_nodes += _size(function)
+        self.session.rewritten(self.options, call, path, f"inlined {function}")
+        for node, where in resolved.items():
+            self.session.rewritten(self.options, node, where, "inlined with the function around it")
+
+    def report(self) -> None:
+        """Say why calls were kept, save those in functions that are gone."""
+        for call, reason in self.kept.items():
+            root = call.graph.root if call.graph is not None else None
+            if root is self.model or root in self.model.functions.values():
+                self.session.kept(self.options, call, reason)
+
+
+def _size(function: Function) -> int:
+    return sum(count_nodes(node) for node in function.graph.unordered_nodes())

@@ -1,0 +1,182 @@
+"""A Scan of any version, read into one form, and the steps that all its rewrites share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import onnx
+
+from ...ir import Annotation, Graph, Node, Operator, Value, copy_graph
+from ..tools.guards import given_by_caller
+from ..tools.replace import replace_value
+
+
+@dataclasses.dataclass(frozen=True)
+class ScanLayout:
+    """What a Scan node says (operator specification, Scan 8 and Scan 9).
+
+    Attributes:
+        node: the Scan.
+        sequence_lens: the length of each row, of shape [batch]; None when absent, and from 9 on.
+        states: the initial states; [batch, ...] in version 8.
+        scanned: the scan inputs; [batch, length, ...] in version 8.
+        input_axes: the axis that each scan input is scanned along, as written; in version 8 that
+            of one row, so always 0.
+        input_backward: whether each scan input is scanned from its end.
+        output_axes: the axis of each scan output, in its own rank, as written.
+        output_backward: whether each scan output is filled from its end.
+    """
+
+    node: Node
+    sequence_lens: Value | None
+    states: tuple[Value, ...]
+    scanned: tuple[Value, ...]
+    input_axes: tuple[int, ...]
+    input_backward: tuple[bool, ...]
+    output_axes: tuple[int, ...]
+    output_backward: tuple[bool, ...]
+
+    @property
+    def body(self) -> Graph:
+        """The graph that runs for each element."""
+        return self.node.body("body")
+
+    @property
+    def final_states(self) -> tuple[Value | None, ...]:
+        """The outputs that are states."""
+        return self.node.outputs[: len(self.states)]
+
+    @property
+    def scan_outputs(self) -> tuple[Value | None, ...]:
+        """The outputs that collect one element of each iteration; None where omitted."""
+        return self.node.outputs[len(self.states) :]
+
+
+def read_scan(node: Node, version: int) -> ScanLayout:
+    """The layout of a Scan for which `unreadable` has no complaint.
+
+    Args:
+        node: the Scan.
+        version: the opset that it is written for: 8, or any later one.
+    """
+    first = 1 if version == 8 else 0
+    count = node.attribute("num_scan_inputs", 0)
+    given = tuple(value for value in node.inputs[first:] if value is not None)
+    states = len(given) - count
+    outputs = len(node.body("body").outputs) - states
+    prefix = "" if version == 8 else "scan_input_"
+    return ScanLayout(
+        node,
+        node.inputs[0] if first else None,
+        given[:states],
+        given[states:],
+        _numbers(node, "scan_input_axes", count),
+        tuple(map(bool, _numbers(node, f"{prefix}directions", count))),
+        _numbers(node, "scan_output_axes", outputs),
+        tuple(map(bool, _numbers(node, "scan_output_directions", outputs))),
+    )
+
+
+def _numbers(node: Node, name: str, count: int) -> tuple[int, ...]:
+    return tuple(node.attribute(name) or [0] * count)
+
+
+def unreadable(node: Node, version: int) -> str | None:
+    """Why a Scan cannot be taken apart; None if it can."""
+    reason = given_by_caller(node)
+    if reason is not None:
+        return reason
+    if any(value is None for value in node.inputs[1 if version == 8 else 0 :]):
+        return "an initial state or a scan input is absent"
+    if node.op.extra is not None and node.op.extra.device_configurations:
+        return "its device configurations speak of its tensors as they are"
+    return None
+
+
+def add_holder(
+    graph: Graph,
+    like: Operator,
+    attributes: Mapping[str, int | list[int]],
+    bodies: Sequence[str],
+    inputs: Sequence[Value | None],
+    outputs: Sequence[str],
+    name: str = "",
+) -> Node:
+    """A node for graphs that are still to be added with `Graph.add_body`.
+
+    Args:
+        graph: where it goes.
+        like: gives operator type, domain, doc string and metadata.
+        attributes: its attributes apart from the graphs.
+        bodies: the names of the attributes that hold graphs.
+        inputs: what it reads.
+        outputs: the labels of its outputs.
+        name: its own label.
+    """
+    kind = onnx.AttributeProto.GRAPH
+    messages = [onnx.helper.make_attribute(key, value) for key, value in attributes.items()]
+    messages += [onnx.AttributeProto(name=body, type=kind) for body in bodies]
+    return graph.add_node(like.with_attributes(messages), inputs, outputs, name)
+
+
+def copy_body(scan: Node, target: Node) -> None:
+    """Give a new Scan the body of another one, unchanged."""
+    body = scan.body("body")
+    assert target.graph is not None
+    copy_graph(body, target.graph.add_body(target, "body", body.header), {})
+
+
+def of_each(values: Sequence[Value], make: Callable[[Value], Value]) -> list[Value]:
+    """Something made of each value, once where it stands there twice."""
+    made = {value: make(value) for value in dict.fromkeys(values)}
+    return [made[value] for value in values]
+
+
+def output_labels(node: Node, suffix: str) -> list[str]:
+    """Labels for values that come from a node's outputs; empty where one is omitted."""
+    return ["" if value is None else value.name + suffix for value in node.outputs]
+
+
+def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -> None:
+    """Remove a node, with `results`, which are the same values, in the place of its outputs.
+
+    A result takes over that something names the output from outside the data flow. None may stand
+    for an output that is omitted or that nothing uses.
+    """
+    for old, new in zip(node.outputs, results, strict=True):
+        if old is None or new is None:
+            continue
+        if old.pinned:
+            _take_over(graph, old, new)
+        replace_value(graph, old, new)
+    graph.remove(node)
+
+
+def _take_over(graph: Graph, old: Value, new: Value) -> None:
+    old.pinned, new.pinned, new.name = False, True, old.name
+
+    def renewed(value: Value | str) -> Value | str:
+        return new if value is old else value
+
+    graph.annotations = [
+        Annotation(renewed(value), tuple((key, renewed(v)) for key, v in parameters))
+        for value, parameters in graph.annotations
+    ]
+
+
+def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:
+    """A declaration of an input or output of a body; without a type where that is not known."""
+    info = onnx.ValueInfoProto(name=name)
+    if type_ is not None:
+        info.type.CopyFrom(type_)
+    return info
+
+
+def row_type(value: Value | None) -> onnx.TypeProto | None:
+    """The type of one row of a batch; None where the declared type does not tell."""
+    if value is None or value.elem_type is None:
+        return None
+    return onnx.helper.make_tensor_type_proto(
+        value.elem_type, None if value.shape is None else value.shape[1:]
+    )

@@ -1,0 +1,122 @@
+"""Carrying a model across the versions of Scan, where nothing but its Scans changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import onnx
+import onnx.defs
+
+from ...analysis.shapes.inference import ShapeInference
+from ...ir import Function, Graph, Model, Node
+from ..base import Pass, Run
+from .layout import unreadable
+from .shapes import ScanShapes
+
+Obstacle = Callable[[ScanShapes], str | None]
+Convert = Callable[[Graph, ScanShapes], None]
+Root = Model | Function
+
+
+def carry_scans(
+    pass_: Pass,
+    model: Model,
+    run: Run,
+    versions: tuple[int, int],
+    obstacle: Obstacle,
+    convert: Convert,
+) -> bool:
+    """Convert all Scans of one opset to another one, with the imports, or change nothing.
+
+    Args:
+        pass_: in whose name remarks are made.
+        model: what to convert; functions that import the opset too come along.
+        run: takes the remarks.
+        versions: the opsets from and to.
+        obstacle: says why a Scan cannot be converted.
+        convert: converts one.
+    """
+    source, target = versions
+    roots = [root for root in model.roots() if root.opset() == source]
+    surveyed = survey_scans(roots, source, ShapeInference(model))
+    scans = list(scans_inside_out(roots))
+    reasons = [unreadable(n, source) or obstacle(surveyed[n]) for _, n in scans]
+    shared = _shared_obstacle(roots, versions, reasons)
+    if shared is not None:
+        for (_, node), reason in zip(scans, reasons, strict=True):
+            run.kept(pass_, node, reason or shared)
+        return False
+    for graph, node in scans:
+        path = node.path
+        convert(graph, surveyed[node])
+        run.rewritten(pass_, node, path, f"converted to opset {target}")
+    for root in roots if scans else ():
+        root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
+    return bool(scans)
+
+
+def _shared_obstacle(
+    roots: Iterable[Root], versions: tuple[int, int], reasons: Sequence[str | None]
+) -> str | None:
+    """Why none of the Scans can be converted; None if all can."""
+    source, target = versions
+    changing = next(_changing(roots, versions), None)
+    if changing is not None:
+        return (
+            f"{changing} is another operator in opset {target} than in opset {source}, and an"
+            f" opset holds for a whole model; use 'straightline convert --opset {target}'"
+        )
+    if any(reasons):
+        return "another Scan cannot be converted, and an opset holds for a whole model"
+    return None
+
+
+def survey_scans(
+    roots: Iterable[Root], version: int, inference: ShapeInference
+) -> dict[Node, ScanShapes]:
+    """What is known about the Scans of models and functions, outer and earlier ones first.
+
+    To be found before anything is converted: in between, some nodes are written for one opset and
+    some for the other.
+
+    Args:
+        roots: a model, functions.
+        version: the opset that they are written for.
+        inference: tells what is known about their values, and learns what the Scans add.
+    """
+    surveyed = {}
+    for root in roots:
+        for graph in root.graph.walk():
+            for node in graph.nodes():
+                if node.is_op("Scan") and unreadable(node, version) is None:
+                    surveyed[node] = ScanShapes(node, version, inference)
+                    surveyed[node].survey()
+    return surveyed
+
+
+def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
+    """Every Scan with its graph, those inside a body before the node that holds it."""
+    for root in roots:
+        for graph in reversed(list(root.graph.walk())):
+            for node in graph.nodes():
+                if node.is_op("Scan"):
+                    yield graph, node
+
+
+def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:
+    """The nodes besides Scans whose operator is not the same in both opsets."""
+    for root in roots:
+        for graph in root.graph.walk():
+            for node in graph.unordered_nodes():
+                if node.domain in ("", "ai.onnx") and not node.is_op("Scan"):
+                    one, other = (_since(node.op_type, version) for version in versions)
+                    if one is None or one != other:
+                        yield node
+
+
+def _since(op_type: str, version: int) -> int | None:
+    """The opset in which an operator got the form that it has in another; None if it has none."""
+    try:
+        return int(onnx.defs.get_schema(op_type, version, "").since_version)
+    except onnx.defs.SchemaError:
+        return None

@@ -1,0 +1,112 @@
+"""Zeros past the end of a row: what the scan outputs of a Scan 8 hold there."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ...ir import Array, Tensor, Value
+from ..tools.emit import Emitter
+from .shapes import Axis, ScanShapes, Size
+
+_MOST = np.iinfo(np.int64).max
+_PICKED = frozenset(
+    {onnx.TensorProto.STRING, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128}
+)
+"""What Scan takes and ConstantOfShape does not make in opset 9."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Padding:
+    """What it takes to fill up rows, made once in the graph around them.
+
+    Attributes:
+        longest: the length of a full row, int64 of shape [1].
+        may_be_empty: whether rows of length 0 must be expected and can be made up of zeros.
+        sizes: for each scan output the shape of an element, an int64 vector; None where only an
+            element itself tells.
+        elem_types: the element type of each scan output.
+    """
+
+    longest: Value
+    may_be_empty: bool
+    sizes: tuple[Value | None, ...]
+    elem_types: tuple[int, ...]
+
+    def fill(self, emitter: Emitter, index: int, value: Value, missing: Value) -> Value:
+        """The scan output of a row with `missing` elements of zeros behind it."""
+        sizes = self.sizes[index]
+        if sizes is None:
+            shape = emitter.add("Shape", [value], f"{value.name}_shape")
+            sizes = emitter.slice(shape, 1, _MOST, f"{value.name}_sizes")
+        rest = self._zeros(emitter, index, missing, sizes, f"{value.name}_rest")
+        return emitter.concat([value, rest], 0, f"{value.name}_padded")
+
+    def only_zeros(self, emitter: Emitter, index: int, label: str) -> Value:
+        """The scan output of an empty row."""
+        sizes = self.sizes[index]
+        assert sizes is not None
+        return self._zeros(emitter, index, self.longest, sizes, f"{label}_zeros")
+
+    def _zeros(self, emitter: Emitter, index: int, count: Value, sizes: Value, label: str) -> Value:
+        scalar = sizes.constant is not None and sizes.constant.size == 0
+        shape = count if scalar else emitter.concat([count, sizes], 0, f"{label}_shape")
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_types[index])
+        zero = np.full(1, "" if dtype.kind in "OUS" else 0, dtype)
+        if self.elem_types[index] not in _PICKED:
+            return _filled(emitter, shape, zero, label)
+        picks = _filled(emitter, shape, np.zeros(1, np.int64), f"{label}_picks")
+        return emitter.add("Gather", [emitter.constant(zero, "zero"), picks], label, axis=0)
+
+
+def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Padding:
+    """What the rows of a Scan 8 need that end before the longest one does."""
+    scan, known = shapes.scan, shapes.length()
+    longest: Sequence[Size] = [known] if known is not None else [Axis(scan.scanned[0], 1)]
+    sizes: list[Value | None] = []
+    for index, value in enumerate(scan.scan_outputs):
+        found = None if value is None else shapes.element_sizes(index)
+        sizes.append(None if found is None else _vector(emitter, found, "sizes"))
+    told = all(
+        value is None or size is not None
+        for value, size in zip(scan.scan_outputs, sizes, strict=True)
+    )
+    given = lengths.constant
+    full = given is not None and given.is_readable and bool(given.numpy().all())
+    return Padding(
+        _vector(emitter, longest, "longest"),
+        told and not full,
+        tuple(sizes),
+        tuple([shapes.element(index).elem_type for index in range(len(sizes))]),
+    )
+
+
+def iota(emitter: Emitter, length: Value) -> Value:
+    """The numbers 0, 1, ... below `length`, which is int64 of shape [1]; opset 9 has no Range."""
+    ones = _filled(emitter, length, np.ones(1, np.int64), f"{length.name}_ones")
+    indices = emitter.add("NonZero", [ones], f"{length.name}_rows")
+    return emitter.squeeze(indices, 0, f"{length.name}_indices")
+
+
+def _filled(emitter: Emitter, shape: Value, element: Array, label: str) -> Value:
+    value = Tensor(array=element).message()
+    return emitter.add("ConstantOfShape", [shape], label, value=value)
+
+
+def _vector(emitter: Emitter, sizes: Sequence[Size], label: str) -> Value:
+    """An int64 vector of sizes, read from values where they are not numbers."""
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return emitter.constant(np.array(numbers, np.int64), label)
+    parts = []
+    for size in sizes:
+        if isinstance(size, int):
+            parts.append(emitter.constant(np.array([size], np.int64), "size"))
+        else:
+            shape = emitter.add("Shape", [size.value], f"{size.value.name}_shape")
+            name = f"{size.value.name}_{label}"
+            parts.append(emitter.slice(shape, size.axis, size.axis + 1, name))
+    return emitter.concat(parts, 0, label)

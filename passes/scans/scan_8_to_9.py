@@ -1,0 +1,236 @@
+"""Convert Scans of opset 8, which carry a batch, to the form of opset 9.
+
+    y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x)
+->  (x is float[1,T])
+    x_row = Squeeze <axes = [0]> (x)
+    y_row = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x_row)
+    y = Unsqueeze <axes = [0]> (y_row)
+->  (x is float[B,T])
+    y = Scan <num_scan_inputs = 1, body = row (float[T] x_row) => (float[T] y_row) {
+       y_row = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x_row)
+    }> (x)
+
+With lengths a row is cut to its own, and its scan outputs are filled up with zeros; a row that may
+be empty runs inside an If, because onnxruntime refuses a Scan of length 0 from opset 9 on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import onnx
+
+from ...ir import Graph, Model, Node, Operator, Value
+from ...ir.copying import empty_header
+from ..base import Pass, RewriteError, Run
+from ..tools.emit import Emitter
+from .layout import (
+    ScanLayout,
+    add_holder,
+    copy_body,
+    declaration,
+    of_each,
+    output_labels,
+    replace_outputs,
+    row_type,
+)
+from .opset import carry_scans
+from .padding import Padding, iota, plan_padding
+from .shapes import ScanShapes
+
+_FROM, _TO = 8, 9
+_IF = Operator("If")
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan8To9(Pass):
+    """Carry a model of opset 8 whose Scans alone change to opset 9."""
+
+    name: ClassVar[str] = "scan-8-to-9"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Convert all Scans and the opset imports, or nothing."""
+        return carry_scans(self, model, run, (_FROM, _TO), obstacle_8_to_9, convert_scan_8_to_9)
+
+
+def obstacle_8_to_9(shapes: ScanShapes) -> str | None:
+    """Why a Scan 8 that can be read cannot be written in opset 9; None if it can."""
+    if row_lengths(shapes) is None:
+        return None
+    for index, value in enumerate(shapes.scan.scan_outputs):
+        if value is not None and not shapes.element(index).elem_type:
+            return (
+                f"the element type of its scan output '{value.name}' is not known, so rows cannot"
+                " be filled up with zeros; declare it in the body"
+            )
+    return None
+
+
+def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
+    """Replace a Scan 8 by nodes of opset 9 that give the same (operator specification, Scan 8).
+
+    Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
+
+    Args:
+        graph: the graph of the node, about to be read as opset 9; its import is not looked at.
+        shapes: the Scan, surveyed.
+
+    Raises:
+        RewriteError: `obstacle_8_to_9` has a reason against it; nothing is changed.
+    """
+    scan, node = shapes.scan, shapes.node
+    reason = obstacle_8_to_9(shapes)
+    if reason is not None:
+        raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
+    emitter = Emitter(graph, opset=_TO)
+    lengths = row_lengths(shapes)
+    padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
+    rows = _Rows(scan, padding)
+    if shapes.batch() == 1:
+        given = of_each(
+            [*scan.states, *scan.scanned], lambda v: emitter.squeeze(v, 0, f"{v.name}_row")
+        )
+        results = [
+            None if old is None or new is None else emitter.unsqueeze(new, 0, old.name)
+            for old, new in zip(node.outputs, rows.run(graph, given, lengths), strict=True)
+        ]
+    else:
+        results = _each_row(graph, scan, rows, lengths)
+    replace_outputs(graph, node, results)
+
+
+def row_lengths(shapes: ScanShapes) -> Value | None:
+    """The lengths of the rows; None where every row is certainly as long as the longest."""
+    lengths = shapes.scan.sequence_lens
+    if lengths is None or lengths.constant is None or not lengths.constant.is_readable:
+        return lengths
+    longest = shapes.length()
+    full = longest is not None and bool((lengths.constant.numpy() == longest).all())
+    return None if full else lengths
+
+
+def _each_row(
+    graph: Graph, scan: ScanLayout, rows: _Rows, lengths: Value | None
+) -> list[Value | None]:
+    """A Scan over the batch, whose body runs one row."""
+    node = scan.node
+    read = [*scan.states, *scan.scanned]
+    given = list(dict.fromkeys([*([] if lengths is None else [lengths]), *read]))
+    present = [value for value in node.outputs if value is not None]
+    outer = add_holder(
+        graph,
+        Operator("Scan"),
+        {"num_scan_inputs": len(given)},
+        ["body"],
+        given,
+        [value.name for value in present],
+        f"{node.name}_batch" if node.name else "",
+    )
+    body = graph.add_body(outer, "body", empty_header(f"{scan.body.name}_row"))
+    row = {
+        v: body.add_input(f"{v.name}_row", declaration(f"{v.name}_row", row_type(v))) for v in given
+    }
+    length = None
+    if lengths is not None:
+        length = Emitter(body, opset=_TO).unsqueeze(row[lengths], 0, f"{lengths.name}_length")
+    results = [
+        value for value in rows.run(body, [row[v] for v in read], length) if value is not None
+    ]
+    types = [row_type(value) for value in present]
+    body.set_outputs(results, [declaration(v.name, t) for v, t in zip(results, types, strict=True)])
+    made = iter(outer.outputs)
+    return [None if value is None else next(made) for value in node.outputs]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """Runs single rows of a Scan 8 with a Scan 9.
+
+    Attributes:
+        scan: the Scan 8.
+        padding: what a row shorter than the longest needs; None if there is none.
+    """
+
+    scan: ScanLayout
+    padding: Padding | None
+
+    def run(self, graph: Graph, given: Sequence[Value], length: Value | None) -> list[Value | None]:
+        """The results of a row in the order of the Scan's outputs; None where one is omitted.
+
+        Args:
+            graph: where the nodes go.
+            given: initial states and scan inputs, without the batch axis.
+            length: that of the row, int64 of shape [1]; None for a full row.
+        """
+        if length is None or self.padding is None:
+            return list(self._scan(graph, given).outputs)
+        if self.padding.may_be_empty:
+            return self._unless_empty(graph, given, length, self.padding)
+        return self._cut_and_fill(graph, given, length, self.padding)
+
+    def _scan(self, graph: Graph, given: Sequence[Value]) -> Node:
+        scan = self.scan
+        attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(scan.scanned)}
+        if any(scan.input_backward):
+            attributes["scan_input_directions"] = [int(flag) for flag in scan.input_backward]
+        labels = output_labels(scan.node, "_row")
+        row = add_holder(graph, scan.node.op, attributes, ["body"], given, labels, scan.node.name)
+        copy_body(scan.node, row)
+        return row
+
+    def _cut_and_fill(
+        self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
+    ) -> list[Value | None]:
+        """A row of at least one element, or one whose results tell their shapes when empty."""
+        emitter = Emitter(graph, opset=_TO)
+        count = len(self.scan.states)
+        indices = iota(emitter, length)
+        valid = of_each(
+            given[count:], lambda v: emitter.add("Gather", [v, indices], f"{v.name}_valid", axis=0)
+        )
+        results = list(self._scan(graph, [*given[:count], *valid]).outputs)
+        missing = emitter.add("Sub", [padding.longest, length], f"{length.name}_missing")
+        for index, value in enumerate(results[count:]):
+            if value is not None:
+                results[count + index] = padding.fill(emitter, index, value, missing)
+        return results
+
+    def _unless_empty(
+        self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
+    ) -> list[Value | None]:
+        """A row that may have no elements: then the states stay, and all outputs are zeros."""
+        emitter, count = Emitter(graph, opset=_TO), len(self.scan.states)
+        outputs = self.scan.node.outputs
+        condition = emitter.add("Cast", [length], f"{length.name}_holds", to=onnx.TensorProto.BOOL)
+        choice = add_holder(
+            graph,
+            _IF,
+            {},
+            ["then_branch", "else_branch"],
+            [condition],
+            [f"{value.name}_padded" for value in outputs if value is not None],
+        )
+        then = graph.add_body(choice, "then_branch", empty_header("row"))
+        _give_out(then, self._cut_and_fill(then, given, length, padding))
+        other = graph.add_body(choice, "else_branch", empty_header("empty_row"))
+        inside = Emitter(other, opset=_TO)
+        _give_out(
+            other,
+            [
+                None
+                if value is None
+                else inside.add("Identity", [given[index]], f"{value.name}_kept")
+                if index < count
+                else padding.only_zeros(inside, index - count, value.name)
+                for index, value in enumerate(outputs)
+            ],
+        )
+        made = iter(choice.outputs)
+        return [None if value is None else next(made) for value in outputs]
+
+
+def _give_out(graph: Graph, results: Sequence[Value | None]) -> None:
+    present = [value for value in results if value is not None]
+    graph.set_outputs(present, [declaration(value.name, None) for value in present])

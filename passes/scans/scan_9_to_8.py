@@ -1,0 +1,196 @@
+"""Convert Scans of opset 9 and later to the form of opset 8, which carries a batch.
+
+    y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_directions = [1],
+              body = b (float e) => (float r) { r = Neg (e) }> (x)
+->
+    x_first = Transpose <perm = [1, 0]> (x)
+    x_batch = Unsqueeze <axes = [0]> (x_first)
+    y_batch = Scan <num_scan_inputs = 1,
+                    body = b (float e) => (float r) { r = Neg (e) }> (, x_batch)
+    y_forward = Scan <num_scan_inputs = 1, directions = [1],
+                      body = reverse (e) => (r) { r = Identity (e) }> (, y_batch)
+    y = Squeeze <axes = [0]> (y_forward)
+
+The batch is 1. A Scan 8 fills all its outputs forward, so those to be filled backward are reversed
+by one more Scan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...ir import Graph, Model, Node, Operator, Value
+from ...ir.copying import empty_header
+from ...operators.vocabulary import unsayable
+from ..base import Pass, RewriteError, Run
+from ..tools.emit import Emitter
+from .layout import (
+    ScanLayout,
+    add_holder,
+    copy_body,
+    declaration,
+    of_each,
+    output_labels,
+    replace_outputs,
+)
+from .opset import carry_scans
+from .shapes import ScanShapes
+
+_FROM, _TO = 9, 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan9To8(Pass):
+    """Carry a model of opset 9 whose Scans alone change to opset 8."""
+
+    name: ClassVar[str] = "scan-9-to-8"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Convert all Scans and the opset imports, or nothing."""
+        return carry_scans(self, model, run, (_FROM, _TO), obstacle_9_to_8, convert_scan_9_to_8)
+
+
+def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
+    """Why a Scan of opset 9 or later that can be read cannot be written in opset 8; None if it can.
+
+    What is inside the body is not looked at.
+    """
+    scan = shapes.scan
+    reasons = []
+    for value, fact in zip((*scan.states, *scan.scanned), shapes.input_facts(), strict=True):
+        reasons.append(_foreign_type(value, fact.elem_type))
+    for index, value in enumerate(scan.scanned):
+        reasons.append(_immovable(value, scan.input_axes[index], shapes.input_rank(index)))
+    for index, output in enumerate(scan.scan_outputs):
+        if output is not None:
+            reasons.append(_foreign_type(output, shapes.element(index).elem_type))
+            reasons.append(_immovable(output, scan.output_axes[index], shapes.output_rank(index)))
+    return next((reason for reason in reasons if reason), None)
+
+
+def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
+    """Why an axis of a scan input or output cannot be brought to the front."""
+    if rank is None and axis:
+        return (
+            f"opset {_TO} scans the first axis alone, and to bring axis {axis} of '{value.name}'"
+            " there its rank must be known; declare its shape"
+        )
+    if rank is not None and not -rank <= axis < rank:
+        return f"'{value.name}' has rank {rank} and no axis {axis}"
+    return None
+
+
+def _foreign_type(value: Value, elem_type: int) -> str | None:
+    """Why a value cannot go through a Scan of opset 8; None also where its type is not known."""
+    reason = unsayable(["Scan"], elem_type, _TO, "Scan") if elem_type else None
+    return None if reason is None else f"'{value.name}' {reason}"
+
+
+def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
+    """Replace a Scan of opset 9 or later by nodes of opset 8 that give the same.
+
+    Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
+
+    Args:
+        graph: the graph of the node, about to be read as opset 8; its import is not looked at.
+        shapes: the Scan, surveyed.
+
+    Raises:
+        RewriteError: `obstacle_9_to_8` has a reason against it; nothing is changed.
+    """
+    scan, node = shapes.scan, shapes.node
+    reason = obstacle_9_to_8(shapes)
+    if reason is not None:
+        raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
+    emitter = Emitter(graph, opset=_TO)
+    labels = output_labels(node, "_batch")
+    given = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
+    batched = _add_scan(graph, node.op, given, scan.input_backward, labels, node.name)
+    copy_body(node, batched)
+    results: list[Value | None] = []
+    for index, value in enumerate(_forward(emitter, scan, batched.outputs), -len(scan.states)):
+        old = node.outputs[len(results)]
+        if value is not None and old is not None:
+            value = emitter.squeeze(value, 0, old.name)
+            if index >= 0:
+                perm = _from_front(scan.output_axes[index], shapes.output_rank(index))
+                value = emitter.transpose(value, perm, old.name)
+        results.append(value)
+    replace_outputs(graph, node, results)
+
+
+def _batched_states(emitter: Emitter, scan: ScanLayout) -> list[Value]:
+    return of_each(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
+
+
+def _batched_rows(emitter: Emitter, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:
+    """The scan inputs, scanned axis first, with a batch of 1 before it."""
+    rows = []
+    for index, value in enumerate(scan.scanned):
+        perm = _to_front(scan.input_axes[index], shapes.input_rank(index))
+        first = emitter.transpose(value, perm, f"{value.name}_first")
+        rows.append(emitter.unsqueeze(first, 0, f"{value.name}_batch"))
+    return rows
+
+
+def _add_scan(
+    graph: Graph,
+    like: Operator,
+    given: Sequence[Value],
+    backward: Sequence[bool],
+    labels: Sequence[str],
+    name: str = "",
+) -> Node:
+    """A Scan 8 of full rows, still without its body."""
+    attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(backward)}
+    if any(backward):
+        attributes["directions"] = [int(flag) for flag in backward]
+    return add_holder(graph, like, attributes, ["body"], [None, *given], labels, name)
+
+
+def _forward(
+    emitter: Emitter, scan: ScanLayout, outputs: Sequence[Value | None]
+) -> list[Value | None]:
+    """The outputs of the Scan 8, those to be filled backward reversed along the length."""
+    results = list(outputs)
+    turned = {
+        index: value
+        for index, value in enumerate(outputs)
+        if index >= len(scan.states)
+        and scan.output_backward[index - len(scan.states)]
+        and value is not None
+    }
+    if turned:
+        labels = [f"{value.name}_reversed" for value in turned.values()]
+        given, backward = list(turned.values()), [True] * len(turned)
+        node = _add_scan(emitter.graph, Operator("Scan"), given, backward, labels)
+        _add_identities(emitter.graph, node, len(turned))
+        for index, value in zip(turned, node.outputs, strict=True):
+            results[index] = value
+    return results
+
+
+def _add_identities(graph: Graph, node: Node, count: int) -> None:
+    """Give a Scan a body that gives out what it takes in."""
+    body = graph.add_body(node, "body", empty_header("reverse"))
+    inside = Emitter(body, opset=_TO)
+    results = [
+        inside.add("Identity", [body.add_input("element", declaration("element", None))], "same")
+        for _ in range(count)
+    ]
+    body.set_outputs(results, [declaration(value.name, None) for value in results])
+
+
+def _to_front(axis: int, rank: int | None) -> list[int]:
+    """The permutation that brings an axis to the front; empty where it is there."""
+    if rank is None or axis % rank == 0:
+        return []
+    return [axis % rank, *(other for other in range(rank) if other != axis % rank)]
+
+
+def _from_front(axis: int, rank: int | None) -> list[int]:
+    """The permutation that brings the first axis to its place; empty where that is the front."""
+    order = _to_front(axis, rank)
+    return [order.index(place) for place in range(len(order))]

@@ -1,0 +1,274 @@
+"""What is known about the sizes of a Scan: its batch, its length, and the elements it collects."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.dimension import Dimension
+from ...facts.fact import UNKNOWN, Fact, Shape
+from ...ir import Node, Value
+from ...operators.vocabulary import NEGATIVE_AXES
+from .layout import ScanLayout, read_scan
+
+
+class Axis(NamedTuple):
+    """The size of one axis of a value, which only run time tells."""
+
+    value: Value
+    axis: int
+
+
+Size = int | Axis
+
+
+class _Place(NamedTuple):
+    """The size of one axis of what the node reads at a position, whatever value that is by then."""
+
+    position: int
+    axis: int
+
+
+class ScanShapes:
+    """The sizes of one Scan.
+
+    What is known is found when it is first asked for; `survey` asks for everything, after which it
+    may be used while the nodes around the Scan and inside its body are on the way to another opset.
+
+    Args:
+        node: the Scan.
+        version: the opset that it is written for; in version 8 a batch axis and the length come
+            before what the body sees.
+        inference: tells what is known about the values around it.
+    """
+
+    def __init__(self, node: Node, version: int, inference: ShapeInference) -> None:
+        self.node = node
+        self.version = version
+        self.inference = inference
+        self._before = 1 if version == 8 else 0
+        self._around: list[Fact] | None = None
+        self._body_inputs: list[Fact] = []
+        self._elements: list[Fact] | None = None
+        self._sizes: list[list[int | Axis | _Place] | None] | None = None
+
+    @property
+    def scan(self) -> ScanLayout:
+        """The Scan as it is now."""
+        return read_scan(self.node, self.version)
+
+    def survey(self) -> None:
+        """Find all that can be asked for.
+
+        In version 8 the inference also learns what the body takes in and what the Scan gives out;
+        from version 9 on it finds that by itself.
+        """
+        self._locate()
+        if self.version == 8:
+            self._teach()
+
+    def input_facts(self) -> list[Fact]:
+        """What is known about the inputs of the node, position by position."""
+        if self._around is None:
+            self._around = [UNKNOWN if v is None else self._look(v) for v in self.node.inputs]
+        return self._around
+
+    def _look(self, value: Value) -> Fact:
+        """What is inferred about a value; what is declared where no shape could be inferred."""
+        fact = self.inference.fact(value)
+        if fact.shape is not None:
+            return fact
+        declared = self.inference.symbols.fact(value.type)
+        return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
+
+    def _scanned(self) -> list[Fact]:
+        return self.input_facts()[-len(self.scan.scanned) :]
+
+    def batch(self) -> int | None:
+        """The batch of a Scan 8, where it is known before run time."""
+        return _first_known([_size(fact, 0) for fact in reversed(self.input_facts())])
+
+    def length(self) -> int | None:
+        """The length of the longest row, where it is known before run time."""
+        pairs = zip(self._scanned(), self.scan.input_axes, strict=True)
+        return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
+
+    def axis_outside(self) -> str | None:
+        """Which scan input has not the axis that it is scanned along; None if all have it."""
+        axes = self.scan.input_axes
+        for value, fact, axis in zip(self.scan.scanned, self._scanned(), axes, strict=True):
+            place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
+            if rank is not None and not -rank <= place < rank:
+                return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
+        return None
+
+    def with_writable_axes(self) -> ScanLayout | str:
+        """The Scan with axes as the operators of its opset take them, or why that cannot be."""
+        scan = self.scan
+        if self.version >= NEGATIVE_AXES:
+            return scan
+        inputs = [_from_front(a, self.input_rank, i) for i, a in enumerate(scan.input_axes)]
+        outputs = [_from_front(a, self.output_rank, i) for i, a in enumerate(scan.output_axes)]
+        values = (*scan.scanned, *scan.scan_outputs)
+        for value, axis in zip(values, (*inputs, *outputs), strict=True):
+            if value is not None and axis < 0:
+                return (
+                    f"axis {axis} of '{value.name}' counts from the end, which operators of opset"
+                    f" {self.version} cannot, and its rank is not known; declare its shape"
+                )
+        return dataclasses.replace(scan, input_axes=tuple(inputs), output_axes=tuple(outputs))
+
+    def input_rank(self, index: int) -> int | None:
+        """The rank of a scan input; None where it is not known."""
+        shape = self._scanned()[index].shape
+        if shape is not None:
+            return len(shape)
+        scan = self.scan
+        inside = scan.body.inputs[len(scan.states) + index].shape
+        return None if inside is None else len(inside) + 1 + self._before
+
+    def output_rank(self, index: int) -> int | None:
+        """The rank of a scan output; None where it is not known."""
+        shape = self.element(index).shape
+        if shape is not None:
+            return len(shape) + 1 + self._before
+        output = self.scan.scan_outputs[index]
+        declared = None if output is None else output.shape
+        return None if declared is None else len(declared)
+
+    def element(self, index: int) -> Fact:
+        """What is known about one element of a scan output, as the body gives it out."""
+        return self._infer()[index]
+
+    def element_sizes(self, index: int) -> list[Size] | None:
+        """The shape of an element of a scan output: numbers, or axes of values around the Scan;
+        None where its sizes are not known before the body runs."""
+        sizes: list[Size] = []
+        for size in self._locate()[index] or ():
+            if isinstance(size, _Place):
+                value = self.node.inputs[size.position]
+                assert value is not None
+                size = Axis(value, size.axis)
+            if isinstance(size, Axis) and size.value.graph is None:
+                return None  # a captured value that something else has replaced
+            sizes.append(size)
+        return None if self._locate()[index] is None else sizes
+
+    def _infer(self) -> list[Fact]:
+        """Infer the body once, from what it is given."""
+        if self._elements is None:
+            body = self.node.body("body")
+            inside = ShapeInference(self.inference.model)
+            inside.symbols = self.inference.symbols
+            for value in body.captures():
+                inside.assume(value, self._look(value))
+            self._body_inputs = list(self._given())
+            for value, fact in zip(body.inputs, self._body_inputs, strict=True):
+                inside.assume(value, fact)
+            collected = range(len(self.scan.states), len(body.outputs))
+            self._elements = [self._with_declared(inside, index) for index in collected]
+        return self._elements
+
+    def _given(self) -> Iterator[Fact]:
+        """What the body's inputs are on every trip: a state keeps its shape (operator
+        specification, Scan)."""
+        scan, states = self.scan, len(self.scan.states)
+        facts = self.input_facts()[self._before :]
+        for index, (inner, fact) in enumerate(zip(scan.body.inputs, facts, strict=True)):
+            declared = self.inference.symbols.fact(inner.type)
+            shape = fact.shape
+            for axis in [0] * self._before:
+                shape = _without(shape, axis)
+            if index >= states:
+                shape = _without(shape, scan.input_axes[index - states])
+            known = declared.shape if shape is None else shape
+            yield Fact(fact.elem_type or declared.elem_type, known)
+
+    def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
+        body = self.node.body("body")
+        value = body.outputs[index]
+        fact = inside.fact(value)
+        for info in (body.output_infos[index], value.info):
+            if info is not None and info.HasField("type"):
+                declared = self.inference.symbols.fact(info.type)
+                fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
+        return fact
+
+    def _locate(self) -> list[list[int | Axis | _Place] | None]:
+        """Where the sizes of the elements can be read, found once."""
+        if self._sizes is None:
+            self._sizes = []
+            for element in self._infer():
+                shape = element.shape
+                sizes = None if shape is None else [self._size_of(dim) for dim in shape]
+                known = None if sizes is None else [size for size in sizes if size is not None]
+                whole = known is not None and sizes is not None and len(known) == len(sizes)
+                self._sizes.append(known if whole else None)
+        return self._sizes
+
+    def _size_of(self, dim: Dimension) -> int | Axis | _Place | None:
+        if dim.value is not None:
+            return dim.value
+        scan = self.scan
+        for index, fact in enumerate(self._body_inputs):
+            for axis, known in enumerate(fact.shape or ()):
+                if known == dim:
+                    shift = self._before
+                    if index >= len(scan.states):
+                        scanned = scan.input_axes[index - len(scan.states)]
+                        shift += axis >= scanned % (len(fact.shape or ()) + 1)
+                    return _Place(self._before + index, axis + shift)
+        for value in scan.body.captures():
+            for axis, known in enumerate(self._look(value).shape or ()):
+                if known == dim:
+                    return Axis(value, axis)
+        return None
+
+    def _teach(self) -> None:
+        scan, elements = self.scan, self._infer()
+        for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
+            self.inference.assume(value, given)
+        for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
+            if final is not None:
+                self.inference.assume(final, state.without_content())
+        around = self._scanned()[0].shape
+        for element, output in zip(elements, scan.scan_outputs, strict=False):
+            if output is not None:
+                dims = None
+                if around is not None and element.shape is not None:
+                    dims = (*around[:2], *element.shape)
+                self.inference.assume(output, Fact(element.elem_type, dims))
+
+
+def _first_known(sizes: list[int | None]) -> int | None:
+    return next((size for size in sizes if size is not None), None)
+
+
+def _from_front(axis: int, rank_of: Callable[[int], int | None], index: int) -> int:
+    """An axis counted from the front; as it is where the rank is not known."""
+    rank = rank_of(index) if axis < 0 else None
+    return axis if rank is None else axis % rank
+
+
+def _size(fact: Fact, axis: int) -> int | None:
+    shape = fact.shape
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    return shape[axis].value
+
+
+def _without(shape: Shape | None, axis: int) -> Shape | None:
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    axis %= len(shape)
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _better(fact: Fact, declared: Fact) -> Shape | None:
+    """The inferred shape, with declared numbers where it has none."""
+    if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
+        return declared.shape if fact.shape is None else fact.shape
+    pairs = zip(fact.shape, declared.shape, strict=True)
+    return tuple([b if a.value is None and b.value is not None else a for a, b in pairs])

@@ -1,0 +1,322 @@
+"""Replace Scans by as many copies of their body as they make trips.
+
+    y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
+->  (x is float[2])
+    x_0, x_1 = Split <axis = 0> (x, sizes)
+    x_0_element = Squeeze (x_0, axes)
+    x_1_element = Squeeze (x_1, axes)
+    r_0 = Neg (x_0_element)
+    r_1 = Neg (x_1_element)
+    r_0_row = Unsqueeze (r_0, axes)
+    r_1_row = Unsqueeze (r_1, axes)
+    y = Concat <axis = 0> (r_0_row, r_1_row)
+
+In opset 8 each row of the batch is unrolled on its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...analysis.constants.folding import Folder
+from ...analysis.constants.origins import origins
+from ...analysis.shapes.inference import ShapeInference
+from ...ir import Graph, Model, Node, Template, Value
+from ...operators.randomness import find_random
+from ...operators.vocabulary import unsayable
+from ..base import Pass, Run
+from ..control.unroll_loops import DEFAULT_MAX_NODES
+from ..tools.emit import Emitter
+from ..tools.guards import named_from_outside
+from .elements import Stack, Unstacked, known_shape, zeros_of
+from .layout import ScanLayout, replace_outputs, unreadable
+from .opset import survey_scans
+from .shapes import ScanShapes
+
+
+@dataclasses.dataclass(frozen=True)
+class UnrollScans(Pass):
+    """Unroll every Scan whose length (and batch, in opset 8) shapes decide.
+
+    Options:
+        max_trips: leave Scans with more trips, those of all rows together; no limit by default.
+        max_nodes: how many nodes the whole rewrite may add.
+    """
+
+    name: ClassVar[str] = "unroll-scans"
+    max_trips: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Unroll inner Scans before the ones around them."""
+        unroller = _Unroller(self, model, run)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op("Scan")]:
+                changed |= unroller.visit(graph, node)
+        return changed
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """A Scan that can be unrolled.
+
+    Attributes:
+        scan: the Scan.
+        shapes: its sizes.
+        template: its body, ready to be copied.
+        lengths: the length of each row of a Scan 8; that of the one row from version 9 on.
+        longest: the length of a full row.
+        batched: whether it is a Scan 8.
+    """
+
+    scan: ScanLayout
+    shapes: ScanShapes
+    template: Template
+    lengths: tuple[int, ...]
+    longest: int
+    batched: bool
+
+    @property
+    def trips(self) -> int:
+        """How often the body runs."""
+        return sum(self.lengths)
+
+    @property
+    def collected(self) -> list[int]:
+        """The scan outputs that something uses."""
+        graph = self.template.into
+        return [
+            index
+            for index, value in enumerate(self.scan.scan_outputs)
+            if value is not None and graph.is_used(value)
+        ]
+
+    @property
+    def moves(self) -> int:
+        """How many nodes take the inputs apart and put the outputs together, at most."""
+        rows = len(self.lengths) + 1
+        moved = len(self.scan.scanned) + len(self.collected)
+        states = 2 * len(self.scan.states) * rows if self.batched else 0
+        return moved * (self.trips + rows) + states
+
+    @property
+    def cost(self) -> int:
+        """How many nodes unrolling adds at most."""
+        return self.template.cost(self.trips) + self.moves
+
+
+class _Unroller:
+    def __init__(self, options: UnrollScans, model: Model, session: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = session
+        self.folder = Folder(model)
+        self.inference = ShapeInference(model)
+        survey_scans([root for root in model.roots() if root.opset() == 8], 8, self.inference)
+
+    def visit(self, graph: Graph, node: Node) -> bool:
+        """Unroll one Scan, or say why not."""
+        plan = self.plan(graph, node)
+        if isinstance(plan, _Plan):
+            self.unroll(graph, plan)
+            for holder in plan.template.holders:
+                if holder.is_op("Scan"):
+                    self.visit(graph, holder)
+            return True
+        self.session.kept(self.options, node, plan)
+        return False
+
+    def plan(self, graph: Graph, node: Node) -> _Plan | str:
+        """How to unroll a Scan, or why it must stay."""
+        version = graph.root.opset()
+        reason = unreadable(node, version) or named_from_outside(node) or self.random(node)
+        if reason is not None:
+            return reason
+        shapes = ScanShapes(node, version, self.inference)
+        outside = shapes.axis_outside()
+        if outside is not None:
+            return f"{outside}, so it fails at run time"
+        scan, longest = shapes.with_writable_axes(), shapes.length()
+        if isinstance(scan, str):
+            return scan
+        if longest is None:
+            return _unknown("length", scan)
+        lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
+        if isinstance(lengths, str):
+            return lengths
+        template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
+        plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
+        return self.over_budget(plan) or _unknown_zeros(plan) or _unsayable(plan, version) or plan
+
+    def random(self, node: Node) -> str | None:
+        """Why the body cannot be repeated; None if it can."""
+        random = find_random(node.body("body"), self.model.functions)
+        if random is None:
+            return None
+        return (
+            f"it draws random numbers ({random}), and copies of one random node would all draw"
+            " the same"
+        )
+
+    def over_budget(self, plan: _Plan) -> str | None:
+        """Why unrolling would be too much; None if it is not."""
+        options, used = self.options, self.session.added_nodes
+        if options.max_trips is not None and plan.trips > options.max_trips:
+            return f"its {plan.trips} trips are more than max_trips={options.max_trips} allows"
+        if max(plan.cost, plan.trips) + used > options.max_nodes:
+            return (
+                f"its {plan.trips} trips would add {plan.cost} nodes to the {used} added so far,"
+                f" over max_nodes={options.max_nodes}; raise it with --max-nodes"
+            )
+        return None
+
+    def unroll(self, graph: Graph, plan: _Plan) -> None:
+        """Put copies of the body in the place of the Scan."""
+        node, path = plan.scan.node, plan.scan.node.path
+        emitter = Emitter(graph, self.folder.fold)
+        moves = plan.moves
+        results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
+        replace_outputs(graph, node, results[: len(node.outputs)])
+        what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
+        self.session.rewritten(self.options, node, path, what)
+        self.session.added_nodes += plan.template.added + moves
+
+    def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
+        """Copy the body for every trip of every row; the Scan's outputs."""
+        scan, count = plan.scan, len(plan.scan.states)
+        parts = Unstacked(scan, emitter, plan.lengths, plan.longest, plan.batched)
+        finals, rows, trips = [], [], 0
+        for row, (state, elements) in enumerate(zip(parts.states(), parts.elements(), strict=True)):
+            collected = []
+            for trip, element in enumerate(elements):
+                suffix = f"_{row}_{trip}" if len(plan.lengths) > 1 else f"_{trip}"
+                results = plan.template.instantiate([*state, *element], suffix)
+                state = results[:count]
+                collected.append(results[count:])
+                self.report(scan.node, trips, plan.trips)
+                trips += 1
+            finals.append(state)
+            rows.append(collected)
+        stacked = [
+            self.stack(emitter, plan, index, rows) if index in plan.collected else None
+            for index in range(len(scan.scan_outputs))
+        ]
+        return [*_final_states(emitter, plan, finals), *stacked]
+
+    def stack(
+        self, emitter: Emitter, plan: _Plan, index: int, rows: Sequence[Sequence[Sequence[Value]]]
+    ) -> Value:
+        old = plan.scan.scan_outputs[index]
+        assert old is not None
+        stack = Stack(plan.scan, index, plan.shapes, emitter, plan.longest, plan.batched)
+        return stack.join([[results[index] for results in row] for row in rows], old.name)
+
+    def report(self, node: Node, trip: int, trips: int) -> None:
+        if self.session.progress is not None and trip % 100 == 0:
+            self.session.progress(f"unrolling {node.label}", trip, trips)
+
+
+def _final_states(
+    emitter: Emitter, plan: _Plan, finals: Sequence[Sequence[Value]]
+) -> list[Value | None]:
+    """The states after the last trip of each row."""
+    if not plan.batched:
+        return list(finals[0][: len(plan.scan.final_states)])
+    results: list[Value | None] = []
+    for index, old in enumerate(plan.scan.final_states):
+        if old is None or not emitter.graph.is_used(old):
+            results.append(None)
+            continue
+        one = len(finals) == 1
+        rows = [
+            emitter.unsqueeze(row[index], 0, old.name if one else f"{old.name}_{number}")
+            for number, row in enumerate(finals)
+        ]
+        results.append(emitter.concat(rows, 0, old.name))
+    return results
+
+
+def _without_trips(emitter: Emitter, plan: _Plan) -> list[Value | None]:
+    """The outputs of a Scan that makes no trips: its states as they are, and zeros, or nothing."""
+    results: list[Value | None] = list(plan.scan.states[: len(plan.scan.final_states)])
+    for index, old in enumerate(plan.scan.scan_outputs):
+        element = known_shape(plan.shapes, index) if index in plan.collected else None
+        if old is None or element is None:
+            results.append(None)
+            continue
+        shape = list(element)
+        if plan.batched:
+            shape[:0] = [len(plan.lengths), plan.longest]
+        else:
+            shape.insert(plan.scan.output_axes[index] % (len(shape) + 1), 0)
+        zeros = zeros_of(plan.shapes, index, tuple(shape))
+        results.append(emitter.constant(zeros, old.name))
+    return results
+
+
+def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...] | str:
+    """The length of each row of a Scan 8, or why they are not known."""
+    batch, lengths = shapes.batch(), scan.sequence_lens
+    if batch is None:
+        return _unknown("batch", scan)
+    if lengths is None:
+        return (longest,) * batch
+    if lengths.constant is None:
+        return f"the lengths of its rows depend on {origins(lengths)}"
+    numbers = tuple([int(length) for length in lengths.constant.numpy().reshape(-1)])
+    if len(numbers) != batch or not all(0 <= number <= longest for number in numbers):
+        return (
+            f"its sequence_lens {list(numbers)} do not fit {batch} rows of length {longest}, so it"
+            " fails at run time"
+        )
+    return numbers
+
+
+def _unknown(what: str, scan: ScanLayout) -> str:
+    value = scan.scanned[0]
+    return (
+        f"its {what} is that of '{value.name}', which is not known before run time; fix the shapes"
+        " of the inputs with --shape"
+    )
+
+
+def _unknown_zeros(plan: _Plan) -> str | None:
+    """Why the zeros, or the emptiness, that a scan output needs cannot be written down."""
+    if all(length == plan.longest for length in plan.lengths) and plan.trips:
+        return None
+    for index in plan.collected:
+        known = known_shape(plan.shapes, index) is not None or plan.trips
+        if not known or not plan.shapes.element(index).elem_type:
+            output = plan.scan.scan_outputs[index]
+            assert output is not None
+            why = "it has short rows" if plan.trips else "it makes no trips"
+            return (
+                f"{why}, and the type and shape of an element of its scan output '{output.name}'"
+                " are not known; declare them in the body, or fix the shapes of the inputs with"
+                " --shape"
+            )
+    return None
+
+
+def _unsayable(plan: _Plan, opset: int) -> str | None:
+    """Why a scan input cannot be taken apart, or a scan output put together; None if all can."""
+    if not plan.trips:
+        return None
+    scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1
+    facts = plan.shapes.input_facts()[-len(scan.scanned) :]
+    apart = ["Squeeze", "Split"] if several else ["Squeeze"]
+    for value, fact, inner in zip(
+        scan.scanned, facts, scan.body.inputs[len(scan.states) :], strict=True
+    ):
+        why = unsayable(apart, fact.elem_type, opset, "Scan")
+        if why is not None and scan.body.is_used(inner):
+            return f"its scan input '{value.name}' {why}"
+    together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
+    for index in plan.collected:
+        why = unsayable(together, plan.shapes.element(index).elem_type, opset, "Scan")
+        if why is not None:
+            return f"its scan output '{scan.scan_outputs[index].name}' {why}"  # type: ignore[union-attr]
+    return None

@@ -1,0 +1,1 @@
+"""Sequences and optionals, replaced by their tensors."""

@@ -1,0 +1,355 @@
+"""Replace sequences and optionals whose structure is decided by the tensors in them.
+
+    s = SequenceConstruct (a, b)
+    t = SequenceInsert (s, c)
+    y = ConcatFromSequence <axis = 0> (t)
+    last = SequenceAt (t, minus_one)
+->
+    y = Concat <axis = 0> (a, b, c)
+    (readers of `last` read `c`)
+
+Each graph is interpreted in topological order; what a sequence holds is known where it was built
+from known parts. A body sees the sequences of the graphs around it; those that it is handed (by
+Loop, by the caller of a function) are not known. A sequence that something needs as a whole stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from ...analysis.constants.folding import Folder
+from ...analysis.shapes.inference import ShapeInference
+from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
+from ...operators.randomness import find_random
+from ..base import Pass, Run
+from ..control.unroll_loops import DEFAULT_MAX_NODES
+from ..tools.emit import Emitter
+from ..tools.guards import given_by_caller, named_from_outside
+from ..tools.replace import replace_value
+from .split import Parts, shape_of
+from .structure import Element, Elements, Held, Structures, Undecided, plain, position
+
+
+@dataclasses.dataclass(frozen=True)
+class LowerSequences(Pass):
+    """Replace sequences and optionals whose structure is decided by plain tensors.
+
+    Options:
+        max_nodes: how many nodes the whole rewrite may add.
+    """
+
+    name: ClassVar[str] = "lower-sequences"
+    max_nodes: int = DEFAULT_MAX_NODES
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Lower in every graph, again after bodies were copied into one."""
+        changed = False
+        while True:
+            lowering = _Lowering(self, model, run)
+            for root in model.roots():
+                lowering.visit(root.graph)
+            lowering.sweep()
+            changed |= lowering.changed
+            if not lowering.expanded:
+                break
+        lowering.report()
+        return changed
+
+
+class _Lowering:
+    """One walk over a model.
+
+    Attributes:
+        changed: whether the model was changed.
+        expanded: whether bodies were copied, in which there may be more to lower.
+    """
+
+    def __init__(self, options: LowerSequences, model: Model, run: Run) -> None:
+        self.options = options
+        self.model = model
+        self.session = run
+        self.inference = ShapeInference(model)
+        self.folder = Folder(model)
+        self.structures = Structures(self.inference)
+        self.changed = False
+        self.expanded = False
+        self._parts: list[Parts] = []
+        self._emitters: dict[Graph, Emitter] = {}
+
+    def visit(self, graph: Graph) -> None:
+        """Interpret a graph, and the bodies in it with what is known before them."""
+        for node in graph.nodes():
+            rule = _RULES.get(node.op.qualname)
+            if rule is not None:
+                try:
+                    self._check_attributes(node)
+                    rule(self, graph, node)
+                except Undecided as reason:
+                    self.structures.reasons[node] = reason
+            # A node that its rule has dissolved holds nothing any more.
+            for inner in node.graphs() if node.graph is not None else ():
+                self.visit(inner)
+
+    def sweep(self) -> None:
+        """Remove sequence operators that nothing needs any more."""
+        self.session.added_nodes += sum(parts.cost for parts in self._parts if parts.is_made)
+        for graph in reversed(list(self.model.graphs())):
+            for node in reversed(graph.nodes()):
+                if self._is_ours(node) and not graph.is_needed(node):
+                    path = node.path
+                    graph.remove(node)
+                    self.changed = True
+                    self.session.rewritten(self.options, node, path, "removed, nothing needs it")
+
+    def _is_ours(self, node: Node) -> bool:
+        if node.is_op("Identity"):
+            return node.outputs[0] in self.structures.known
+        return node.op.qualname in _RULES
+
+    def report(self) -> None:
+        """Say why each sequence operator that is left must stay."""
+        for graph in self.model.graphs():
+            for node in graph.nodes():
+                if node.op.qualname in _RULES and not node.is_op("Identity"):
+                    reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
+                    self.session.kept(self.options, node, str(reason))
+
+    # Sequences ----------------------------------------------------------------------------------
+
+    def sequence_empty(self, graph: Graph, node: Node) -> None:
+        self._know(node, Elements())
+
+    def sequence_construct(self, graph: Graph, node: Node) -> None:
+        self._know(node, Elements(tuple([plain(v) for v in node.inputs if v is not None])))
+
+    def sequence_insert(self, graph: Graph, node: Node) -> None:
+        old, element = self.structures.sequence(node.input(0)), node.input(1)
+        assert element is not None
+        at = position(node.input(2), -old.count, old.count, old.count)
+        self._know(node, old.inserted(at, plain(element)))
+
+    def sequence_erase(self, graph: Graph, node: Node) -> None:
+        old = self.structures.sequence(node.input(0))
+        self._know(node, old.erased(position(node.input(1), -old.count, old.count - 1, -1)))
+
+    def sequence_at(self, graph: Graph, node: Node) -> None:
+        sequence = self.structures.sequence(node.input(0))
+        at = position(node.input(1), -sequence.count, sequence.count - 1, -1)
+        self._check_replaceable(node)
+        self._replace(graph, node, sequence.element(at)(), f"it is element {at}")
+
+    def sequence_length(self, graph: Graph, node: Node) -> None:
+        count = self.structures.sequence(node.input(0)).count
+        self._replace_by_constant(graph, node, np.array(count, np.int64))
+
+    def split_to_sequence(self, graph: Graph, node: Node) -> None:
+        parts = Parts(node, self._emitter(graph), self.inference)
+        self._check_budget(parts.cost)
+        self._parts.append(parts)
+        self._know(node, Elements(parts.elements()))
+
+    def concat_from_sequence(self, graph: Graph, node: Node) -> None:
+        sequence = self.structures.sequence(node.input(0))
+        if not sequence.count:
+            raise Undecided("its sequence is empty, so it fails at run time")
+        self._check_replaceable(node)
+        emitter, axis = self._emitter(graph), node.attribute("axis")
+        values = [element() for element in sequence.all()]
+        if node.attribute("new_axis", 0):
+            rows = {v: emitter.unsqueeze(v, axis, f"{v.name}_row") for v in dict.fromkeys(values)}
+            values = [rows[value] for value in values]
+        elif len(values) == 1:
+            self._check_axis(values[0], axis)
+        joined = emitter.concat(values, axis, node.output().name)
+        self._replace(graph, node, joined, f"it joins {len(values)} tensors")
+
+    def _check_axis(self, value: Value, axis: int) -> None:
+        shape = shape_of(value, self.inference)
+        if shape is not None and not -len(shape) <= axis < len(shape):
+            raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+
+    # SequenceMap --------------------------------------------------------------------------------
+
+    def sequence_map(self, graph: Graph, node: Node) -> None:
+        count = self.structures.sequence(node.input(0)).count
+        columns = [self._column(value, count) for value in node.inputs]
+        body = node.body("body")
+        if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
+            raise Undecided("the inputs and outputs of its body are not as many as its own")
+        random = find_random(body, self.model.functions)
+        obstacle = named_from_outside(node)
+        if obstacle is not None or random is not None:
+            raise Undecided(
+                obstacle
+                or f"its body draws random numbers ({random}), and copies of one random"
+                " node would all draw the same"
+            )
+        if not count:
+            self._map_nothing(graph, node)
+            return
+        template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
+        self._check_budget(template.cost(count))
+        rows = [
+            template.instantiate([column[index]() for column in columns], f"_{index}")
+            for index in range(count)
+        ]
+        self.session.added_nodes += template.added
+        for index, old in enumerate(node.outputs):
+            if old is not None:
+                self._give_sequence(graph, old, [row[index] for row in rows])
+        self._dissolve(graph, node, f"its body is copied for {count} elements")
+        self.expanded = True
+
+    def _column(self, value: Value | None, count: int) -> tuple[Element, ...]:
+        """What an input gives to each copy of the body."""
+        if value is None:
+            raise Undecided("an input of it is absent")
+        kinds = self.structures.kinds(value)
+        if kinds == {"tensor"}:
+            return (plain(value),) * count
+        if kinds != {"seq"}:
+            raise Undecided(f"whether its input '{value.name}' is a sequence is not declared")
+        sequence = self.structures.sequence(value)
+        if sequence.count != count:
+            raise Undecided(
+                f"its inputs have {count} and {sequence.count} elements, so it fails at run time"
+            )
+        return sequence.all()
+
+    def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
+        made = self._emitter(graph).add("SequenceConstruct", values, old.name)
+        self.structures.known[made] = Elements(tuple([plain(value) for value in values]))
+        replace_value(graph, old, made)
+
+    def _map_nothing(self, graph: Graph, node: Node) -> None:
+        """A SequenceMap over an empty sequence gives empty sequences."""
+        types = [
+            None if old is None else _element_type(old, body_output)
+            for old, body_output in zip(node.outputs, node.body("body").outputs, strict=True)
+        ]
+        if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
+            # No SequenceEmpty can be written, but readers may resolve all the same.
+            for value in filter(None, node.outputs):
+                self.structures.known[value] = Elements()
+            return
+        for old, elem_type in zip(node.outputs, types, strict=True):
+            if old is not None:
+                made = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
+                self.structures.known[made] = Elements()
+                replace_value(graph, old, made)
+        self._dissolve(graph, node, "its sequence is empty")
+
+    # Optionals ----------------------------------------------------------------------------------
+
+    def optional(self, graph: Graph, node: Node) -> None:
+        self.structures.known[node.output()] = Held(node.input(0))
+
+    def optional_has_element(self, graph: Graph, node: Node) -> None:
+        value = node.input(0)
+        if value is None:
+            holds = False
+        else:
+            # From opset 18 on it takes tensors and sequences, which are always there.
+            is_optional = "optional" in self.structures.kinds(value)
+            holds = not is_optional or self.structures.optional(value).value is not None
+        self._replace_by_constant(graph, node, np.array(holds))
+
+    def optional_get_element(self, graph: Graph, node: Node) -> None:
+        value = node.input(0)
+        if value is not None and "optional" in self.structures.kinds(value):
+            value = self.structures.optional(value).value
+        if value is None:
+            raise Undecided("its optional holds nothing, so it fails at run time")
+        self._check_replaceable(node)
+        self._replace(graph, node, value, f"it is '{value.name}'")
+
+    def identity(self, graph: Graph, node: Node) -> None:
+        structure = self.structures.known.get(node.inputs[0]) if node.inputs[0] else None
+        if structure is not None:
+            self.structures.known[node.output()] = structure
+
+    # What the rules share -----------------------------------------------------------------------
+
+    def _know(self, node: Node, elements: Elements) -> None:
+        self.structures.known[node.output()] = elements
+
+    def _emitter(self, graph: Graph) -> Emitter:
+        if graph not in self._emitters:
+            self._emitters[graph] = Emitter(graph, self.folder.fold)
+        return self._emitters[graph]
+
+    def _check_budget(self, cost: int) -> None:
+        used, most = self.session.added_nodes, self.options.max_nodes
+        if cost + used > most:
+            raise Undecided(
+                f"it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
+                " raise it with --max-nodes"
+            )
+
+    def _check_attributes(self, node: Node) -> None:
+        reason = given_by_caller(node)
+        if reason is not None:
+            raise Undecided(reason)
+
+    def _check_replaceable(self, node: Node) -> None:
+        obstacle = named_from_outside(node)
+        if obstacle is not None:
+            raise Undecided(obstacle)
+
+    def _replace_by_constant(self, graph: Graph, node: Node, array: Array) -> None:
+        self._check_replaceable(node)
+        constant = graph.add_initializer(node.output().name, Tensor(array=array))
+        self._replace(graph, node, constant, f"it is always {array}")
+
+    def _replace(self, graph: Graph, node: Node, value: Value, what: str) -> None:
+        replace_value(graph, node.output(), value)
+        self._dissolve(graph, node, what)
+
+    def _dissolve(self, graph: Graph, node: Node, what: str) -> None:
+        path = node.path
+        graph.remove(node)
+        self.changed = True
+        self.session.rewritten(self.options, node, path, f"lowered, {what}")
+
+
+def _element_type(sequence: Value, element: Value) -> int | None:
+    """The element type of the tensors in a sequence, as it or the body's output declares it."""
+    type_ = sequence.type
+    declared = 0
+    if type_ is not None:
+        declared = type_.sequence_type.elem_type.tensor_type.elem_type
+    return declared or element.elem_type
+
+
+def _needed_whole(graph: Graph, node: Node) -> str:
+    """Who reads a sequence or optional of known structure as a whole."""
+    if any(value is not None and value.pinned for value in node.outputs):
+        return "its output is named from outside the data flow"
+    for value in node.outputs:
+        for user in graph.users(value) if value is not None else ():
+            what = "sequence" if not node.is_op("Optional") else "optional"
+            if user is graph:
+                return f"the graph gives out its {what}"
+            return f"{user} needs its {what} as a whole"
+    return "nothing in it can be decided"
+
+
+_RULES: dict[str, Callable[[_Lowering, Graph, Node], None]] = {
+    "SequenceEmpty": _Lowering.sequence_empty,
+    "SequenceConstruct": _Lowering.sequence_construct,
+    "SequenceInsert": _Lowering.sequence_insert,
+    "SequenceErase": _Lowering.sequence_erase,
+    "SequenceAt": _Lowering.sequence_at,
+    "SequenceLength": _Lowering.sequence_length,
+    "SplitToSequence": _Lowering.split_to_sequence,
+    "ConcatFromSequence": _Lowering.concat_from_sequence,
+    "SequenceMap": _Lowering.sequence_map,
+    "Optional": _Lowering.optional,
+    "OptionalHasElement": _Lowering.optional_has_element,
+    "OptionalGetElement": _Lowering.optional_get_element,
+    "Identity": _Lowering.identity,
+}

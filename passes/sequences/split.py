@@ -1,0 +1,151 @@
+"""SplitToSequence as one Split, made when the first of its parts is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ...analysis.constants.origins import origins
+from ...analysis.shapes.inference import ShapeInference
+from ...ir import Node, Value
+from ..tools.emit import Emitter
+from .structure import Element, Undecided
+
+_SIZES_AS_INPUT = 13
+"""The opset in which Split takes its sizes as an input."""
+
+
+def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] | None:
+    """The dimensions of a value as far as they are decided; None for an unknown rank."""
+    shape = inference.fact(value).shape
+    return None if shape is None else tuple([dim.value for dim in shape])
+
+
+class Parts:
+    """The elements of a SplitToSequence whose number is known (operator specification, 11).
+
+    Args:
+        node: the node.
+        emitter: adds nodes to its graph.
+        inference: tells shapes.
+
+    Attributes:
+        sizes: the length of each part along the axis; None where run time tells them.
+        count: how many parts there are.
+
+    Raises:
+        Undecided: the parts are not known, or the split fails at run time.
+    """
+
+    def __init__(self, node: Node, emitter: Emitter, inference: ShapeInference) -> None:
+        source = node.inputs[0]
+        assert source is not None
+        self.node = node
+        self.source = source
+        self.emitter = emitter
+        self.axis: int = node.attribute("axis", 0)
+        split = node.input(1)
+        # Where sizes are given, keepdims has no meaning.
+        self.squeezed = split is None and not node.attribute("keepdims", 1)
+        length = _length(shape_of(source, inference), self.axis)
+        self.sizes: Sequence[int] | None = None
+        if split is not None and split.constant is None:
+            self.split = split
+            self.split_is_int64 = inference.fact(split).elem_type == onnx.TensorProto.INT64
+            self.count = _count_at_run_time(split, inference, emitter.opset)
+        else:
+            self.sizes = _sizes(split, length, source, self.axis)
+            self.count = len(self.sizes)
+        self._is_whole = self.sizes is not None and self.count == 1 and length is not None
+        self._made: list[Value] | None = None
+
+    @property
+    def cost(self) -> int:
+        """How many nodes and outputs the parts take at most."""
+        return self.count * (2 if self.squeezed else 1) + (self.sizes is None)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a part was asked for."""
+        return self._made is not None
+
+    def elements(self) -> tuple[Element, ...]:
+        """The parts, not made before they are used."""
+        return tuple([self._element(index) for index in range(self.count)])
+
+    def _element(self, index: int) -> Element:
+        return lambda: self._make()[index]
+
+    def _make(self) -> list[Value]:
+        if self._made is None:
+            label = self.node.output().name
+            labels = [f"{label}_{index}" for index in range(self.count)]
+            if self._is_whole:
+                parts = [self.source]
+            elif self.sizes is None:
+                parts = self.emitter.split_by(self.source, self._lengths(), self.axis, labels)
+            else:
+                parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
+            if self.squeezed:
+                parts = [
+                    self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
+                    for part, label in zip(parts, labels, strict=True)
+                ]
+            self._made = parts
+        return self._made
+
+    def _lengths(self) -> Value:
+        """The sizes that run time tells, in the type that Split takes."""
+        if self.split_is_int64:
+            return self.split
+        label = f"{self.split.name}_int64"
+        return self.emitter.add("Cast", [self.split], label, to=onnx.TensorProto.INT64)
+
+
+def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
+    """The number of elements along the axis, where it is known."""
+    if shape is None:
+        return None
+    if not -len(shape) <= axis < len(shape):
+        raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+    return shape[axis]
+
+
+def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> int:
+    """How many sizes a split gives that is computed at run time."""
+    shape = shape_of(split, inference)
+    if not shape or shape[0] is None:
+        raise Undecided(f"its split depends on {origins(split)}")
+    if opset < _SIZES_AS_INPUT:
+        raise Undecided(
+            f"its split depends on {origins(split)}, and Split of opset {opset} takes constant"
+            f" sizes; convert to opset {_SIZES_AS_INPUT} first"
+        )
+    return shape[0]
+
+
+def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
+    given = None if split is None or split.constant is None else split.constant.numpy()
+    if given is not None and given.ndim:
+        return _checked([int(size) for size in given.reshape(-1)], length)
+    size = 1 if given is None else int(given)
+    if size < 1:
+        raise Undecided(f"it splits into parts of {size}, so it fails at run time")
+    if length is None:
+        raise Undecided(
+            f"the length of axis {axis} of '{source.name}' is not known; fix the shapes of the"
+            " inputs with --shape"
+        )
+    whole, rest = divmod(length, size)
+    return [size] * whole + ([rest] if rest else [])
+
+
+def _checked(sizes: list[int], length: int | None) -> list[int]:
+    if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
+        raise Undecided(
+            f"parts of {sizes} do not make up an axis of {length}, so it fails at run time"
+        )
+    if not sizes and length is None:
+        raise Undecided("it makes no parts of an axis whose length is not known")
+    return sizes

@@ -1,0 +1,1 @@
+"""What passes build with: making nodes, guards, selects, replacing."""
