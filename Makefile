@@ -32,13 +32,13 @@ types: $(VENV)/.installed
 	  -p straightline.cli -m straightline -m straightline.__main__
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
-	$(PY) tests/fuzz.py
-	$(PY) tests/fuzz_mutants.py
+	$(PY) tests/support/fuzz.py
+	$(PY) tests/support/fuzz_mutants.py
 
 # WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
 	$(BIN)/pip install --quiet --editable '.[mutants]'
-	$(PY) tests/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
+	$(PY) tests/support/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py

@@ -1,7 +1,7 @@
 import hypothesis
 import pytest
 
-pytest.register_assert_rewrite("harness")
+pytest.register_assert_rewrite("harness", "loops")
 
 # How long an example takes says more of the machine than of the code. The same examples are drawn
 # each time; `make fuzz` draws others.

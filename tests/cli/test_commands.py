@@ -10,16 +10,9 @@ import pytest
 import straightline as sl
 from straightline.cli.commands import app
 from straightline.passes import PASSES, Pass
+from texts import HEADER, LOOP
 from typer.testing import CliRunner
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
-LOOP = """g (float[2] x) => (float[2] y) {
-    trips = Constant <value_int = 3> ()
-    y = Loop (trips, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-        d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
 DECIDED_BY_INPUTS = """g (float[N, 4] x, int64 n, bool c, float[N] z) => (float[N, 4] y) {
     y = Loop (n, , x) <body = b (int64 i, bool g, float[N, 4] a) => (bool h, float[N, 4] e) {
         h = Identity (g)

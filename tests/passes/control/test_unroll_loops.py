@@ -6,46 +6,18 @@ import onnx.parser
 import pytest
 from harness import (
     as_model,
-    assert_equal,
     assert_equal_outputs,
     assert_keeps,
     assert_rewrites,
     run_passes,
 )
+from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from straightline import reference
-from straightline.passes import EliminateDeadNodes, Pipeline, UnrollLoops, straighten
+from straightline.passes import Pipeline, UnrollLoops, straighten
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
-X = {"x": np.array([1, -2], np.float32)}
-NEGATE = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-    c2 = Identity (c) r = Neg (a)
-}>"""
 NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r, float[2] s) {
     c2 = Identity (c) r = Neg (a) s = Add (a, a)
 }>"""
-
-
-def op_types(graph):
-    """The operators of a graph and of all graphs inside it."""
-    for node in graph.node:
-        yield node.op_type
-        for attribute in node.attribute:
-            yield from op_types(attribute.g)
-
-
-def assert_unrolls(text, *feeds, head=HEAD, break_without_cond=False, **options):
-    """Check that no Loop is left and nothing kept, and that outputs are equal; the result."""
-    before = as_model(head + text)
-    result = run_passes(before, UnrollLoops(**options), EliminateDeadNodes())
-    assert result.kept == ()
-    assert "Loop" not in op_types(result.model.graph)
-    for feed in feeds:
-        if break_without_cond:
-            expected = reference.run(before, feed, break_without_cond=True)
-            assert_equal(reference.run(result.model, feed), expected)
-        else:
-            assert_equal_outputs(before, result.model, feed)
-    return result.model
 
 
 def test_carried_value():

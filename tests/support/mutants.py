@@ -1,6 +1,6 @@
 """Put small faults into the source and see which of them the tests notice.
 
-    python tests/mutants.py ir versions/adapters --sample 400
+    python tests/support/mutants.py ir versions/adapters --sample 400
 
 See docs/mutants.md for how to read what it says.
 """

@@ -21,7 +21,7 @@ from _pytest.runner import runtestprotocol
 from mutation.mutants import ROOT
 
 KEPT = ROOT / "build" / "mutants"
-MEASURED = ("ir", "passes", "versions")
+MEASURED = ("ir", "facts", "operators", "analysis", "passes", "versions")
 
 
 @dataclasses.dataclass

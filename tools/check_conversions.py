@@ -1,6 +1,6 @@
 """Convert every operator test of ONNX to several opsets and run the results.
 
-    python benchmarks/check_conversions.py [--targets 9,13] [--only NAME] [--control] [--list wrong]
+    python tools/check_conversions.py [--targets 9,13] [--only NAME] [--control] [--list wrong]
 
 Each model of onnx's backend tests goes to opsets around its own and to some far ones, with
 straightline and with `onnx.version_converter`. A result is right when it passes the full check and

@@ -1,6 +1,6 @@
 """Write docs/conversion-table.md: what is converted how, and onnx's tests with control flow.
 
-python benchmarks/conversion_table.py
+python tools/conversion_table.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TARGET = Path(__file__).parent.parent / "docs" / "conversion-table.md"
 HEAD = """\
 # What converts how
 
-This page is written by `python benchmarks/conversion_table.py`. An operator that is not listed
+This page is written by `python tools/conversion_table.py`. An operator that is not listed
 changes its version by its schema alone: only types, attributes with a default that means what was
 before, or optional inputs at the end were added. See [opset-conversion](opset-conversion.md).
 """

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from mutation.mutants import ROOT, Mutant, mutants_of
 
-# `passes` holds `passes/analysis`.
-DEFAULT = ("ir", "passes", "versions/adapters")
+DEFAULT = ("ir", "facts", "operators", "analysis", "passes", "versions/adapters")
 
 
 def source_files(where: Sequence[str]) -> list[str]:

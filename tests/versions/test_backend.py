@@ -1,4 +1,4 @@
-"""A part of onnx's backend tests, converted; benchmarks/check_conversions.py does them all."""
+"""A part of onnx's backend tests, converted; tools/check_conversions.py does them all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def checks() -> ModuleType:
-    path = Path(__file__).parent.parent / "benchmarks" / "check_conversions.py"
+    path = Path(__file__).parents[2] / "tools" / "check_conversions.py"
     spec = importlib.util.spec_from_file_location("check_conversions", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -4,10 +4,10 @@ import onnx
 import onnx.checker
 import onnx.inliner
 import pytest
+from backend import CASES, array, holds_control_flow
 from reference_oracle import assert_same
 from straightline import ir, reference
 from straightline.passes import straighten
-from test_reference_backend import CASES, array, holds_control_flow
 
 DECIDED_AT_RUN_TIME = (
     "test_affine_grid_3d_align_corners_expanded",  # an If on an element of an input

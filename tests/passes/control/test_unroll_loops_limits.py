@@ -4,9 +4,9 @@ import numpy as np
 import onnx
 import pytest
 from harness import as_model, assert_keeps, run_passes
+from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from straightline import reference
 from straightline.passes import Pipeline, UnrollLoops
-from test_unroll_loops import HEAD, NEGATE, X, assert_unrolls, op_types
 
 RANDOM = "z = RandomNormal <shape = [2], seed = 1.0> () r = Add (a, z)"
 IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUniformLike (a)

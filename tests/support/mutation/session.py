@@ -173,11 +173,10 @@ class Session:
 
 
 def own_tests(path: str) -> tuple[str, ...]:
-    """How the names of the test files of a source file can begin."""
-    parts = path.removesuffix(".py").split("/")
-    named = [parts[start:] for start in range(len(parts))]
-    folder = [parts[:-1]] if len(parts) > 2 else []
-    return tuple(f"test_{'_'.join(words)}" for words in (*named, *folder))
+    """How the paths of the tests of a source file begin: those of its name, and of its folder."""
+    folder, _, name = path.removesuffix(".py").rpartition("/")
+    within = f"{folder}/" if folder else ""
+    return (f"{within}test_{name}", within) if within else (f"test_{name}",)
 
 
 def _file_of(test: str) -> str:

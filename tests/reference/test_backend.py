@@ -1,39 +1,12 @@
 """The reference against the expected outputs of onnx's own backend tests."""
 
-import warnings
-
 import numpy as np
 import onnx
 import pytest
-from onnx import inliner, numpy_helper
-from onnx.backend.test.case.node import collect_testcases
+from backend import CASES, array
+from onnx import inliner
 from reference_oracle import assert_same
 from straightline import reference
-from straightline.reference.bodies import subgraphs
-
-CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
-
-
-def holds_control_flow(nodes) -> bool:
-    return any(
-        node.op_type in CONTROL_FLOW or any(holds_control_flow(g.node) for g in subgraphs(node))
-        for node in nodes
-    )
-
-
-def cases():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [case for case in collect_testcases() if holds_control_flow(case.model.graph.node)]
-
-
-CASES = cases()
-
-
-def array(value):
-    if isinstance(value, list | tuple):
-        return [array(element) for element in value]
-    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def check(model: onnx.ModelProto, case) -> None:

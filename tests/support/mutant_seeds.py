@@ -8,9 +8,9 @@ import hypothesis
 import numpy as np
 import onnx
 import strategies
+from backend import CASES
 from hypothesis import HealthCheck, Phase
 from onnx import TensorProto, helper, numpy_helper
-from test_reference_backend import CASES
 
 LARGEST = 8_000
 """Larger models take too long for what they add."""

@@ -1,6 +1,6 @@
 """Write docs/straight-line-table.md: onnx's backend tests with control flow, rewritten.
 
-    python docs/straight_line_table.py
+    python tools/straight_line_table.py
 
 Each model is rewritten by the default pipeline, checked, and run on the test's own inputs.
 """
@@ -18,7 +18,7 @@ from straightline import ir, reference
 from straightline.inspection import control_flow
 from straightline.passes import straighten
 
-PAGE = Path(__file__).with_name("straight-line-table.md")
+PAGE = Path(__file__).parent.parent / "docs" / "straight-line-table.md"
 
 CONSTRUCTS = ("Loop", "Scan", "If", "SequenceMap")
 
@@ -28,7 +28,7 @@ Every model among onnx's backend node tests that holds a Loop, Scan, If or Seque
 as it is or with its function operators expanded (`*_expanded`), through
 `straightline rewrite`. The result passes `onnx.checker` with full checks, and gives the
 outputs that come with the test. Made by
-`python docs/straight_line_table.py`.
+`python tools/straight_line_table.py`.
 
 | test | nodes before | after | left | outputs | why it stays |
 |---|---:|---:|---|---|---|

@@ -1,6 +1,6 @@
 """Draw a model before and after `straightline.rewrite`, for the README.
 
-Run: python docs/picture.py
+Run: python tools/picture.py
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def main() -> None:
     """Write the picture beside this file."""
     before = sl.ir.parse(MODEL)
     after = sl.ir.load(sl.rewrite(before, verify=True))
-    path = Path(__file__).with_name("before-after.svg")
+    path = Path(__file__).parent.parent / "docs" / "before-after.svg"
     path.write_text(picture(before, after), encoding="utf-8")
 
 

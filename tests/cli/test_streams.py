@@ -7,7 +7,7 @@ import sys
 
 import onnx
 import pytest
-from test_cli import HEADER, LOOP
+from texts import HEADER, LOOP
 
 PROGRAM = f'"{sys.executable}" -m straightline'
 LOST = {

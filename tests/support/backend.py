@@ -1,0 +1,32 @@
+"""The models with control flow among onnx's own backend tests."""
+
+import warnings
+
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+from straightline.reference.bodies import subgraphs
+
+CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
+
+
+def holds_control_flow(nodes) -> bool:
+    return any(
+        node.op_type in CONTROL_FLOW or any(holds_control_flow(g.node) for g in subgraphs(node))
+        for node in nodes
+    )
+
+
+def cases():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [case for case in collect_testcases() if holds_control_flow(case.model.graph.node)]
+
+
+CASES = cases()
+
+
+def array(value):
+    if isinstance(value, list | tuple):
+        return [array(element) for element in value]
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value

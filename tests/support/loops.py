@@ -1,0 +1,35 @@
+"""What the tests of Loops share: texts of models, and the check that no Loop is left."""
+
+import numpy as np
+from harness import as_model, assert_equal, assert_equal_outputs, run_passes
+from straightline import reference
+from straightline.passes import EliminateDeadNodes, UnrollLoops
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
+X = {"x": np.array([1, -2], np.float32)}
+NEGATE = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+    c2 = Identity (c) r = Neg (a)
+}>"""
+
+
+def op_types(graph):
+    """The operators of a graph and of all graphs inside it."""
+    for node in graph.node:
+        yield node.op_type
+        for attribute in node.attribute:
+            yield from op_types(attribute.g)
+
+
+def assert_unrolls(text, *feeds, head=HEAD, break_without_cond=False, **options):
+    """Check that no Loop is left and nothing kept, and that outputs are equal; the result."""
+    before = as_model(head + text)
+    result = run_passes(before, UnrollLoops(**options), EliminateDeadNodes())
+    assert result.kept == ()
+    assert "Loop" not in op_types(result.model.graph)
+    for feed in feeds:
+        if break_without_cond:
+            expected = reference.run(before, feed, break_without_cond=True)
+            assert_equal(reference.run(result.model, feed), expected)
+        else:
+            assert_equal_outputs(before, result.model, feed)
+    return result.model
