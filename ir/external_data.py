@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -126,7 +127,8 @@ def refers_elsewhere(
 
 
 def _location(tensor: onnx.TensorProto) -> str:
-    return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    found = (entry.value for entry in tensor.external_data if entry.key == "location")
+    return os.fsdecode(next(found, ""))  # what is no UTF-8 comes as bytes, and is refused later
 
 
 def files_of(tensors: Iterable[onnx.TensorProto], base_dir: Path) -> frozenset[Path]:

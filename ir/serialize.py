@@ -82,6 +82,8 @@ class Listing:
         """Whether a graph may have an initializer that is no input."""
         if isinstance(graph.owner, Function):
             return False
+        if self.as_loaded:  # where it was no input, whatever the IR version asks for
+            return True
         return not self.below_4 or (self.for_inference and graph.holder is not None)
 
     def of(self, graph: Graph) -> list[Value]:

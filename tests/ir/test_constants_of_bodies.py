@@ -112,6 +112,16 @@ def test_a_round_trip_keeps_everything(text: str, tmp_path) -> None:
     assert onnx.load(tmp_path / "m.onnx") == proto
 
 
+def test_a_body_that_does_not_list_them_is_kept_as_it_came() -> None:
+    """IR version 3 does not allow it; onnx's checker and onnxruntime take it all the same."""
+    text = IF.replace("yes (float[3] w = {1, 2, 3})", "yes ()").replace(
+        "(float[3] p) {", "(float[3] p) <float[3] w = {1, 2, 3}> {"
+    )
+    model = onnx.parser.parse_model(text)
+    assert model.graph.node[0].attribute[0].g.initializer
+    assert ir.to_proto(ir.load(model)) == model
+
+
 @TEXTS
 def test_they_are_constants_and_no_inputs_of_the_body(text: str) -> None:
     for graph in list(ir.parse(text).graphs())[1:]:

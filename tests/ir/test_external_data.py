@@ -376,3 +376,17 @@ def test_data_of_a_function_lies_beside_the_model_too(tmp_path: Path) -> None:
     assert constant is not None and constant.is_external
     assert constant.numpy()[0] == 4
     assert function.base_dir == tmp_path
+
+
+def test_a_location_that_is_no_text(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g () => (float y) <float w = {1}> { y = Abs (w) }'
+    )
+    weights = model.graph.initializer[0]
+    weights.CopyFrom(numpy_helper.from_array(np.ones((), np.float32), "w"))
+    onnx.external_data_helper.set_external_data(weights, "w.bin")
+    weights.data_location = TensorProto.EXTERNAL
+    content = model.SerializeToString().replace(b"w.bin", b"w.\xe2in")
+    (tmp_path / "m.onnx").write_bytes(content)
+    with pytest.raises(ir.Error, match=r"value is b'w\.\\xe2in', which is not UTF-8"):
+        ir.load(tmp_path / "m.onnx")
