@@ -46,6 +46,7 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
 
     Raises:
         ModelError: they do not fit.
+        TypeError: where its elements lie is no text.
     """
     elem_type, dims = tensor.data_type, tensor.dims[:]
     bits = _BITS.get(elem_type)
@@ -54,6 +55,8 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
         raise ModelError(f"{what.format(name)} has no element type")
     if dims and min(dims) < 0:
         raise ModelError(f"{what.format(name)} has a negative dimension: {dims}")
+    if tensor.external_data and has_odd_text(tensor, ("raw_data",)):
+        raise TypeError
     count = math.prod(dims)
     if count * bits > 8 * _SMALL or tensor.data_location:
         return
