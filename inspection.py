@@ -222,7 +222,10 @@ class _Log(Run):
     def mark(self, node: Node) -> Operator:
         """Give a construct an operator of its own, by which its copies are known."""
         op = node.op
-        node.op = Operator(op.op_type, op.attributes, op.domain, op.overload, op.extra)
+        assert node.graph is not None
+        node.graph.set_operator(
+            node, Operator(op.op_type, op.attributes, op.domain, op.overload, op.extra)
+        )
         return node.op
 
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:

@@ -38,6 +38,14 @@ class Annotation(NamedTuple):
     value: Value | str
     parameters: tuple[tuple[str, Value | str], ...]
 
+    def renewed(self, old: Value, new: Value) -> Annotation:
+        """The same with one value in the place of another."""
+
+        def now(value: Value | str) -> Value | str:
+            return new if value is old else value
+
+        return Annotation(now(self.value), tuple((key, now(v)) for key, v in self.parameters))
+
 
 class Graph:
     """The main graph of a model, the body of a function, or a graph that a node holds.
@@ -255,8 +263,8 @@ class Graph:
             raise
         self._topology.insert(node, sources)
         node.graph = self
-        if op.qualname == "Constant" and node.outputs and node.outputs[0] is not None:
-            node.outputs[0].constant = constant_tensor(op, self.root.base_dir)
+        if op.qualname == "Constant":
+            self._read_constant(node)
         return node
 
     def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> Graph:
@@ -269,7 +277,7 @@ class Graph:
         message = node.op.attributes.get(attribute)
         if message is None:
             message = onnx.AttributeProto(name=attribute, type=onnx.AttributeProto.GRAPH)
-            node.op = node.op.with_attributes([*node.op.attributes.values(), message])
+            node._op = node.op.with_attributes([*node.op.attributes.values(), message])
         single = message.type == onnx.AttributeProto.GRAPH and attribute not in node.bodies
         if not single and message.type != onnx.AttributeProto.GRAPHS:
             raise GraphError(f"{node}: its attribute '{attribute}' takes no graph, or has one")
@@ -367,12 +375,126 @@ class Graph:
             raise GraphError(f"{node} has no input {index}; it has {len(node.inputs)}")
         self._set_read(node, index, value)
 
+    def resize_inputs(self, node: Node, count: int) -> None:
+        """Cut the inputs of a node to a number, or write further ones out as absent.
+
+        Raises:
+            GraphError: the node is not of this graph, or the number is negative.
+        """
+        self._check_own(node)
+        if count < 0:
+            raise GraphError(f"{node} cannot have {count} inputs")
+        dropped = node._inputs[count:]
+        node._inputs = node._inputs[:count] + (None,) * (count - len(node._inputs))
+        for value in dropped:
+            if value is not None:
+                self._release(value, node)
+
+    def set_node_outputs(self, node: Node, outputs: Sequence[Value | str | None]) -> None:
+        """Give a node other outputs.
+
+        Args:
+            node: a node of this graph.
+            outputs: those that stay, and the label of each new one; None or an empty label stands
+                for an omitted output.
+
+        Raises:
+            GraphError: the node is not of this graph, a value is not an output of it or stands
+                there twice, or an output that would go is used or pinned.
+        """
+        self._check_own(node)
+        kept: set[Value] = set()
+        for value in outputs:
+            if isinstance(value, Value):
+                if value.producer is not node or value in kept:
+                    raise GraphError(f"{node}: {value} is no output of it, or would be one twice")
+                kept.add(value)
+        for old in node._outputs:
+            if old is not None and old not in kept and (old.pinned or self.is_used(old)):
+                raise GraphError(f"{node}: its output '{old.name}' is used; replace its uses first")
+        made = [Value(v, None, node) if isinstance(v, str) and v else v or None for v in outputs]
+        if made != list(node._outputs):
+            node._outputs = tuple(made)
+            self._topology.changes += 1
+
+    def set_operator(self, node: Node, op: Operator) -> None:
+        """Change what a node computes; its inputs, outputs and bodies stay.
+
+        Raises:
+            GraphError: the node is not of this graph, or the operator has no attribute for a graph
+                that the node holds.
+        """
+        self._check_own(node)
+        for name in node.bodies:
+            if name not in op.attributes:
+                raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
+        known = "Constant" in (op.qualname, node._op.qualname)
+        node._op = op
+        if known:
+            self._read_constant(node)
+
+    def _read_constant(self, node: Node) -> None:
+        """Note what the output of a Constant is."""
+        output = node.outputs[0] if node.outputs else None
+        if output is not None:
+            constant = node.is_op("Constant")
+            output.constant = constant_tensor(node.op, self.root.base_dir) if constant else None
+
+    def supersede(self, old: Value, new: Value) -> Value:
+        """Put a value in the place of another one of this graph, with all that is said of it.
+
+        Whatever reads `old` reads `new`. Its name passes on, its declared type where `new` has
+        none, that something names it from outside the data flow (`pinned`), and the quantization
+        annotations that speak of it. An input keeps its name, and what is pinned or from a graph
+        around keeps it too. Where the name must live on and `new` cannot take it, an Identity
+        of `new` does.
+
+        Returns:
+            the value that now has the place: `new`, or its Identity.
+
+        Raises:
+            GraphError: `old` is not defined here or training assigns to it, `new` is not visible
+                here, or they are the same.
+        """
+        self._check_defined(old)
+        if new is old or not self.sees(new):
+            raise GraphError(
+                f"{new} cannot take the place of {old}: it is not visible, or the same"
+            )
+        if old in getattr(self.root, "trained", ()):
+            raise GraphError(f"training assigns to {old}, so it stays")
+        fixed = new.pinned or new.graph is not self or new in self._inputs
+        if old.pinned and fixed:
+            new = self._identity(new, old.name)
+        elif not fixed:
+            new.name = old.name
+        self.pass_declaration(old, new)
+        if old.pinned:
+            self._move_pin(old, new)
+        self.replace_uses(old, new)
+        return new
+
+    def pass_declaration(self, old: Value, new: Value) -> None:
+        """Declare a value as another one is, unless it has a declaration or is a constant, whose
+        tensor says as much."""
+        if new.info is None and old.info is not None and new.constant is None:
+            new.info = old.info
+            if new.graph is self:
+                self.value_infos.append(new)
+
+    def _move_pin(self, old: Value, new: Value) -> None:
+        """Let those who name `old` from outside the data flow name `new`."""
+        old.pinned, new.pinned = False, True
+        for graph in self.walk():
+            if graph.annotations:
+                graph.annotations = [a.renewed(old, new) for a in graph.annotations]
+
     def _set_read(self, user: Node | Graph, index: int, value: Value | None) -> None:
         source = None if value is None else self._source(value)
         read = list(user.outputs if user is self else user.inputs)
         old, read[index] = read[index], value
         if isinstance(user, Node):
-            user.inputs = tuple(read)
+            user._inputs = tuple(read)
         else:
             self._outputs = tuple(read)  # type: ignore[arg-type]
         if source is not None:
@@ -399,8 +521,7 @@ class Graph:
         Raises:
             GraphError: as there.
         """
-        if old.graph is not self:
-            raise GraphError(f"{old} is not defined in graph '{self.name}'")
+        self._check_defined(old)
         if old.pinned:
             raise GraphError(f"{old} is named from outside the data flow and must stay")
         source = self._source(new)
@@ -417,7 +538,7 @@ class Graph:
                     if old in graph._outputs:
                         graph._replace_outputs(old, new)
             if old in user.inputs:
-                user.inputs = tuple([new if v is old else v for v in user.inputs])
+                user._inputs = tuple([new if v is old else v for v in user._inputs])
                 self._topology.connect(self._source(new), user)
             self._release(old, user)
 
@@ -533,6 +654,10 @@ class Graph:
     def _check_own(self, node: Node) -> None:
         if node.graph is not self:
             raise GraphError(f"{node} is not a node of graph '{self.name}'")
+
+    def _check_defined(self, value: Value) -> None:
+        if value.graph is not self:
+            raise GraphError(f"{value} is not defined in graph '{self.name}'")
 
     def __repr__(self) -> str:
         holder = self.holder

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never, NoReturn
 
+from .errors import GraphError
 from .operator import Operator
 from .value import Value
 
@@ -18,26 +19,23 @@ NO_BODIES: Bodies = {}
 class Node:
     """One application of an operator.
 
-    Nodes are made by `Graph.add_node`; their connections are changed by the graph's mutators only,
-    so that the topology stays right.
+    Nodes are made by `Graph.add_node`; their operator and connections are changed by the graph's
+    mutators only, so that the topology stays right.
 
     Attributes:
-        op: what it computes; shared with its clones.
-        inputs: the values it reads; None stands for an absent optional input.
-        outputs: the values it computes; None stands for an omitted output.
         bodies: the graphs that it holds, by attribute name.
         graph: the graph that it belongs to; None once removed.
         name: the node's own label, may be empty.
     """
 
-    __slots__ = ("bodies", "graph", "inputs", "name", "op", "outputs")
+    __slots__ = ("_inputs", "_op", "_outputs", "bodies", "graph", "name")
 
     def __init__(
         self, op: Operator, inputs: Sequence[Value | None], outputs: Sequence[str], name: str = ""
     ) -> None:
-        self.op = op
-        self.inputs: tuple[Value | None, ...] = tuple(inputs)
-        self.outputs: tuple[Value | None, ...] = tuple(
+        self._op = op
+        self._inputs: tuple[Value | None, ...] = tuple(inputs)
+        self._outputs: tuple[Value | None, ...] = tuple(
             [Value(label, None, self) if label else None for label in outputs]
         )
         self.bodies: Bodies = NO_BODIES
@@ -45,30 +43,63 @@ class Node:
         self.name = name
 
     @property
+    def op(self) -> Operator:
+        """What it computes; shared with its clones."""
+        return self._op
+
+    @op.setter
+    def op(self, op: Never) -> NoReturn:
+        self._refuse("op", "set_operator")
+
+    @property
+    def inputs(self) -> tuple[Value | None, ...]:
+        """The values that it reads; None stands for an absent optional input."""
+        return self._inputs
+
+    @inputs.setter
+    def inputs(self, inputs: Never) -> NoReturn:
+        self._refuse("inputs", "set_input or Graph.resize_inputs")
+
+    @property
+    def outputs(self) -> tuple[Value | None, ...]:
+        """The values that it computes; None stands for an omitted output."""
+        return self._outputs
+
+    @outputs.setter
+    def outputs(self, outputs: Never) -> NoReturn:
+        self._refuse("outputs", "set_node_outputs")
+
+    def _refuse(self, what: str, mutator: str) -> NoReturn:
+        raise GraphError(
+            f"{self}: its {what} cannot be assigned, since its graph keeps account of them; call"
+            f" Graph.{mutator}"
+        )
+
+    @property
     def op_type(self) -> str:
         """The name of its operator."""
-        return self.op.op_type
+        return self._op.op_type
 
     @property
     def domain(self) -> str:
         """The domain of its operator, as written in the model."""
-        return self.op.domain
+        return self._op.domain
 
     def is_op(self, *qualnames: str) -> bool:
         """Whether its operator is one of these (`Loop`, or `domain::Name`)."""
-        return self.op.qualname in qualnames
+        return self._op.qualname in qualnames
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute, or `default` where it is absent."""
-        return self.op.attribute(name, default)
+        return self._op.attribute(name, default)
 
     def input(self, index: int) -> Value | None:
         """The input at a position; None where it is absent or not written at all."""
-        return self.inputs[index] if index < len(self.inputs) else None
+        return self._inputs[index] if index < len(self._inputs) else None
 
     def output(self, index: int = 0) -> Value:
         """The output at a position that must be there."""
-        value = self.outputs[index]
+        value = self._outputs[index]
         assert value is not None, f"{self} omits output {index}"
         return value
 
@@ -84,7 +115,7 @@ class Node:
     @property
     def label(self) -> str:
         """The node's name, or that of its first output."""
-        return self.name or next((v.name for v in self.outputs if v is not None), "")
+        return self.name or next((v.name for v in self._outputs if v is not None), "")
 
     @property
     def path(self) -> str:
@@ -96,4 +127,4 @@ class Node:
         return f"{function}/{self.label}" if function else self.label
 
     def __repr__(self) -> str:
-        return f"{self.op.qualname} '{self.path}'"
+        return f"{self._op.qualname} '{self.path}'"

@@ -129,7 +129,7 @@ class Negate(Pass):
     def run(self, model, run):
         found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Relu")]
         for node in found:
-            node.op = sl.ir.Operator("Neg")
+            node.graph.set_operator(node, sl.ir.Operator("Neg"))
         return bool(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
-from ..ir import Annotation, Function, Graph, Model, Node, Operator, Value
+from ..ir import Function, Graph, Model, Node, Operator, Value
 from . import scans
 from .adapters import adapt, detour
 from .check import conform, keep_defaults, target_schema
@@ -181,37 +181,27 @@ class Engine:
                 inherit(last, node)
 
     def _replace(self, graph: Graph, old: Value, new: Value) -> None:
+        placed = graph.supersede(old, new)
         for type_ in self.types.every(old):
-            self.types.learn(new, type_)
-        new.name = old.name
-        if old.info is not None and new.producer is not None:
-            new.info = old.info
-            if old in graph.value_infos:
-                graph.value_infos[graph.value_infos.index(old)] = new
-        if old.pinned:
-            new.pinned, old.pinned = True, False
-            graph.annotations[:] = [_renamed(a, old, new) for a in graph.annotations]
-        graph.replace_uses(old, new)
+            for value in dict.fromkeys((new, placed)):
+                self.types.learn(value, type_)
 
 
 def redraft(node: Node, site: Site, max_output: int) -> None:
     """Make a node what its draft says, without touching what did not change."""
     graph = site.graph
     if site.op_type != node.op_type or dict(node.op.attributes) != site.attributes:
-        node.op = Operator(site.op_type, site.attributes, node.op.domain, "", node.op.extra)
+        op = Operator(site.op_type, site.attributes, node.op.domain, "", node.op.extra)
+        graph.set_operator(node, op)
     if site.inputs != list(node.inputs):
         old = [v for v in node.inputs if v is not None]
-        if len(site.inputs) > len(node.inputs):
-            # Absent inputs at the end are no connections.
-            node.inputs += (None,) * (len(site.inputs) - len(node.inputs))
-        for index in range(len(node.inputs)):
-            value = site.input(index)
+        graph.resize_inputs(node, len(site.inputs))
+        for index, value in enumerate(site.inputs):
             if value is not node.inputs[index]:
                 graph.set_input(node, index, value)
-        node.inputs = node.inputs[: len(site.inputs)]
         drop_unused(old)
     # Outputs that the version does not have are unused, or the draft would not conform.
-    node.outputs = node.outputs[:max_output]
+    graph.set_node_outputs(node, node.outputs[:max_output])
 
 
 def inherit(node: Node, old: Node) -> None:
@@ -219,7 +209,10 @@ def inherit(node: Node, old: Node) -> None:
     node.name = old.name
     if old.op.extra is not None and node.op.extra is None:
         op = node.op
-        node.op = Operator(op.op_type, op.attributes, op.domain, op.overload, old.op.extra)
+        assert node.graph is not None
+        node.graph.set_operator(
+            node, Operator(op.op_type, op.attributes, op.domain, op.overload, old.op.extra)
+        )
 
 
 def drop_unused(values: Sequence[Value | None]) -> None:
@@ -235,12 +228,3 @@ def drop_unused(values: Sequence[Value | None]) -> None:
                 graph.remove(producer)
         elif value not in graph.inputs:
             graph.remove_initializer(value)
-
-
-def _renamed(annotation: Annotation, old: Value, new: Value) -> Annotation:
-    def now(value: Value | str) -> Value | str:
-        return new if value is old else value
-
-    return Annotation(
-        now(annotation.value), tuple((key, now(v)) for key, v in annotation.parameters)
-    )

@@ -186,7 +186,5 @@ def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
     given = graph.add_input(value.name, info)
     graph.initializers[given] = tensor
     given.constant = tensor
-    if value.pinned:
-        given.pinned, value.pinned = True, False
-    graph.replace_uses(value, given)
+    graph.supersede(value, given)
     graph.remove_initializer(value)

@@ -269,7 +269,7 @@ def _small(tensor: Tensor | None) -> onnx.TensorProto | None:
 def _light(model: Model) -> Iterator[None]:
     """Hide the elements of large tensors, so that a model of any size fits into a message."""
     initializers: list[tuple[Graph, Mapping[Value, Tensor]]] = []
-    constants: list[tuple[Node, Operator]] = []
+    constants: list[tuple[Node, Operator, Tensor]] = []
     for graph in model.graphs():
         initializers.append((graph, dict(graph.initializers)))
         for value, tensor in graph.initializers.items():
@@ -282,17 +282,21 @@ def _light(model: Model) -> Iterator[None]:
             if node.is_op("Constant") and node.outputs[0] is not None:
                 tensor_ = node.outputs[0].constant
                 if tensor_ is not None and tensor_.size > _LARGEST:
-                    constants.append((node, node.op))
+                    constants.append((node, node.op, tensor_))
                     attribute = onnx.AttributeProto(name="value", t=_stub(tensor_))
                     attribute.type = onnx.AttributeProto.TENSOR
-                    node.op = Operator("Constant", {"value": attribute}, node.domain)
+                    graph.set_operator(
+                        node, Operator("Constant", {"value": attribute}, node.domain)
+                    )
     try:
         yield
     finally:
         for graph, tensors in initializers:
             graph.initializers.update(tensors)
-        for node, op in constants:
-            node.op = op
+        for node, op, tensor_ in constants:
+            assert node.graph is not None
+            node.graph.set_operator(node, op)
+            node.output().constant = tensor_
 
 
 def _stub(tensor: Tensor) -> onnx.TensorProto:

@@ -58,7 +58,7 @@ def bind(function: Function, call: Node) -> Function:
     for graph in copy.graph.walk():
         for node in graph.unordered_nodes():
             if node.op.references:
-                node.op = _with_values(node.op, attributes)
+                graph.set_operator(node, _with_values(node.op, attributes))
     for index, value in enumerate(copy.graph.inputs):
         if call.input(index) is None:
             for user, position in copy.graph.uses(value):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
-from ...ir import Annotation, Graph, Node, Operator, Value, copy_graph
+from ...ir import Graph, Node, Operator, Value, copy_graph
 from ..tools.guards import given_by_caller
 from ..tools.replace import replace_value
 
@@ -148,21 +148,10 @@ def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -
         if old is None or new is None:
             continue
         if old.pinned:
-            _take_over(graph, old, new)
-        replace_value(graph, old, new)
+            graph.supersede(old, new)
+        else:
+            replace_value(graph, old, new)
     graph.remove(node)
-
-
-def _take_over(graph: Graph, old: Value, new: Value) -> None:
-    old.pinned, new.pinned, new.name = False, True, old.name
-
-    def renewed(value: Value | str) -> Value | str:
-        return new if value is old else value
-
-    graph.annotations = [
-        Annotation(renewed(value), tuple((key, renewed(v)) for key, v in parameters))
-        for value, parameters in graph.annotations
-    ]
 
 
 def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:

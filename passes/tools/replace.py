@@ -10,8 +10,5 @@ def replace_value(graph: Graph, old: Value, new: Value) -> None:
 
     What was declared about `old` (its type) is passed on where `new` has no declaration.
     """
-    if new.info is None and old.info is not None and new.constant is None:
-        new.info = old.info
-        if new.graph is graph:
-            graph.value_infos.append(new)
+    graph.pass_declaration(old, new)
     graph.replace_uses(old, new)

@@ -135,7 +135,7 @@ class Breaking(Pass):
         found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Add")]
         for node in found:
             run.rewritten(self, node, node.path, "spoiled")
-            node.op = sl.ir.Operator("Mul")
+            node.graph.set_operator(node, sl.ir.Operator("Mul"))
         return bool(found)
 
 

@@ -192,7 +192,7 @@ def test_a_rewrite_that_differs_is_blamed_on_a_pass_although_the_input_is_a_pipe
         def run(self, model, run):
             found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Add")]
             for node in found:
-                node.op = ir.Operator("Mul")
+                node.graph.set_operator(node, ir.Operator("Mul"))
             return bool(found)
 
     monkeypatch.setattr("straightline.passes.registry.PASSES", (*PASSES, Breaking))

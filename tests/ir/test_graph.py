@@ -325,6 +325,155 @@ class TestRemoving:
         assert w.constant is not None and w in other.graph.initializers
 
 
+class TestNodes:
+    """What a node is made of is changed by its graph."""
+
+    def test_inputs_are_cut_and_written_out(self, model: Model) -> None:
+        a, w = node(model, "a"), value(model, "w")
+        d = node(model, "d")
+        assert d.graph is not None
+        d.graph.resize_inputs(d, 1)
+        assert d.inputs == (value(model, "a"),) and d.graph.captures() == [value(model, "a")]
+        assert model.graph.users(w) == [a], "the capture went through all graphs between"
+        model.graph.resize_inputs(a, 4)
+        assert a.inputs == (model.graph.inputs[1], w, None, None)
+        ir.verify(model)
+
+    def test_an_input_that_stands_twice_stays_connected(self, model: Model) -> None:
+        a, x = node(model, "a"), value(model, "x")
+        model.graph.set_input(a, 1, x)
+        model.graph.resize_inputs(a, 1)
+        assert a in model.graph.users(x)
+        ir.verify(model)
+
+    def test_outputs_come_and_go(self, model: Model) -> None:
+        a = node(model, "a")
+        graph, old = model.graph, value(model, "a")
+        graph.set_node_outputs(a, ["first", old, "", None, "last"])
+        first, kept, empty, absent, last = a.outputs
+        assert first is not None and first.producer is a and first.name == "first"
+        assert kept is old and empty is None and absent is None and last is not None
+        ir.verify(model)
+        last.pinned = True
+        with pytest.raises(GraphError, match="'last' is used"):
+            graph.set_node_outputs(a, [first, old])
+        last.pinned = False
+        graph.set_node_outputs(a, [old])
+        assert a.outputs == (old,)
+        ir.verify(model)
+
+    def test_a_change_of_outputs_counts_only_if_it_is_one(self, model: Model) -> None:
+        a, graph = node(model, "a"), model.graph
+        before = graph.changes
+        graph.set_node_outputs(a, a.outputs)
+        assert graph.changes == before
+        graph.set_node_outputs(a, [*a.outputs, "more"])
+        assert graph.changes > before
+
+    def test_an_operator_brings_its_constant(self, model: Model) -> None:
+        made = model.graph.add_node(RELU, [], ["k"])
+        seven = ir.constant_operator(Tensor(array=np.array([7.0])))
+        model.graph.set_operator(made, seven)
+        known = made.output().constant
+        assert known is not None and known.numpy() == [7] and made.op is seven
+        ir.verify(model)
+        model.graph.set_operator(made, RELU)
+        assert made.output().constant is None
+        ir.verify(model)
+
+    def test_a_holder_keeps_its_graphs(self, model: Model) -> None:
+        y = node(model, "y")
+        other = Operator("If", y.op.attributes, domain="own")
+        model.graph.set_operator(y, other)
+        assert (y.domain, len(list(y.graphs()))) == ("own", 2)
+
+
+def annotated(text: str, *annotations: tuple[str, str]) -> Model:
+    """A model whose tensors have a quantization annotation each, with its parameter."""
+    proto = ir.to_proto(ir.parse(text))
+    for name, scale in annotations:
+        message = proto.graph.quantization_annotation.add(tensor_name=name)
+        message.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=scale)
+    return ir.load(proto)
+
+
+def annotations(model: Model) -> list[tuple[str, str]]:
+    """The annotations of the main graph as they are written."""
+    written = ir.to_proto(model).graph.quantization_annotation
+    return [(m.tensor_name, m.quant_parameter_tensor_names[0].value) for m in written]
+
+
+class TestSupersede:
+    def test_name_declaration_pin_and_annotations_pass_on(self) -> None:
+        model = annotated(MODEL, ("a", "w"), ("b", "a"))
+        graph, a = model.graph, value(model, "a")
+        a.info = helper.make_tensor_value_info("a", TensorProto.FLOAT, [3])
+        new = graph.add_node(ADD, [value(model, "w"), value(model, "x")], ["fresh"]).output()
+        assert graph.supersede(a, new) is new
+        assert (new.name, new.info, new.pinned, a.pinned) == ("a", a.info, True, False)
+        assert not graph.is_used(a) and new in node(model, "d").inputs
+        graph.remove(a.producer)  # type: ignore[arg-type]
+        ir.verify(model)
+        assert annotations(model) == [("a", "w"), ("b", "a")]
+        assert "a" in [info.name for info in ir.to_proto(model).graph.value_info]
+
+    def test_annotations_of_graphs_inside_pass_on(self) -> None:
+        proto = ir.to_proto(ir.parse(MODEL))
+        proto.graph.node[2].attribute[0].g.quantization_annotation.add(tensor_name="a")
+        model = ir.load(proto)
+        graph, a = model.graph, value(model, "a")
+        new = graph.add_node(ADD, [value(model, "w"), value(model, "x")], ["fresh"]).output()
+        graph.supersede(a, new)
+        graph.remove(a.producer)  # type: ignore[arg-type]
+        ir.verify(model)
+        (annotation,) = node(model, "y").body("then_branch").annotations
+        assert annotation.value is new
+
+    def test_an_input_keeps_its_name(self, model: Model) -> None:
+        x = value(model, "x")
+        assert model.graph.supersede(value(model, "a"), x) is x
+        assert x.name == "x" and not x.pinned
+        ir.verify(model)
+
+    @pytest.mark.parametrize("name", ["x", "w"])
+    def test_where_two_names_must_live_on_there_is_an_identity(self, name: str) -> None:
+        model = annotated(MODEL, ("a", "w"), ("b", "w"))
+        graph, new = model.graph, value(model, name)
+        placed = graph.supersede(value(model, "a"), new)
+        assert placed.producer is not None and placed.producer.is_op("Identity")
+        assert (placed.name, new.name, placed.pinned) == ("a", name, True)
+        graph.remove(value(model, "a").producer or node(model, "z"))
+        ir.verify(model)
+        assert annotations(model) == [("a", "w"), ("b", "w")]
+
+    def test_from_around_too(self, model: Model) -> None:
+        branch = node(model, "y").body("then_branch")
+        p, b = value(model, "p"), value(model, "b")
+        p.pinned = True
+        placed = branch.supersede(p, b)
+        assert (placed.graph, placed.name, b.name) == (branch, "p", "b")
+        assert branch.outputs == (placed,)
+        ir.verify(model)
+
+    def test_what_training_assigns_to_stays(self, model: Model) -> None:
+        w = value(model, "w")
+        model.trained.add(w)
+        w.pinned, w.constant = True, None
+        with pytest.raises(GraphError, match="training assigns to value 'w', so it stays"):
+            model.graph.supersede(w, value(model, "x"))
+        assert w.pinned and not model.graph.initializers.keys() - {w}
+
+    def test_a_declaration_of_its_own_and_a_constant_need_none(self, model: Model) -> None:
+        graph, a = model.graph, value(model, "a")
+        a.info = helper.make_tensor_value_info("a", TensorProto.FLOAT, [3])
+        own = helper.make_tensor_value_info("o", TensorProto.FLOAT, ["N"])
+        new = graph.add_node(RELU, [value(model, "x")], ["o"]).output()
+        new.info = own
+        assert graph.supersede(a, new).info is own
+        constant = graph.add_initializer("k", Tensor(array=np.ones(3, np.float32)))
+        assert graph.supersede(new, constant).info is None
+
+
 def refusals() -> dict[str, object]:
     """Calls that must raise, by what they do."""
 
@@ -366,6 +515,26 @@ def refusals() -> dict[str, object]:
         "remove initializer: input": lambda m: m.graph.remove_initializer(value(m, "x")),
         "freeze: no default": lambda m: m.graph.freeze_input(value(m, "x")),
         "bind: no input": lambda m: m.graph.bind_input(value(m, "w"), Tensor(array=np.ones(3))),
+        "resize: foreign node": lambda m: m.graph.resize_inputs(node(m, "q"), 1),
+        "resize: negative": lambda m: m.graph.resize_inputs(node(m, "a"), -1),
+        "node outputs: foreign node": lambda m: m.graph.set_node_outputs(node(m, "q"), ["r"]),
+        "node outputs: one goes that is used": lambda m: m.graph.set_node_outputs(
+            node(m, "a"), ["r"]
+        ),
+        "node outputs: of another node": lambda m: m.graph.set_node_outputs(
+            node(m, "a"), [value(m, "a"), value(m, "b")]
+        ),
+        "node outputs: one twice": lambda m: m.graph.set_node_outputs(
+            node(m, "a"), [value(m, "a")] * 2
+        ),
+        "operator: foreign node": lambda m: m.graph.set_operator(node(m, "q"), RELU),
+        "operator: takes no graph": lambda m: m.graph.set_operator(node(m, "y"), RELU),
+        "supersede: not defined here": lambda m: (
+            node(m, "y").body(deep).supersede(value(m, "x"), value(m, "w"))
+        ),
+        "supersede: by inner value": lambda m: m.graph.supersede(value(m, "a"), value(m, "q")),
+        "supersede: by a removed value": lambda m: m.graph.supersede(value(m, "a"), removed(m)),
+        "supersede: by itself": lambda m: m.graph.supersede(value(m, "a"), value(m, "a")),
         "body: foreign node": lambda m: m.graph.add_body(node(m, "q"), "g", onnx.GraphProto()),
     }
 
@@ -509,6 +678,44 @@ class Mutations(RuleBasedStateMachine):
         if not (cyclic or self.holds_user_of(graph, [new])):
             graph.replace_uses(old, new)
             assert new is old or not graph.is_used(old)
+
+    @rule(data=st.data())
+    def supersede(self, data: st.DataObject) -> None:
+        graph = self.graph(data)
+        own = [v for v in self.values() if v.graph is graph]
+        if not own:
+            return
+        old = data.draw(st.sampled_from(own), label="old")
+        new = self.visible(data, graph)
+        readers = [n for n in graph.users(old) if isinstance(n, Node)]
+        cyclic = any(self.depends(new, reader) for reader in readers)
+        if new is not old and not (cyclic or self.holds_user_of(graph, [new])):
+            graph.supersede(old, new)
+            assert not graph.is_used(old)
+
+    @rule(data=st.data(), count=st.integers(0, 3))
+    def resize_inputs(self, data: st.DataObject, count: int) -> None:
+        node = self.any_node(data)
+        assert node.graph is not None
+        if node.domain:
+            before = node.inputs
+            node.graph.resize_inputs(node, count)
+            assert len(node.inputs) == count
+            assert node.inputs[: len(before)] == before[:count]
+
+    @rule(data=st.data(), keep=st.lists(st.booleans(), min_size=2, max_size=2))
+    def set_node_outputs(self, data: st.DataObject, keep: list[bool]) -> None:
+        node = self.any_node(data)
+        assert node.graph is not None
+        if node.domain:
+            kept = [v for v, stays in zip(node.outputs, keep, strict=False) if stays]
+            going = [v for v in node.outputs if v is not None and v not in kept]
+            if any(node.graph.is_used(v) for v in going):
+                with pytest.raises(GraphError, match="is used"):
+                    node.graph.set_node_outputs(node, [*kept, "n"])
+            else:
+                node.graph.set_node_outputs(node, ["n", *kept])
+                assert list(node.outputs[1:]) == kept
 
     @rule(data=st.data())
     def set_outputs(self, data: st.DataObject) -> None:

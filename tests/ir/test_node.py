@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from straightline import ir
 
 TEXT = """
@@ -47,3 +48,21 @@ def test_the_label_is_the_first_output_where_there_is_no_name() -> None:
     unnamed = graph.add_node(ir.Operator("F"), [], ["", "second"])
     assert unnamed.label == "second"
     assert graph.add_node(ir.Operator("F"), [], [""]).label == ""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "given", "mutator"),
+    [
+        ("inputs", (), "Graph.set_input or Graph.resize_inputs"),
+        ("outputs", (), "Graph.set_node_outputs"),
+        ("op", ir.Operator("Neg"), "Graph.set_operator"),
+    ],
+)
+def test_what_the_graph_keeps_account_of_cannot_be_assigned(
+    attribute: str, given: object, mutator: str
+) -> None:
+    node = ir.parse(TEXT).graph.nodes()[0]
+    before = getattr(node, attribute)
+    with pytest.raises(ir.GraphError, match=f"If 'outer': its {attribute}.*{mutator}"):
+        setattr(node, attribute, given)
+    assert getattr(node, attribute) is before

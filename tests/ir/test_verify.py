@@ -34,7 +34,7 @@ def foreign_node(model: Model) -> None:
 
 
 def foreign_output(model: Model) -> None:
-    nodes(model)[0].outputs = (Value("a"),)
+    nodes(model)[0]._outputs = (Value("a"),)
 
 
 def foreign_body(model: Model) -> None:
@@ -46,15 +46,15 @@ def foreign_input(model: Model) -> None:
 
 
 def lacking_edge(model: Model) -> None:
-    nodes(model)[0].inputs = (*model.graph.inputs, *nodes(model)[0].inputs)
+    nodes(model)[0]._inputs = (*model.graph.inputs, *nodes(model)[0].inputs)
 
 
 def needless_edge(model: Model) -> None:
-    nodes(model)[0].inputs = nodes(model)[0].inputs[:1]
+    nodes(model)[0]._inputs = nodes(model)[0].inputs[:1]
 
 
 def lacking_capture(model: Model) -> None:
-    nodes(model)[2].inputs = model.graph.inputs[1:]
+    nodes(model)[2]._inputs = model.graph.inputs[1:]
 
 
 def unused_capture(model: Model) -> None:
@@ -69,7 +69,7 @@ def invisible_value(model: Model) -> None:
     model.graph._topology.insert(other)
     branch._topology.connect(other, nodes(model)[2])
     model.graph._topology.connect(other, nodes(model)[1])
-    nodes(model)[2].inputs = (nodes(model)[2].inputs[0], other)
+    nodes(model)[2]._inputs = (nodes(model)[2].inputs[0], other)
 
 
 def unknown_source(model: Model) -> None:

@@ -207,6 +207,24 @@ def test_annotations_and_sparse_initializers_survive() -> None:
         assert any("s" in node.output for node in converted.graph.node)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_a_node_that_comes_down_to_its_input_leaves_the_input_its_name(named: bool) -> None:
+    proto = model(
+        """<ir_version: 8, opset_import: ["": 10]>
+        g (float[3] x, int64[0] starts, int64[0] ends) => (float[3] z) <int64[0] axes = {}> {
+            y = Slice (x, starts, ends, axes)
+            z = Neg (y)
+        }"""
+    )
+    if named:
+        proto.graph.quantization_annotation.add(tensor_name="y")
+    older = convert_version(proto, 9)
+    assert [info.name for info in older.graph.input] == ["x", "starts", "ends"]
+    assert operators(older) == (["Identity", "Neg"] if named else ["Neg"])
+    if named:
+        assert list(older.graph.node[0].output) == ["y"], "the annotation speaks of it"
+
+
 def test_training_graphs_stay_or_stand_in_the_way() -> None:
     proto = model(REDUCE)
     info = proto.training_info.add()

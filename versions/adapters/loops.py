@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...ir import Operator, Value
+from ...ir import Operator
 from ..site import Site
 from .registry import Outcome, downgrade
 
@@ -33,7 +33,7 @@ def carry_something(site: Site) -> Outcome:
     condition, *scanned = body.outputs
     first, *others = body.output_infos
     body.set_outputs([condition, passed, *scanned], [first, info, *others])
-    node.outputs = (Value(site.label("carried"), None, node), *node.outputs)
+    site.graph.set_node_outputs(node, [site.label("carried"), *node.outputs])
     return None
 
 

@@ -161,7 +161,7 @@ def test_copies_of_one_operator_have_sizes_of_their_own():
         )
     )
     first, second, _ = model.graph.nodes()
-    second.op = first.op
+    second.graph.set_operator(second, first.op)
     inference = ShapeInference(model)
     one, other = [inference.fact(node.output()).shape for node in (first, second)]
     assert one is not None and other is not None
@@ -177,7 +177,7 @@ def test_copies_that_omit_other_outputs():
         )
     )
     first, second = model.graph.nodes()
-    second.op = first.op
+    second.graph.set_operator(second, first.op)
     inference = ShapeInference(model)
     types = [
         inference.fact(node.outputs[index]).elem_type for node, index in ((first, 0), (second, 1))

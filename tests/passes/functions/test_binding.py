@@ -178,7 +178,7 @@ def test_functions_that_came_to_call_themselves(other):
         "h (a) => (r) { r = Neg (a) }",
     )
     (node,) = model.functions["local", "h", ""].graph.nodes()
-    node.op = ir.Operator(other, domain="local")
+    node.graph.set_operator(node, ir.Operator(other, domain="local"))
     assert "function 'local::f' calls itself" in why(model)
 
 
@@ -251,12 +251,13 @@ def test_bodies_that_name_tensors_or_take_graphs_from_the_call():
     function = model.functions["local", "f", ""]
     (node,) = function.graph.nodes()
     names = [helper.make_attribute("xs", ["a"]), helper.make_attribute("y", "r")]
-    node.op = ir.Operator("Gradient", {m.name: m for m in names}, "ai.onnx.preview.training")
+    gradient = ir.Operator("Gradient", {m.name: m for m in names}, "ai.onnx.preview.training")
+    node.graph.set_operator(node, gradient)
     assert "names tensors in its attributes, and copying renames them" in why(model)
     for kind in ("GRAPH", "GRAPHS", "INT"):
         type_ = getattr(onnx.AttributeProto, kind)
         message = onnx.AttributeProto(name="k", type=type_, ref_attr_name="given")
-        node.op = ir.Operator("Foo", {"k": message}, "local")
+        node.graph.set_operator(node, ir.Operator("Foo", {"k": message}, "local"))
         found = why(model)
         assert (found is not None and "takes a graph from an attribute of" in found) == (
             kind != "INT"

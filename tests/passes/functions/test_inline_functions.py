@@ -361,9 +361,8 @@ def test_a_recursive_function_is_kept():
     loaded = ir.load(as_model(text + CHOOSE))
     # Loading refuses such a model, but a pass may be given one that was made otherwise.
     (function,) = loaded.functions.values()
-    next(n for n in function.graph.nodes() if n.is_op("Neg")).op = ir.Operator(
-        "choose", domain="local"
-    )
+    node = next(n for n in function.graph.nodes() if n.is_op("Neg"))
+    function.graph.set_operator(node, ir.Operator("choose", domain="local"))
     result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
     assert not result.changed
     assert "calls itself" in result.kept[0].reason

@@ -143,9 +143,9 @@ def test_kinds_by_structure_type_and_operator(structures):
 def test_kinds_of_operators_that_came_later_or_by_the_other_name(structures):
     found, names = structures
     node = names["a"].producer
-    node.op = ir.Operator("SequenceAt", domain="ai.onnx")
+    node.graph.set_operator(node, ir.Operator("SequenceAt", domain="ai.onnx"))
     assert found.kinds(names["a"]) == {"tensor"}
-    node.op = ir.Operator("SequenceInsert")
+    node.graph.set_operator(node, ir.Operator("SequenceInsert"))
     assert found.kinds(names["a"]) == {"seq"}
     found.inference.model.opset_imports[""] = 10
     assert found.kinds(names["a"]) == {"tensor", "seq", "optional"}
