@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .binding import Shapes, Values
 from .ir import BaseDir, Model, ModelSource, base_dir_of, in_kind, load, read
@@ -18,11 +18,10 @@ from .passes import (
     straighten,
 )
 from .passes.pipeline import require_all_rewritten
-from .reference.verdict import Verdict
-from .reference.verify import VerifyError
-from .reference.verify import verify as compare
 from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning, Rewriting
-from .versions import convert
+
+if TYPE_CHECKING:
+    from .reference.verdict import Verdict
 
 _COMPARISON_OPTIONS = ("feeds", "runtime", "rtol", "atol", "samples", "seed", "timeout")
 """Those of `straightline.verify` that are the caller's to choose."""
@@ -152,6 +151,8 @@ def convert_version(
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
+    from .versions import convert
+
     comparison = _comparison_options(verify)
     source = read(model)
     converted = convert(load(source, base_dir), target_opset, ir_version)
@@ -167,6 +168,8 @@ def verify_conversion(source: ModelSource, converted: Model, **options: Any) -> 
     Raises:
         MismatchError: the outputs differ.
     """
+    from .reference.verify import verify as compare
+
     verdict = compare(source, converted, **{"base_dir": base_dir_of(source), **options})
     if verdict.status == "different":
         raise MismatchError(verdict, f"that converts to opset {converted.opset()}")
@@ -177,6 +180,8 @@ def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] |
     """The options of a verification; None where there shall be none."""
     if isinstance(verify, bool):
         return {} if verify else None
+    from .reference.verify import VerifyError
+
     if not isinstance(verify, Mapping):
         raise VerifyError(
             f"verify is True, False or a mapping of options of straightline.verify, not {verify!r}"

@@ -9,11 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx_ir
-from onnx import helper
+from onnx import TensorProto, helper
 
 from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, to_proto
-from .reference.feeds import check_feeds
 
 Values = Mapping[str, Any]
 Shapes = Mapping[str, Sequence[int | None]]
@@ -36,6 +34,8 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
 
 Sizes = dict[str, tuple[int, str]]
 """Sizes of symbols, each with the input that fixes it."""
+
+_INTEGERS = {number for name, number in TensorProto.DataType.items() if "INT" in name}
 
 
 # Values -----------------------------------------------------------------------------------------
@@ -79,6 +79,8 @@ def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
 
 def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Sizes]:
     """Values in the declared types, and the sizes that they give to symbols."""
+    from .reference.feeds import check_feeds
+
     inputs = {info.name: Value(info.name, info) for info in model.graph.input}
     prepared = {n: _prepare(inputs[n], v) if n in inputs else v for n, v in values.items()}
     arrays = check_feeds(prepared, model, partial=True)
@@ -100,7 +102,7 @@ def _prepare(declared: Value, value: Any) -> Any:
     except ValueError as error:
         raise BindingError(f"the value for input '{declared.name}' is ragged: {error}") from error
     same = _is_same(value, plain)
-    converted = _convert(plain, onnx_ir.DataType(elem_type)) if same else None
+    converted = _convert(plain, elem_type) if same else None
     if converted is None:
         kind = onnx.TensorProto.DataType.Name(elem_type).lower()
         raise BindingError(
@@ -125,21 +127,21 @@ def _is_same(value: Any, plain: Array) -> bool:
     return all(one == other for one, other in pairs if isinstance(one, int | np.integer))
 
 
-def _convert(plain: Array, wanted: onnx_ir.DataType) -> Array | None:
+def _convert(plain: Array, wanted: int) -> Array | None:
     """The same values in another type; None where a value would not stay the same.
 
     A float may be rounded to a narrower one, as every decimal literal is, but not to what is no
     number, or infinite, or of the other sign.
     """
-    if wanted == onnx_ir.DataType.STRING:
+    if wanted == TensorProto.STRING:
         return plain.astype(object) if plain.dtype.kind == "U" else None
-    allowed = "bi" if wanted == onnx_ir.DataType.BOOL else "iuf"
-    if plain.dtype.kind not in allowed + ("c" if wanted.name.startswith("COMPLEX") else ""):
-        return None
     dtype = helper.tensor_dtype_to_np_dtype(wanted)
+    allowed = {"b": "bi", "c": "iufc"}.get(dtype.kind, "iuf")
+    if plain.dtype.kind not in allowed:
+        return None
     with np.errstate(all="ignore"):
         cast = plain.astype(dtype)
-        if plain.dtype.kind in "fc" and not wanted.is_integer():
+        if plain.dtype.kind in "fc" and wanted not in _INTEGERS:
             wide = cast.astype(np.complex128)
             same = _is_rounded(plain.real, wide.real, dtype) & _is_rounded(
                 plain.imag, wide.imag, dtype

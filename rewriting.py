@@ -7,7 +7,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +24,9 @@ from .ir import (
     to_proto,
 )
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
-from .reference.feeds import read_feeds
-from .reference.runtimes import Workers
-from .reference.verdict import Verdict
-from .reference.verify import verify
+
+if TYPE_CHECKING:
+    from .reference.verdict import Verdict
 
 
 class MismatchError(Error):
@@ -206,6 +205,9 @@ class Rewritten:
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
         """
+        from .reference.feeds import read_feeds
+        from .reference.runtimes import Workers
+
         feeds = options.get("feeds")
         if isinstance(feeds, str | os.PathLike):  # read once, too
             proto = to_proto(self.rewriting.original)
@@ -218,6 +220,8 @@ class Rewritten:
         return verdict
 
     def _comparer(self, options: Mapping[str, Any]) -> Callable[[Model, dict[str, Array]], Verdict]:
+        from .reference.verify import verify
+
         source, given = self.rewriting.original, self.rewriting.base_dir
 
         def compare(model: Model, bound: dict[str, Array]) -> Verdict:

@@ -105,13 +105,13 @@ def rewrite(
     """
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
-    _import_library()
     from ..api import pipeline_of
     from ..inspection import left_over
     from ..ir import save
     from ..passes.pipeline import require_all_rewritten
     from ..rewriting import MismatchError, Rewriting
 
+    interrupts.raise_from_now_on()
     options = _given(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json) as told:
@@ -157,13 +157,6 @@ def _read(source: Path, most: int | None) -> ModelFile:
     from ..ir import TWO_GB, read_file
 
     return read_file(source, TWO_GB if most is None else most)
-
-
-def _import_library() -> None:
-    """Import what the commands need, which takes over a second."""
-    from .. import inspection, versions  # noqa: F401
-
-    interrupts.raise_from_now_on()
 
 
 def _comparison(
@@ -216,10 +209,10 @@ def verify(
     --set gives the values of inputs that B no longer has.
     """
     values, most = values_of(assignments), bytes_of(max_input_size)
-    _import_library()
     from ..binding import typed_values
     from ..reference.verify import verify as compare
 
+    interrupts.raise_from_now_on()
     with report.progress("verifying", quiet=as_json):
         original = _read(before, most)
         verdict = compare(
@@ -261,12 +254,12 @@ def convert(
     The outputs are compared with the original's before anything is written.
     """
     most = bytes_of(max_input_size)
-    _import_library()
     from ..api import verify_conversion
     from ..ir import load, save
     from ..rewriting import MismatchError
     from ..versions import convert as carry
 
+    interrupts.raise_from_now_on()
     with report.progress("converting", quiet=as_json):
         original, read = _opened(source, most, target, inputs, force)
         model = load(original)
@@ -307,9 +300,9 @@ def inspect(
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
-    _import_library()
     from ..inspection import inspect as look
 
+    interrupts.raise_from_now_on()
     found = look(
         _read(source, most),
         passes,
@@ -324,9 +317,9 @@ def inspect(
 @app.command("passes")
 def list_passes(as_json: Json = False) -> int:
     """Show every pass with its options."""
-    _import_library()
     from ..inspection import describe_passes
 
+    interrupts.raise_from_now_on()
     found = describe_passes()
     return finish(0, lambda: report.show_passes(found, as_json), product=True)
 

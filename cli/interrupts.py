@@ -1,9 +1,10 @@
 """Ctrl-C in a process of our own: one line and an exit code, whenever it comes.
 
-While modules are imported there is nothing to clean up, and imports may swallow KeyboardInterrupt
-or turn it into another error: the process ends at once. During the work the exception is raised, so
-that nothing half-written and no child process stays. When the work is over, what was written
-stands, and nothing is left to interrupt.
+While a command's modules are imported there is nothing to clean up, and imports may swallow
+KeyboardInterrupt or turn it into another error: the process ends at once. During the work the
+exception is raised, so that nothing half-written and no child process stays; where the work imports
+what only some models need, once that is done. When the work is over, what was written stands, and
+nothing is left to interrupt.
 """
 
 from __future__ import annotations
@@ -25,7 +26,26 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
+    if _imports(frame) and _raise_soon():
+        return
     raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether an import is under way."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _raise_soon() -> bool:
+    """Interrupt again a little later; False where that cannot be."""
+    if not hasattr(signal, "SIGALRM"):
+        return False
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    return True
 
 
 def take_over() -> None:
@@ -35,7 +55,7 @@ def take_over() -> None:
 
 
 def raise_from_now_on() -> None:
-    """Raise KeyboardInterrupt; the imports are over."""
+    """Raise KeyboardInterrupt; the work begins."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, _raise)
         sys.unraisablehook = _raise_again
@@ -45,9 +65,7 @@ def raise_from_now_on() -> None:
 
 def _raise_again(lost: Any) -> None:
     """Raise it a little later where it hit a destructor, which can raise nothing."""
-    if lost.exc_type is KeyboardInterrupt and hasattr(signal, "SIGALRM"):
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-    else:
+    if lost.exc_type is not KeyboardInterrupt or not _raise_soon():
         sys.__unraisablehook__(lost)
 
 

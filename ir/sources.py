@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
 
 import onnx
-import onnx_ir
 
 from .deserialize import deserialize
 from .errors import LoadError, SaveError
@@ -25,6 +26,9 @@ from .ordering import nesting
 from .reading import TWO_GB, folder_of, read_bytes
 from .serialize import serialize
 from .target import Target
+
+if TYPE_CHECKING:
+    import onnx_ir
 
 _MAX_NESTING = 30
 """Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
@@ -49,7 +53,9 @@ class ModelFile:
     data_files: frozenset[Path]
 
 
-ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | onnx_ir.Model | Model | ModelFile
+ModelSource: TypeAlias = Union[
+    str, os.PathLike[str], bytes, onnx.ModelProto, "onnx_ir.Model", Model, ModelFile
+]
 
 
 def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
@@ -90,8 +96,10 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
         return require_graph(source, "what was given")
     if isinstance(source, Model):
         return serialize(source)
-    if isinstance(source, onnx_ir.Model):
-        return onnx_ir.to_proto(source)
+    if _is_onnx_ir(source):
+        from . import interop
+
+        return interop.to_proto(source)
     if isinstance(source, bytes | bytearray | memoryview):
         return parse_bytes(bytes(source), "what was given")
     if isinstance(source, str | os.PathLike):
@@ -113,22 +121,20 @@ def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
         return source.base_dir
     if isinstance(source, str | os.PathLike):
         return folder_of(Path(source))
-    if isinstance(source, onnx_ir.Model):
-        return _base_dir_of_onnx_ir(source)
+    if _is_onnx_ir(source):
+        from . import interop
+
+        return interop.base_dir_of(source)
     return None
 
 
-def _base_dir_of_onnx_ir(model: onnx_ir.Model) -> Path | None:
-    values = (v for graph in model.graphs() for v in graph.initializers.values())
-    tensors = (value.const_value for value in values)
-    folders = {
-        os.path.abspath(tensor.base_dir)
-        for tensor in tensors
-        if isinstance(tensor, onnx_ir.ExternalTensor)
-    }
-    if len(folders) > 1:
-        raise LoadError(f"the model's external data is relative to several folders: {folders}")
-    return Path(folders.pop()) if folders else None
+def _is_onnx_ir(source: Any) -> TypeGuard[onnx_ir.Model]:
+    """Whether it is a model of onnx_ir. Who holds one has imported it, which takes long."""
+    if "onnx_ir" not in sys.modules:
+        return False
+    from . import interop
+
+    return interop.is_model(source)
 
 
 def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
@@ -164,12 +170,10 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     if isinstance(source, Model):
         return model
     proto = serialize(model)
-    if isinstance(source, onnx_ir.Model):
-        result = onnx_ir.from_proto(proto)
-        if model.base_dir is not None:
-            for graph in (result.graph, *(f.graph for f in result.functions.values())):
-                onnx_ir.external_data.set_base_dir(graph, model.base_dir)
-        return result
+    if _is_onnx_ir(source):
+        from . import interop
+
+        return interop.from_proto(proto, model.base_dir)
     if isinstance(source, str | os.PathLike | ModelFile):
         load_external_data(proto, model.base_dir)
     return proto

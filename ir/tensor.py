@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnx.external_data_helper
-import onnx_ir
 from onnx import numpy_helper
 
 from .errors import LoadError
@@ -115,7 +115,7 @@ class Tensor:
         assert message is not None
         try:
             if self.is_external:
-                return np.array(_mapped(message, self.base_dir).numpy())
+                return _read_external(message, self.base_dir)
             # A copy, because the elements may lie inside the message itself.
             return np.array(numpy_helper.to_array(message))
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -187,24 +187,32 @@ def _is_file(path: Path) -> bool:
 def _byte_size(tensor: onnx.TensorProto) -> int:
     """How many bytes the elements take; small ones are packed."""
     try:
-        count: int = math.prod(tensor.dims)
-        bits = round(onnx_ir.DataType(tensor.data_type).itemsize * 8)
-        return -(-count * bits // 8)
-    except (TypeError, ValueError) as error:
+        bits = _bits(tensor.data_type)
+    except (KeyError, ValueError) as error:
         raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
+    count: int = math.prod(tensor.dims)
+    return -(-count * bits // 8)
 
 
-def _mapped(message: onnx.TensorProto, base_dir: Path | None) -> onnx_ir.ExternalTensor:
-    path, offset, length = external_extent(message, base_dir)
-    return onnx_ir.ExternalTensor(
-        path.name,
-        offset,
-        length,
-        onnx_ir.DataType(message.data_type),
-        shape=onnx_ir.Shape(message.dims),
-        name=message.name,
-        base_dir=path.parent,
-    )
+@functools.cache
+def _bits(elem_type: int) -> int:
+    """How many bits an element takes, which onnx is asked to show with eight of them."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    if dtype.hasobject:
+        raise ValueError("text has no fixed size")
+    return len(numpy_helper.from_array(np.zeros(8, dtype)).raw_data)
+
+
+def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
+    path, offset, _ = external_extent(message, base_dir)
+    content = np.fromfile(path, np.uint8, _byte_size(message), offset=offset)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
+    if _bits(message.data_type) == 8 * dtype.itemsize:
+        little = content.view(dtype.newbyteorder("<"))
+        return little.astype(dtype, copy=False).reshape(message.dims)
+    packed = onnx.TensorProto(data_type=message.data_type, dims=message.dims)
+    packed.raw_data = content.tobytes()
+    return np.array(numpy_helper.to_array(packed))
 
 
 def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:

@@ -1,10 +1,16 @@
 """Exact reference semantics of ONNX models."""
 
-from .errors import EvaluationError
-from .evaluator import Evaluator, control_flow_operators, operator_kernel, run
-from .runtimes import Workers
-from .verdict import OutputDifference, Verdict
-from .verify import VerifyError
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import EvaluationError
+    from .evaluator import Evaluator, control_flow_operators, operator_kernel, run
+    from .runtimes import Workers
+    from .verdict import OutputDifference, Verdict
+    from .verify import VerifyError
 
 __all__ = [
     "EvaluationError",
@@ -17,3 +23,29 @@ __all__ = [
     "operator_kernel",
     "run",
 ]
+
+# Where each name lives. Loaded when first asked for: onnx's kernels take their time, and most
+# commands need few of these.
+_HOMES = {
+    "EvaluationError": ".errors",
+    "Evaluator": ".evaluator",
+    "OutputDifference": ".verdict",
+    "Verdict": ".verdict",
+    "VerifyError": ".verify",
+    "Workers": ".runtimes",
+    "control_flow_operators": ".evaluator",
+    "operator_kernel": ".evaluator",
+    "run": ".evaluator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = getattr(importlib.import_module(_HOMES[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

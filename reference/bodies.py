@@ -12,6 +12,7 @@ from onnx.reference.op_run import OpRun
 
 from ..ir.arity import fed_inputs
 from .errors import EvaluationError, ask_onnx
+from .signature import is_static
 
 Array = np.ndarray[Any, Any]
 Attributes = Mapping[str, Any] | None
@@ -221,8 +222,3 @@ def stack(elements: Sequence[Any], name: str) -> Array:
 def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     """Zeros, or empty strings, of the given type."""
     return np.full(tuple(shape), "" if dtype.kind in "OUS" else 0, dtype=dtype)
-
-
-def is_static(tensor: onnx.TypeProto.Tensor) -> bool:
-    """Whether a type tells the size of every axis."""
-    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)

@@ -87,6 +87,11 @@ def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
     return [_dim(dim) for dim in tensor.shape.dim]
 
 
+def is_static(tensor: onnx.TypeProto.Tensor) -> bool:
+    """Whether a type tells the size of every axis."""
+    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+
+
 def type_text(proto: onnx.TypeProto) -> str:
     """A type in ONNX's text syntax, such as `seq(float[N,3])`."""
     kind = proto.WhichOneof("value")

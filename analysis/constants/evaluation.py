@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from ...ir import Graph, Model, Node, Tensor, Value, captured_by, copy_graph, to_proto
 from ...operators.randomness import draws_random_numbers, find_random
-from ...reference import EvaluationError, Evaluator
-from ...reference.loop import Loop
+from ...reference.errors import EvaluationError
+
+if TYPE_CHECKING:
+    from ...reference.loop import Loop
 
 _CONSTRUCTS = ("If", "Loop", "Scan")
 
@@ -52,6 +54,8 @@ class ConstructEvaluator:
         self.node = node
         self.reads = _reads(node)
         self._budget = _Budget()
+        from ...reference.evaluator import Evaluator  # brings onnx's kernels
+
         proto = alone(node, model)
         self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)])
 
@@ -77,6 +81,8 @@ class _Budget:
 
 
 def _bounded_loop(budget: _Budget) -> type[Loop]:
+    from ...reference.loop import Loop
+
     class BoundedLoop(Loop):
         def _iterate(self, run: Any, *rest: Any) -> Any:
             return super()._iterate(_Counted(run, budget), *rest)  # type: ignore[arg-type]

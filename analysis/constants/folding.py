@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir import Array, Function, Model, Node, Operator, Tensor
 from ...operators.randomness import draws_random_numbers
-from ...reference import EvaluationError, operator_kernel
+from ...reference.errors import EvaluationError
 
 Kernel = Callable[[list[Array | None]], list[Array]]
 
@@ -97,8 +97,13 @@ class Folder:
             tensors: one for each of its inputs.
             opset: the version in which it is written, where that is not (yet) its graph's.
         """
+        if not all(t is None or self._is_read(t) for t in tensors):
+            return None
+        copied = tensors[0] if node.is_op("Identity") else None
+        if copied is not None:  # without onnx's kernels, which take long to import
+            return [copied]
         kernel = self._kernel(node, opset)
-        if kernel is None or not all(t is None or self._is_read(t) for t in tensors):
+        if kernel is None:
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
         bound = _GROWING.get(node.op_type, _bound_by_inputs)(node, arrays)
@@ -130,6 +135,8 @@ class Folder:
     def _make_kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
         if not self.may_fold(node):
             return None
+        from ...reference.evaluator import operator_kernel  # brings onnx's kernels
+
         proto = node.op.node_proto()
         proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
         proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from ...ir import Model, Node, Tensor
-from ...reference import EvaluationError
-from ...reference.bodies import Body, is_static
+from ...reference.errors import EvaluationError
+from ...reference.signature import is_static
 from ..constants.evaluation import alone
 from ..shapes.inference import ShapeInference
 
@@ -62,9 +62,8 @@ def declare_elements(loop: Node, model: Model) -> None:
     body = loop.body("body")
     infos = list(body.output_infos)
     for index in range(len(loop.inputs) - 1, len(infos)):
-        told = (
-            None if is_static(infos[index].type.tensor_type) else _by_reference(loop, index, model)
-        )
+        known = is_static(infos[index].type.tensor_type)
+        told = None if known else _by_reference(loop, index, model)
         if told is not None and told.shape:
             type_ = onnx.helper.make_tensor_type_proto(
                 told.elem_type, [size or None for size in told.shape]
@@ -76,6 +75,8 @@ def declare_elements(loop: Node, model: Model) -> None:
 
 
 def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
+    from ...reference.bodies import Body
+
     proto = alone(loop, model)
     graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
     opsets = {o.domain: o.version for o in proto.opset_import}

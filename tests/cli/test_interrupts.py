@@ -81,6 +81,26 @@ def test_an_import_that_swallows_it():
     assert (found.returncode, found.stderr) == INTERRUPTED
 
 
+FOLDED = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
+    five = Add (two, three)
+    y = Mul (x, five)
+}"""
+
+
+def test_an_import_during_the_work_that_swallows_it(folder):
+    onnx.save(onnx.parser.parse_model(FOLDED), "in.onnx")
+    action = f"""
+            try:
+                {KILL}
+            except KeyboardInterrupt:
+                pass"""
+    command = ("rewrite", "in.onnx", "out.onnx", "--no-verify")
+    found = python(AT_IMPORT.format(action=action), "onnx.reference", *command)
+    assert (found.returncode, found.stderr) == INTERRUPTED
+    assert [path.name for path in folder.iterdir()] == ["in.onnx"]
+
+
 PLACES = {
     "while it rewrites": "import straightline.passes.pipeline as p\n"
     f"p.run_passes = lambda *_: {KILL}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import onnx
 import onnx_ir
 import pytest
@@ -71,29 +70,6 @@ class TestAnswers:
         assert isinstance(answer, onnx.ModelProto)
         array = onnx.numpy_helper.to_array(answer.graph.initializer[0])
         assert array.tolist() == [1, 2, 3]
-
-    def test_onnx_ir_keeps_external_data_where_it_is(self, tmp_path: Path) -> None:
-        source = onnx_ir.load(with_external_data(tmp_path))
-        model = ir.load(source)
-        (weights,) = model.graph.initializers.values()
-        assert weights.is_external
-        assert weights.numpy().tolist() == [1, 2, 3]
-        answer = ir.in_kind(model, source)
-        assert isinstance(answer, onnx_ir.Model)
-        tensor = answer.graph.initializers["w"].const_value
-        assert isinstance(tensor, onnx_ir.ExternalTensor)
-        assert np.asarray(tensor.numpy()).tolist() == [1, 2, 3]
-
-    def test_onnx_ir_with_data_in_two_folders(self, tmp_path: Path) -> None:
-        source = onnx_ir.load(with_external_data(tmp_path))
-        tensor = source.graph.initializers["w"].const_value
-        assert isinstance(tensor, onnx_ir.ExternalTensor)
-        other = onnx_ir.ExternalTensor(
-            "w.bin", 0, 12, tensor.dtype, shape=tensor.shape, name="v", base_dir="/elsewhere"
-        )
-        source.graph.register_initializer(onnx_ir.Value(name="v", const_value=other))
-        with pytest.raises(LoadError, match="several folders"):
-            ir.load(source)
 
 
 def with_external_data(folder: Path) -> Path:

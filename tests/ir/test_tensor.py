@@ -93,6 +93,24 @@ class TestExternal:
         tensor = Tensor(external(TensorProto.UINT4, [3]), base_dir=tmp_path)
         assert tensor.numpy().astype(int).tolist() == [1, 2, 3]
 
+    @pytest.mark.parametrize("kind", sorted({*TensorProto.DataType.values()} - {0, 8}))
+    def test_each_element_type_is_read_as_if_it_were_inside(
+        self, kind: int, tmp_path: Path
+    ) -> None:
+        dtype = helper.tensor_dtype_to_np_dtype(kind)
+        inside = numpy_helper.from_array(np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype))
+        (tmp_path / "w.bin").write_bytes(b"--" + inside.raw_data + b"more")
+        message = external(kind, [2, 3])
+        message.external_data.add(key="offset", value="2")
+        found = Tensor(message, base_dir=tmp_path).numpy()
+        expected = numpy_helper.to_array(inside)
+        assert (found.dtype, found.shape) == (expected.dtype, (2, 3))
+        assert found.tobytes() == expected.tobytes()
+        short = external(kind, [2, 3])
+        short.external_data.add(key="length", value=str(len(inside.raw_data) - 1))
+        with pytest.raises(LoadError, match="it needs"):
+            Tensor(short, base_dir=tmp_path).numpy()
+
     def test_sparse_values(self, tmp_path: Path) -> None:
         (tmp_path / "w.bin").write_bytes(np.array([7], np.int32).tobytes())
         where = helper.make_tensor("", TensorProto.INT64, [1], [1])
@@ -110,3 +128,5 @@ class TestExternal:
             Tensor(message, base_dir=tmp_path).numpy()
         with pytest.raises(LoadError, match="cannot be external"):
             Tensor(external(TensorProto.STRING, [2]), base_dir=tmp_path).numpy()
+        with pytest.raises(LoadError, match="cannot be external"):
+            Tensor(external(77, [2]), base_dir=tmp_path).numpy()

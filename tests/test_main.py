@@ -1,0 +1,104 @@
+"""The command as a process: what it imports, since a command pays only for what it uses."""
+
+import json
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+CLI = {"typer", "rich", "pygments", "markdown_it", "mdurl", "shellingham", "annotated_doc"}
+PYDANTIC = {"pydantic", "pydantic_core", "annotated_types", "typing_inspection"}  # typer's
+WORK = {"cython_runtime", "onnx", "google", "numpy", "ml_dtypes", "networkx", "typing_extensions"}
+NEVER = {"onnx_ir", "sympy", "mpmath", "onnxscript", "onnxruntime", "hypothesis"}
+
+UNROLLED = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) <int64 three = {3}, bool yes = {1}> {
+    y = Loop (three, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+        d = Identity (c)
+        e = Neg (a)
+    }>
+}"""
+FOLDED = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
+    five = Add (two, three)
+    y = Mul (x, five)
+}"""
+
+LISTING = """
+import atexit, json, sys
+atexit.register(lambda: open("modules.json", "w").write(json.dumps(sorted(sys.modules))))
+from straightline.__main__ import main
+main()
+"""
+
+
+def imported(*arguments, folder, code=0):
+    """The modules that a command has imported when it ends."""
+    found = subprocess.run(
+        [sys.executable, "-c", LISTING, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == code, found.stderr
+    return set(json.loads((folder / "modules.json").read_text()))
+
+
+def foreign(modules):
+    """The packages among them that come neither with Python nor from here."""
+    tops = {name.partition(".")[0] for name in modules}
+    return {t for t in tops if not t.startswith("_")} - sys.stdlib_module_names - {"straightline"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    onnx.save(onnx.parser.parse_model(UNROLLED), tmp_path / "unrolled.onnx")
+    onnx.save(onnx.parser.parse_model(FOLDED), tmp_path / "folded.onnx")
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["unrolled", "folded"])
+def test_a_rewrite_imports_what_it_needs(model, folder):
+    modules = imported("rewrite", f"{model}.onnx", "out.onnx", "--no-verify", folder=folder)
+    assert foreign(modules) <= CLI | PYDANTIC | WORK
+    assert not {"straightline.versions", "straightline.reference.verify"} & modules
+    # onnx's kernels are for what is folded; nothing was in a Loop that only repeats its body.
+    assert ("onnx.reference" in modules) == (model == "folded")
+
+
+def test_inputs_that_are_set_bring_nothing_more(folder):
+    options = ("--set", "x=[1.5,2]", "--no-verify")
+    modules = imported("rewrite", "unrolled.onnx", "out.onnx", *options, folder=folder)
+    assert foreign(modules) <= CLI | PYDANTIC | WORK
+
+
+def test_a_comparison_runs_models_in_another_process(folder):
+    modules = imported("rewrite", "unrolled.onnx", "out.onnx", folder=folder)
+    assert not foreign(modules) & NEVER
+
+
+def test_a_conversion(folder):
+    options = ("--opset", "18", "--no-verify")
+    modules = imported("convert", "folded.onnx", "out.onnx", *options, folder=folder)
+    assert not foreign(modules) & NEVER
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("rewrite", "--help")])
+def test_what_needs_no_model_imports_no_onnx(arguments, folder):
+    assert not foreign(imported(*arguments, folder=folder)) & {"onnx", "numpy", "networkx", *NEVER}
+
+
+def test_an_error_of_usage_imports_no_onnx(folder):
+    modules = imported("rewrite", "folded.onnx", "out.onnx", "--set", "x", folder=folder, code=2)
+    assert not foreign(modules) & {"onnx", "numpy", "networkx"}
+
+
+def test_the_package_itself_loads_nothing(tmp_path):
+    program = "import sys, straightline; print(*sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    ours = {m for m in found.stdout.split() if m.startswith("straightline")}
+    assert ours == {"straightline"}
