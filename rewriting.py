@@ -73,6 +73,7 @@ class Watched(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Run the watched pass; the pipeline's own session stays empty."""
+        self.session.standard = run.standard
         self.session.forget_kept(self.watched)
         changed = self.watched.run(model, self.session)
         self.after(self.watched, model, changed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..ir import Error, Model, Node
@@ -58,10 +58,12 @@ class Run:
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
+        standard: the passes of the default pipeline, for a pass that tries what they would do.
     """
 
-    def __init__(self, progress: Progress | None = None) -> None:
+    def __init__(self, progress: Progress | None = None, standard: Sequence[Pass] = ()) -> None:
         self._remarks: list[tuple[Remark, Node]] = []
+        self.standard = standard
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
@@ -107,10 +109,12 @@ class Pass(abc.ABC):
 
     Attributes:
         name: how users call it, in kebab-case.
+        by_default: whether the default pipeline holds it.
         cleans_up: it only removes what is superfluous, which gives no other pass new work.
     """
 
     name: ClassVar[str]
+    by_default: ClassVar[bool] = False
     cleans_up: ClassVar[bool] = False
 
     @abc.abstractmethod

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ..ir import Model, ModelSource, in_kind, load
 from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run
-from .cleanup.declarations import CorrectDeclarations
+from .registry import default_passes
+from .running import rewrite_model
 
 M = TypeVar("M")
-
-_MOST_ROUNDS = 1000
 
 
 class StrictError(RewriteError):
@@ -84,67 +82,13 @@ class Pipeline:
     @paused_collector
     def apply(self, model: Model, progress: Progress | None = None) -> Result[Model]:
         """Rewrite an IR model in place."""
-        run = Run(progress)
-        changed = run_passes(self.passes, model, run, self.repeat)
-        run.forget_gone(model)
-        if changed:
-            CorrectDeclarations().run(model, run)
+        run = Run(progress, default_passes())
+        changed = rewrite_model(self.passes, model, run, self.repeat)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
         return Result(model, changed, tuple(run.remarks), timings)
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)
-
-
-def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
-    """Run passes in order, if wanted again and again until none changes anything.
-
-    A pass looks again only after one has changed something that might give it new work.
-    """
-    changed = False
-    stale = dict.fromkeys(passes, True)
-    for pass_ in passes:
-        run.seconds.setdefault(pass_.name, 0.0)
-    for _ in range(_MOST_ROUNDS if repeat else 1):
-        for pass_ in passes:
-            if stale[pass_]:
-                stale[pass_] = False
-                if _run_timed(pass_, model, run):
-                    changed = True
-                    if not pass_.cleans_up:
-                        stale = dict.fromkeys(passes, True)
-        if not any(stale.values()):
-            break
-    return changed
-
-
-def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
-    started = time.perf_counter()
-    run.forget_kept(pass_)
-    try:
-        return pass_.run(model, run)
-    finally:
-        if not isinstance(pass_, Repeated):
-            run.seconds[pass_.name] += time.perf_counter() - started
-
-
-@dataclasses.dataclass(frozen=True)
-class Repeated(Pass):
-    """Run passes again and again until none changes anything; `straighten` in a written pipeline.
-
-    Options:
-        passes: the passes.
-    """
-
-    name: ClassVar[str] = "straighten"
-    passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
-
-    def run(self, model: Model, run: Run) -> bool:
-        """Run them to a fixed point."""
-        return run_passes(self.passes, model, run, repeat=True)
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def require_all_rewritten(remarks: Sequence[Remark]) -> None:

@@ -1,199 +1,32 @@
-"""Every pass there is, the default pipeline, and pipelines written as text."""
+"""Every pass there is, a line for each: first those of the default pipeline in their order, with
+what may come before them; then those that are only run when asked for."""
 
-from __future__ import annotations
+# ruff: noqa: I001, PLC0414 - the order says something, and each name is given on
+from .base import Pass
+from .cleanup.freeze_initializers import FreezeInitializers as FreezeInitializers
+from .cleanup.fold_constants import FoldConstants as FoldConstants
+from .cleanup.fold_shapes import FoldShapes as FoldShapes
+from .control.forward_invariants import ForwardInvariants as ForwardInvariants
+from .functions.inline_functions import InlineFunctions as InlineFunctions
+from .control.unroll_loops import UnrollLoops as UnrollLoops
+from .scans.unroll_scans import UnrollScans as UnrollScans
+from .control.inline_ifs import InlineIfs as InlineIfs
+from .sequences.lower_sequences import LowerSequences as LowerSequences
+from .cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
+from .cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes
+from .functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
+from .cleanup.infer_shapes import InferShapes as InferShapes
+from .control.predicate_loops import PredicateLoops as PredicateLoops
+from .control.ifs_to_selects import IfsToSelects as IfsToSelects
+from .scans.scan_8_to_9 import Scan8To9 as Scan8To9
+from .scans.scan_9_to_8 import Scan9To8 as Scan9To8
 
-import dataclasses
-import functools
-import re
-import typing
-from collections.abc import Sequence
-from typing import Any
-
-from .base import Pass, PassOptionError
-from .cleanup.eliminate_dead_nodes import EliminateDeadNodes
-from .cleanup.eliminate_identities import EliminateIdentities
-from .cleanup.fold_constants import FoldConstants
-from .cleanup.fold_shapes import FoldShapes
-from .cleanup.freeze_initializers import FreezeInitializers
-from .cleanup.infer_shapes import InferShapes
-from .control.forward_invariants import ForwardInvariants
-from .control.ifs_to_selects import IfsToSelects
-from .control.inline_ifs import InlineIfs
-from .control.predicate_loops import PredicateLoops
-from .control.unroll_loops import UnrollLoops
-from .functions.eliminate_dead_functions import EliminateDeadFunctions
-from .functions.inline_functions import InlineFunctions
-from .pipeline import Pipeline, Repeated
-from .scans.scan_8_to_9 import Scan8To9
-from .scans.scan_9_to_8 import Scan9To8
-from .scans.unroll_scans import UnrollScans
-from .sequences.lower_sequences import LowerSequences
-
-PASSES: tuple[type[Pass], ...] = (
-    FreezeInitializers,
-    FoldConstants,
-    FoldShapes,
-    ForwardInvariants,
-    InlineFunctions,
-    UnrollLoops,
-    UnrollScans,
-    InlineIfs,
-    LowerSequences,
-    EliminateIdentities,
-    EliminateDeadNodes,
-    EliminateDeadFunctions,
-    InferShapes,
-    PredicateLoops,
-    IfsToSelects,
-    Scan8To9,
-    Scan9To8,
+PASSES: tuple[type[Pass], ...] = tuple(
+    kind for kind in [*vars().values()] if isinstance(kind, type) and kind is not Pass
 )
-"""Every pass: first those of the default pipeline in their order, with what may come before them;
-then those that are only run when asked for."""
-
-_ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
+"""The passes that are imported above, in that order."""
 
 
-Item = tuple[type[Pass], dict[str, Any]]
-
-_STRAIGHTEN: tuple[Item, ...] = (
-    (FoldConstants, {}),
-    (FoldShapes, {}),
-    (ForwardInvariants, {}),
-    (InlineFunctions, {}),
-    (UnrollLoops, {}),
-    (UnrollScans, {}),
-    (InlineIfs, {}),
-    (LowerSequences, {}),
-    (EliminateIdentities, {}),
-    (EliminateDeadNodes, {}),
-    (EliminateDeadFunctions, {}),
-)
-
-
-_DEFAULT_OPTIONS = {name for kind, _ in _STRAIGHTEN for name, _ in kind().options()}
-
-
-def straighten(**options: Any) -> Pipeline:
-    """The default pipeline: remove all control flow that constants decide, then clean up.
-
-    Args:
-        options: options of single passes, such as max_trips and max_nodes; each goes to every pass
-            that has it.
-
-    Raises:
-        PassOptionError: no pass has such an option.
-    """
-    return Pipeline(_build(_STRAIGHTEN, options), repeat=True)
-
-
-def parse_pipeline(text: str, **options: Any) -> Pipeline:
-    """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
-
-    `straighten` stands for the default pipeline, run until it changes nothing any more; it may
-    stand among others, as in `straighten,predicate-loops,straighten`.
-
-    Args:
-        options: as for `straighten`; what the text itself says comes first.
-
-    Raises:
-        PassOptionError: the text does not parse, or names no pass or option.
-    """
-    if text.strip() == "straighten":
-        return straighten(**options)
-    items, position = [], 0
-    while position < len(text):
-        item = _ITEM.match(text, position)
-        if item is None:
-            raise PassOptionError(
-                f"pipeline '{text}' cannot be read at '{text[position:]}'; write for example"
-                " unroll-loops{max_trips=64},inline-ifs"
-            )
-        position = item.end()
-        items.append((_find(item[1]), _parse_options(item[1], item[2] or "")))
-    if not items:
-        raise PassOptionError("the pipeline is empty; name a pass (see 'straightline passes')")
-    return Pipeline(_build(items, options))
-
-
-def _find(name: str) -> type[Pass]:
-    kinds: tuple[type[Pass], ...] = (*PASSES, Repeated)
-    for kind in kinds:
-        if kind.name == name:
-            return kind
-    known = ", ".join(kind.name for kind in kinds)
-    raise PassOptionError(f"there is no pass '{name}'; there are {known}")
-
-
-def _parse_options(name: str, text: str) -> dict[str, Any]:
-    options = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise PassOptionError(f"option '{part}' of {name} lacks '=' and a value")
-        options[key.strip()] = value.strip()
-    return options
-
-
-def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
-    passes: list[Pass] = []
-    unknown = set(shared)
-    for kind, own in items:
-        if kind is Repeated:
-            given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
-            passes.append(Repeated(tuple(_build(_STRAIGHTEN, {**given, **own}))))
-            unknown -= _DEFAULT_OPTIONS
-            continue
-        names = {field.name for field in dataclasses.fields(kind)}
-        unknown -= names
-        given = {name: value for name, value in shared.items() if name in names}
-        passes.append(make_pass(kind, {**given, **own}))
-    if unknown:
-        raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
-    return passes
-
-
-def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
-    """A pass with options; strings are read as the option's type.
-
-    Raises:
-        PassOptionError: the pass has no such option, or a value does not fit.
-    """
-    types = _types_of(kind)
-    known = [name for name, _ in kind().options()]
-    values = {}
-    for name, value in options.items():
-        if name not in known:
-            offered = ", ".join(known) or "none"
-            raise PassOptionError(f"{kind.name} has no option '{name}'; its options: {offered}")
-        values[name] = _read(kind, name, types[name], value)
-    return kind(**values)
-
-
-@functools.cache
-def _types_of(kind: type[Pass]) -> dict[str, Any]:
-    """The types of a pass's options; annotations are text, which takes time to evaluate."""
-    return typing.get_type_hints(kind)
-
-
-def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
-    choices = typing.get_args(wanted)
-    if typing.get_origin(wanted) is typing.Literal:
-        if value in choices:
-            return value
-        raise PassOptionError(f"{kind.name}: {name} is one of {', '.join(choices)}, not '{value}'")
-    if type(None) in choices and value in (None, "none"):
-        return None
-    if wanted is bool or bool in choices:
-        if str(value).lower() in ("true", "false"):
-            return str(value).lower() == "true"
-        raise PassOptionError(f"{kind.name}: {name} is true or false, not '{value}'")
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
-    if isinstance(value, float) and number != value:
-        raise PassOptionError(f"{kind.name}: {name} is a whole number, not {value}")
-    if number < 0:
-        raise PassOptionError(f"{kind.name}: {name} cannot be negative, but is {number}")
-    return number
+def default_passes() -> tuple[Pass, ...]:
+    """Those of the default pipeline, with the options that they have by default."""
+    return tuple([kind() for kind in PASSES if kind.by_default])

@@ -18,6 +18,7 @@ class EliminateDeadNodes(Pass):
     """Remove nodes and initializers that nothing uses; inputs and whatever is named stay."""
 
     name: ClassVar[str] = "eliminate-dead-nodes"
+    by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:

@@ -19,6 +19,7 @@ class EliminateIdentities(Pass):
     """Remove Identity nodes, save those that let an output carry its name."""
 
     name: ClassVar[str] = "eliminate-identities"
+    by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:

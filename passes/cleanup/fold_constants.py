@@ -31,6 +31,7 @@ class FoldConstants(Pass):
     """
 
     name: ClassVar[str] = "fold-constants"
+    by_default: ClassVar[bool] = True
     max_bytes: int = MAX_BYTES
 
     def run(self, model: Model, run: Run) -> bool:

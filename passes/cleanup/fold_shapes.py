@@ -32,6 +32,7 @@ class FoldShapes(Pass):
     """Compute what depends on shapes alone, wherever the shapes decide it."""
 
     name: ClassVar[str] = "fold-shapes"
+    by_default: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph; shapes are inferred as far as they are asked for."""

@@ -30,6 +30,7 @@ class ForwardInvariants(Pass):
     """Read around Loops, Scans, Ifs and calls of functions what they only pass on."""
 
     name: ClassVar[str] = "forward-invariants"
+    by_default: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:
         """Forward in every graph, outer constructs before inner ones."""

@@ -27,6 +27,7 @@ class InlineIfs(Pass):
     """Inline the taken branch of every If whose condition is constant."""
 
     name: ClassVar[str] = "inline-ifs"
+    by_default: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:
         """Inline outer Ifs before those in the branches that they take."""

@@ -49,6 +49,7 @@ class UnrollLoops(Pass):
     """
 
     name: ClassVar[str] = "unroll-loops"
+    by_default: ClassVar[bool] = True
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"

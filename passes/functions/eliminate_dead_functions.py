@@ -19,6 +19,7 @@ class EliminateDeadFunctions(Pass):
     """Remove functions that the main graph does not lead to."""
 
     name: ClassVar[str] = "eliminate-dead-functions"
+    by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...ir import Function, Model, Node, count_nodes
-from ..base import Pass, Run
+from ..base import Pass, RewriteError, Run
 from ..control.unroll_loops import DEFAULT_MAX_NODES
 from .binding import bind, inline_call, obstacle
 from .calls import Calls, live_functions
@@ -43,6 +43,7 @@ class InlineFunctions(Pass):
     """
 
     name: ClassVar[str] = "inline-functions"
+    by_default: ClassVar[bool] = True
     always: bool = False
     max_nodes: int = DEFAULT_MAX_NODES
     trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})
@@ -64,14 +65,17 @@ class InlineFunctions(Pass):
         inliner.report()
         return changed
 
-    def passes_of_trial(self) -> tuple[Pass, ...]:
+    def passes_of_trial(self, run: Run) -> tuple[Pass, ...]:
         """What a trial runs after inlining."""
         if self.trial is not None:
             return self.trial
-        from ..registry import straighten  # It registers this pass.
-
+        if not run.standard:
+            raise RewriteError(
+                f"{self.name} tries what the default pipeline would do; run it in a Pipeline, or"
+                " give it the passes to try as trial="
+            )
         left_out = InlineFunctions | EliminateDeadFunctions
-        return tuple(p for p in straighten().passes if not isinstance(p, left_out))
+        return tuple(p for p in run.standard if not isinstance(p, left_out))
 
 
 class _Inliner:
@@ -110,7 +114,7 @@ class _Inliner:
         if reason is not None or self.options.always:
             return reason
         if self._trials is None:
-            passes = self.options.passes_of_trial()
+            passes = self.options.passes_of_trial(self.session)
             self._trials = Trials(self.model, passes, self.options.max_nodes)
         return self._trials.reason_to_keep(call, function)
 

@@ -10,8 +10,8 @@ from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_graph, count_nodes
-from ..base import Pass, Remark
-from ..pipeline import Pipeline
+from ..base import Pass, Remark, Run
+from ..running import rewrite_model
 from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, Calls, count_control_flow
 
@@ -32,7 +32,7 @@ class Trials:
 
     def __init__(self, model: Model, passes: Sequence[Pass], max_nodes: int) -> None:
         self.model = model
-        self.pipeline = Pipeline(passes, repeat=True)
+        self.passes = passes
         self.max_nodes = max_nodes
         self.inference = ShapeInference(model)
         self.functions = self._simplified()
@@ -46,7 +46,7 @@ class Trials:
             copy.opset_imports = dict(function.opset_imports)
             copy_graph(function.graph, copy.graph, {})
             library.functions[key] = copy
-        self.pipeline.apply(library)
+        rewrite_model(self.passes, library, Run(), repeat=True)
         return library.functions
 
     def _scratch(self, opset_imports: dict[str, int]) -> Model:
@@ -89,8 +89,9 @@ class Trials:
         scratch.functions = {key: self.functions[key] for key in reached}
         if count_control_flow(scratch.graph) < written:
             return None
-        told = self.pipeline.apply(scratch).remarks
-        remarks = [r for r in told if r.op_type in (*CONTROL_FLOW, *SEQUENCES)]
+        run = Run()
+        rewrite_model(self.passes, scratch, run, repeat=True)
+        remarks = [r for r in run.remarks if r.op_type in (*CONTROL_FLOW, *SEQUENCES)]
         if any(remark.action == "rewritten" for remark in remarks):
             return None
         return _reason(call, remarks)

@@ -46,6 +46,7 @@ class UnrollScans(Pass):
     """
 
     name: ClassVar[str] = "unroll-scans"
+    by_default: ClassVar[bool] = True
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
 

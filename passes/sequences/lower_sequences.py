@@ -43,6 +43,7 @@ class LowerSequences(Pass):
     """
 
     name: ClassVar[str] = "lower-sequences"
+    by_default: ClassVar[bool] = True
     max_nodes: int = DEFAULT_MAX_NODES
 
     def run(self, model: Model, run: Run) -> bool:

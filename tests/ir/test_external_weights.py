@@ -14,7 +14,7 @@ from onnx import TensorProto, numpy_helper
 from straightline import ir, reference
 from straightline.ir.external_data import external_tensors
 from straightline.passes import registry
-from straightline.passes.registry import parse_pipeline
+from straightline.passes.text import parse_pipeline
 
 LOOP = """
 <ir_version: 8, opset_import: ["" : 18]>

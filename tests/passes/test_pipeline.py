@@ -1,8 +1,5 @@
 """Running passes: order, repetition, remarks, strict mode; the caller's model is not changed."""
 
-import dataclasses
-from typing import ClassVar
-
 import numpy as np
 import onnx
 import onnx_ir
@@ -13,11 +10,9 @@ from straightline.passes import (
     EliminateDeadNodes,
     FoldConstants,
     InlineIfs,
-    Pass,
     Pipeline,
     StrictError,
     UnrollLoops,
-    parse_pipeline,
     straighten,
 )
 
@@ -32,51 +27,6 @@ TEXT = (
                     else_branch = e () => (float[2] v) { v = Relu (z) }>
     }"""
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Recording(Pass):
-    """Records that it ran; changes what it is told to, once for each time."""
-
-    name: ClassVar[str] = "recording"
-    label: str = ""
-    times: int = 0
-    log: list[str] = dataclasses.field(default_factory=list, compare=False)
-
-    def run(self, model, run):
-        self.log.append(self.label)
-        return self.log.count(self.label) <= self.times
-
-
-@dataclasses.dataclass(frozen=True)
-class Cleaning(Recording):
-    """The same, of a kind that gives no other pass new work."""
-
-    name: ClassVar[str] = "cleaning"
-    cleans_up: ClassVar[bool] = True
-
-
-def test_once_in_the_given_order():
-    log = []
-    passes = [Recording("a", 1, log), Cleaning("b", 1, log), Recording("a", 1, log)]
-    result = Pipeline(passes).run(as_model(TEXT))
-    assert log == ["a", "b", "a"]
-    assert result.changed
-
-
-def test_repeated_until_nothing_changes():
-    log = []
-    result = Pipeline([Recording("a", 2, log), Recording("b", 0, log)], repeat=True).run(
-        as_model(TEXT)
-    )
-    assert log == ["a", "b", "a", "b", "a"]
-    assert result.changed
-
-
-def test_what_only_cleans_up_gives_no_other_pass_new_work():
-    log = []
-    Pipeline([Recording("a", 0, log), Cleaning("b", 1, log)], repeat=True).run(as_model(TEXT))
-    assert log == ["a", "b"]
 
 
 @pytest.mark.parametrize("passes", [[UnrollLoops(), InlineIfs()], straighten().passes])
@@ -122,13 +72,6 @@ def test_strict_mode_counts_the_others():
         straighten().run(as_model(text), strict=True)
 
 
-def test_each_pass_is_timed():
-    result = straighten().run(as_model(TEXT))
-    names = [timing.pass_name for timing in result.timings]
-    assert names == [pass_.name for pass_ in straighten().passes]
-    assert all(timing.seconds >= 0 for timing in result.timings)
-
-
 def test_progress_is_told():
     told = []
     text = TEXT.replace("int64 n = {2}", "int64 n = {300}")
@@ -171,20 +114,3 @@ def test_functions_keep_their_own_opset():
     y, s = reference.run(model, {"x": np.array([1, -2], np.float32), "q": np.array(True)})
     np.testing.assert_array_equal(y, [1, -2])
     np.testing.assert_array_equal(s, [[-1, 2], [1, -2]])
-
-
-def test_a_nested_repetition_is_one_of_the_passes():
-    text = TEXT.replace("bool q", "bool r").replace("If (q)", "If (yes)")
-    text = text.replace("<int64 n = {2}>", "<int64 n = {2}, bool yes = {1}>")
-    result = parse_pipeline("straighten,eliminate-dead-nodes").run(as_model(text))
-    assert [node.op_type for node in result.model.graph.node] == ["Neg"] * 3
-    assert {r.op_type for r in result.remarks if r.action == "rewritten"} >= {"Loop", "If"}
-    names = [timing.pass_name for timing in result.timings]
-    assert {"unroll-loops", "inline-ifs", "eliminate-dead-nodes"} <= set(names)
-
-
-def test_times_are_those_that_were_spent():
-    log = []
-    result = Pipeline([Recording("a", 3, log)], repeat=True).run(as_model(TEXT))
-    (timing,) = result.timings
-    assert 0 <= timing.seconds < 0.9, "it does nothing but count"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from harness import as_model
 from straightline import ir
+from straightline.passes import FoldConstants, RewriteError
+from straightline.passes.base import Run
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import Trials
+from straightline.passes.registry import default_passes
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
@@ -24,7 +28,9 @@ def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c",
     texts = "".join(LOCAL + text for text in functions)
     model = ir.load(as_model(f"{HEAD} g ({signature}) => (y) <{constants}> {{ {main} }}{texts}"))
     before = ir.to_proto(model).SerializeToString(deterministic=True)
-    trials = Trials(model, InlineFunctions().passes_of_trial(), max_nodes)
+    trials = Trials(
+        model, InlineFunctions().passes_of_trial(Run(standard=default_passes())), max_nodes
+    )
     found = {}
     for node in model.graph.nodes():
         function = model.functions.get(node.op.function_key)
@@ -107,7 +113,7 @@ def test_only_an_input_of_the_model_is_asked_for():
             f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.inner (x, c) }}{LOCAL}{inside}"
         )
     )
-    trials = Trials(model, InlineFunctions().passes_of_trial(), 100)
+    trials = Trials(model, InlineFunctions().passes_of_trial(Run(standard=default_passes())), 100)
     (call,) = model.functions["local", "inner", ""].graph.nodes()
     reason = trials.reason_to_keep(call, model.functions["local", "choose", ""])
     assert "would not resolve If" in reason and "decide it with" not in reason
@@ -122,3 +128,10 @@ def test_what_a_function_decides_itself_counts_for_nothing():
     assert (
         verdicts("y = local.own (x)", own)["y"] == "inlining it would resolve no control flow in it"
     )
+
+
+def test_a_pass_that_is_given_nothing_to_try_says_so():
+    text = f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.choose (x, c) }}{LOCAL}{CHOOSE}"
+    with pytest.raises(RewriteError, match="run it in a Pipeline, or give it the passes to try"):
+        InlineFunctions().run(ir.load(as_model(text)), Run())
+    assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), Run())

@@ -1,0 +1,81 @@
+"""Passes one after another on one model, until none changes anything."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..ir import Model
+from .base import Pass, Run
+from .cleanup.declarations import CorrectDeclarations
+
+_MOST_ROUNDS = 1000
+
+
+def rewrite_model(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+    """Run passes and set right what the model declares; whether anything changed.
+
+    Args:
+        passes: in their order.
+        model: is changed in place.
+        run: collects the remarks; those on what is gone in the end are dropped.
+        repeat: again and again until none changes anything.
+    """
+    changed = run_passes(passes, model, run, repeat)
+    run.forget_gone(model)
+    if changed:
+        CorrectDeclarations().run(model, run)
+    return changed
+
+
+def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+    """Run passes in order, if wanted again and again until none changes anything.
+
+    A pass looks again only after one has changed something that might give it new work.
+    """
+    changed = False
+    stale = dict.fromkeys(passes, True)
+    for pass_ in passes:
+        run.seconds.setdefault(pass_.name, 0.0)
+    for _ in range(_MOST_ROUNDS if repeat else 1):
+        for pass_ in passes:
+            if stale[pass_]:
+                stale[pass_] = False
+                if _run_timed(pass_, model, run):
+                    changed = True
+                    if not pass_.cleans_up:
+                        stale = dict.fromkeys(passes, True)
+        if not any(stale.values()):
+            break
+    return changed
+
+
+def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
+    started = time.perf_counter()
+    run.forget_kept(pass_)
+    try:
+        return pass_.run(model, run)
+    finally:
+        if not isinstance(pass_, Repeated):
+            run.seconds[pass_.name] += time.perf_counter() - started
+
+
+@dataclasses.dataclass(frozen=True)
+class Repeated(Pass):
+    """Run passes again and again until none changes anything; `straighten` in a written pipeline.
+
+    Options:
+        passes: the passes.
+    """
+
+    name: ClassVar[str] = "straighten"
+    passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Run them to a fixed point."""
+        return run_passes(self.passes, model, run, repeat=True)
+
+    def __str__(self) -> str:
+        return self.name

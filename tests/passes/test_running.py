@@ -1,0 +1,108 @@
+"""Passes one after another: order, repetition, times."""
+
+import dataclasses
+from typing import ClassVar
+
+from harness import as_model
+from straightline import ir
+from straightline.passes import Pass, Pipeline, Run, parse_pipeline, straighten
+from straightline.passes.running import rewrite_model
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+TEXT = (
+    HEAD
+    + """g (float[2] x, bool q) => (float[2] y) <int64 n = {2}> {
+        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Identity (c) r = Neg (a)
+        }>
+        y = If (q) <then_branch = t () => (float[2] u) { u = Neg (z) },
+                    else_branch = e () => (float[2] v) { v = Relu (z) }>
+    }"""
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording(Pass):
+    """Records that it ran; changes what it is told to, once for each time."""
+
+    name: ClassVar[str] = "recording"
+    label: str = ""
+    times: int = 0
+    log: list[str] = dataclasses.field(default_factory=list, compare=False)
+
+    def run(self, model, run):
+        self.log.append(self.label)
+        return self.log.count(self.label) <= self.times
+
+
+@dataclasses.dataclass(frozen=True)
+class Cleaning(Recording):
+    """The same, of a kind that gives no other pass new work."""
+
+    name: ClassVar[str] = "cleaning"
+    cleans_up: ClassVar[bool] = True
+
+
+def test_once_in_the_given_order():
+    log = []
+    passes = [Recording("a", 1, log), Cleaning("b", 1, log), Recording("a", 1, log)]
+    result = Pipeline(passes).run(as_model(TEXT))
+    assert log == ["a", "b", "a"]
+    assert result.changed
+
+
+def test_repeated_until_nothing_changes():
+    log = []
+    result = Pipeline([Recording("a", 2, log), Recording("b", 0, log)], repeat=True).run(
+        as_model(TEXT)
+    )
+    assert log == ["a", "b", "a", "b", "a"]
+    assert result.changed
+
+
+def test_what_only_cleans_up_gives_no_other_pass_new_work():
+    log = []
+    Pipeline([Recording("a", 0, log), Cleaning("b", 1, log)], repeat=True).run(as_model(TEXT))
+    assert log == ["a", "b"]
+
+
+def test_each_pass_is_timed():
+    result = straighten().run(as_model(TEXT))
+    names = [timing.pass_name for timing in result.timings]
+    assert names == [pass_.name for pass_ in straighten().passes]
+    assert all(timing.seconds >= 0 for timing in result.timings)
+
+
+def test_a_nested_repetition_is_one_of_the_passes():
+    text = TEXT.replace("bool q", "bool r").replace("If (q)", "If (yes)")
+    text = text.replace("<int64 n = {2}>", "<int64 n = {2}, bool yes = {1}>")
+    result = parse_pipeline("straighten,eliminate-dead-nodes").run(as_model(text))
+    assert [node.op_type for node in result.model.graph.node] == ["Neg"] * 3
+    assert {r.op_type for r in result.remarks if r.action == "rewritten"} >= {"Loop", "If"}
+    names = [timing.pass_name for timing in result.timings]
+    assert {"unroll-loops", "inline-ifs", "eliminate-dead-nodes"} <= set(names)
+
+
+def test_times_are_those_that_were_spent():
+    log = []
+    result = Pipeline([Recording("a", 3, log)], repeat=True).run(as_model(TEXT))
+    (timing,) = result.timings
+    assert 0 <= timing.seconds < 0.9, "it does nothing but count"
+
+
+def test_remarks_on_what_is_gone_are_dropped():
+    text = TEXT.replace("y = If (q)", "unused = If (q)").replace("y)", "z)", 1)
+    run = Run()
+    passes = straighten().passes
+    assert rewrite_model(passes, ir.load(as_model(text)), run, repeat=True)
+    assert [r.op_type for r in run.remarks if r.action == "kept"] == []
+
+
+def test_declarations_are_set_right_only_where_something_changed():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y) <float[3] z> { z = Neg (x) y = Neg (z) }"""
+    model = ir.load(as_model(text))
+    assert not rewrite_model([Recording("a", 0, [])], model, Run(), repeat=True)
+    assert model.graph.nodes()[0].output().shape == (3,)
+    assert rewrite_model([Recording("a", 1, [])], model, Run(), repeat=True)
+    assert model.graph.nodes()[0].output().shape == (2,)
