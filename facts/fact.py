@@ -159,3 +159,21 @@ def decided(fact: Fact) -> npt.NDArray[Any] | None:
         elements.append(known)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     return np.array(elements, dtype).reshape(fact.content.shape)
+
+
+def integers(fact: Fact) -> npt.NDArray[np.int64] | None:
+    """The same as 64-bit integers."""
+    numbers = decided(fact)
+    return None if numbers is None else numbers.astype(np.int64)
+
+
+def vector(fact: Fact) -> list[Any] | None:
+    """The elements of a vector, known or not; None where they are not followed."""
+    content = fact.content
+    return list(content) if content is not None and content.ndim == 1 else None
+
+
+def element(fact: Fact) -> Any:
+    """The one element; None where it is not known, or not one."""
+    content = fact.content
+    return content.reshape(-1)[0] if content is not None and content.size == 1 else None

@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact
+from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, integers
 from ..ir import Node
 
 Rule = Callable[[Node, Sequence[Fact]], Content | None]
@@ -202,19 +201,9 @@ def _negated(known: bool | None) -> bool | None:
     return None if known is None else not known
 
 
-def constant_operand(fact: Fact) -> npt.NDArray[np.int64] | None:
-    """The elements of an operand as numbers; None if one is not known."""
-    if fact.content is None:
-        return None
-    flat = [e.value if isinstance(e, Dimension) else e for e in fact.content.reshape(-1)]
-    if any(e is None for e in flat):
-        return None
-    return np.array(flat, np.int64).reshape(fact.content.shape)
-
-
 def _constants(facts: Sequence[Fact]) -> list[Any] | None:
     """The operands after the first, as numbers; None if one is not known."""
-    numbers = [constant_operand(fact) for fact in facts[1:]]
+    numbers = [integers(fact) for fact in facts[1:]]
     return None if any(n is None for n in numbers) else numbers
 
 
@@ -310,7 +299,7 @@ def _reduce(
     if content is None or content.ndim != 1 or any(e is None for e in content):
         return None
     if node.attribute("noop_with_empty_axes", 0):
-        axes = constant_operand(facts[1]) if len(facts) > 1 else None
+        axes = integers(facts[1]) if len(facts) > 1 else None
         if axes is None or not axes.size:
             return None
     result = _array(function(list(content)))

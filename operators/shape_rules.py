@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..facts.dimension import Dimension
-from ..facts.fact import Content, Fact, Shape, Symbols
+from ..facts.fact import Fact, Shape, Symbols, element, integers, vector
 from ..ir import Node
-from .contents import constant_operand
 
 Rule = Callable[[Node, Sequence[Fact], Symbols], list[Shape | None] | None]
 
@@ -53,7 +52,7 @@ def _concat(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape |
 
 
 def _reshape(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    target = _vector(facts[1]) if len(facts) > 1 else None
+    target = vector(facts[1]) if len(facts) > 1 else None
     if target is None:
         return None
     source = facts[0].shape
@@ -107,12 +106,12 @@ def _flatten(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape 
 
 
 def _from_content(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    target = _vector(facts[0])
+    target = vector(facts[0])
     return None if target is None else [_sizes(target, symbols)]
 
 
 def _expand(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    shape, target = facts[0].shape, _vector(facts[1])
+    shape, target = facts[0].shape, vector(facts[1])
     if shape is None or target is None:
         return None
     rank = max(len(shape), len(target))
@@ -135,7 +134,7 @@ def _broadcast(a: Dimension, b: Dimension, symbols: Symbols) -> Dimension:
 
 
 def _tile(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    shape, repeats = facts[0].shape, _vector(facts[1])
+    shape, repeats = facts[0].shape, vector(facts[1])
     if shape is None or repeats is None or len(shape) != len(repeats):
         return None
     times = _sizes(repeats, symbols)
@@ -143,16 +142,11 @@ def _tile(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | N
 
 
 def _range(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    start, limit, delta = (_element(fact) for fact in facts[:3])
+    start, limit, delta = (element(fact) for fact in facts[:3])
     if start is None or limit is None or delta != 1:
         return None
     length = limit - start
     return [(length,)] if length.at_least is not None and length.at_least >= 0 else None
-
-
-def _element(fact: Fact) -> Dimension | None:
-    content = fact.content
-    return content.reshape(-1)[0] if content is not None and content.size == 1 else None
 
 
 def _slice(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
@@ -216,7 +210,7 @@ def _bounds(
     values = node.attribute(name)
     if values is not None:
         return [Dimension.constant(value) for value in values]
-    return _vector(facts[position]) if position < len(facts) else None
+    return vector(facts[position]) if position < len(facts) else None
 
 
 def _number(dim: Dimension | None) -> int | None:
@@ -229,7 +223,7 @@ def _pad(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | No
         return None
     axes = list(range(len(shape)))
     if len(facts) > 3 and facts[3] is not None:
-        given = constant_operand(facts[3])
+        given = integers(facts[3])
         if given is None:
             return None
         axes = [int(axis) for axis in given.reshape(-1)]
@@ -239,11 +233,6 @@ def _pad(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | No
     for index, axis in enumerate(axes):
         dims[axis] = dims[axis] + pads[index] + pads[index + len(axes)]  # type: ignore[operator]
     return [tuple(dims)]
-
-
-def _vector(fact: Fact) -> list[Dimension | None] | None:
-    content: Content | None = fact.content
-    return list(content) if content is not None and content.ndim == 1 else None
 
 
 def _sizes(target: Sequence[Dimension | None], symbols: Symbols) -> Shape:

@@ -7,16 +7,15 @@ Sources: the operator specifications, and what onnxruntime and onnx's reference 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
 from ..facts.fact import Shape
-from .proofs import (
-    Rule,
-    Site,
+from ..facts.premises import (
+    Premises,
     Unproven,
     at_least,
     axis_of,
@@ -36,84 +35,84 @@ OLDEST_OPSET = 9
 # Arithmetic -------------------------------------------------------------------------------------
 
 
-def _elementwise(site: Site) -> None:
-    broadcast([k.fact.shape for k, v in zip(site.inputs, site.node.inputs, strict=True) if v])
+def _elementwise(given: Premises) -> None:
+    broadcast([k.fact.shape for k, v in zip(given.inputs, given.node.inputs, strict=True) if v])
 
 
-def _division(site: Site) -> None:
-    _elementwise(site)
-    if not site.is_integer(1):
+def _division(given: Premises) -> None:
+    _elementwise(given)
+    if not given.is_integer(1):
         return
-    require(_never(site, 0), f"{site.name(1)} may be zero")
-    if not _never(site, -1):
+    require(_never(given, 0), f"{given.name(1)} may be zero")
+    if not _never(given, -1):
         # The smallest integer by -1 overflows, which stops the program on some processors.
-        least = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(site.elem_type(1))).min
-        smallest = site.bounds(0).low.less(least + 1) is not False
-        what = f"{site.name(1)} may be -1 where {site.name(0)} is the smallest integer"
+        least = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(1))).min
+        smallest = given.bounds(0).low.less(least + 1) is not False
+        what = f"{given.name(1)} may be -1 where {given.name(0)} is the smallest integer"
         require(not smallest, what)
 
 
-def _never(site: Site, number: int) -> bool:
+def _never(given: Premises, number: int) -> bool:
     """Whether no element of the divisor is this number."""
-    low, high = site.bounds(1)
+    low, high = given.bounds(1)
     if low.less(number + 1) is False or high.less(number) is True:
         return True
-    content = site.inputs[1].fact.content
+    content = given.inputs[1].fact.content
     elements = [None] if content is None else content.reshape(-1)
     return all(e is not None and e.equals(number) is False for e in elements)
 
 
-def _power(site: Site) -> None:
-    _elementwise(site)
-    if site.is_integer(0) and site.is_integer(1):
-        require(site.bounds(1).low.less(0) is False, f"{site.name(1)} may be negative")
+def _power(given: Premises) -> None:
+    _elementwise(given)
+    if given.is_integer(0) and given.is_integer(1):
+        require(given.bounds(1).low.less(0) is False, f"{given.name(1)} may be negative")
 
 
-def _shift(site: Site) -> None:
-    _elementwise(site)
-    bits = onnx.helper.tensor_dtype_to_np_dtype(site.elem_type(0)).itemsize * 8
-    require(site.bounds(1).high.less(bits) is True, f"{site.name(1)} may be {bits} or more")
+def _shift(given: Premises) -> None:
+    _elementwise(given)
+    bits = onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(0)).itemsize * 8
+    require(given.bounds(1).high.less(bits) is True, f"{given.name(1)} may be {bits} or more")
 
 
-def _cast(site: Site) -> None:
-    require(site.elem_type(0) != onnx.TensorProto.STRING, "a string may not spell a number")
+def _cast(given: Premises) -> None:
+    require(given.elem_type(0) != onnx.TensorProto.STRING, "a string may not spell a number")
 
 
-def _clip(site: Site) -> None:
-    for index in range(1, len(site.node.inputs)):
-        if site.has(index):
-            site.shape(index, 0)
+def _clip(given: Premises) -> None:
+    for index in range(1, len(given.node.inputs)):
+        if given.has(index):
+            given.shape(index, 0)
 
 
-def _prelu(site: Site) -> None:
-    broadcast_to(site.shape(1), site.shape(0), "the slope")
+def _prelu(given: Premises) -> None:
+    broadcast_to(given.shape(1), given.shape(0), "the slope")
 
 
 # Moving elements --------------------------------------------------------------------------------
 
 
-def _transpose(site: Site) -> None:
-    perm = site.node.attribute("perm")
+def _transpose(given: Premises) -> None:
+    perm = given.node.attribute("perm")
     if perm is not None:
-        rank = len(site.shape(0))
+        rank = len(given.shape(0))
         require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
 
 
-def _flatten(site: Site) -> None:
-    rank = len(site.shape(0))
-    axis = site.node.attribute("axis", 1)
+def _flatten(given: Premises) -> None:
+    rank = len(given.shape(0))
+    axis = given.node.attribute("axis", 1)
     require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
 
 
-def _reshape(site: Site) -> None:
-    site.shape(1, 1)
-    target = list(site.content(1))
-    source = site.shape(0)
-    keeps_zero = not site.node.attribute("allowzero", 0)
+def _reshape(given: Premises) -> None:
+    given.shape(1, 1)
+    target = list(given.content(1))
+    source = given.shape(0)
+    keeps_zero = not given.node.attribute("allowzero", 0)
     dims: list[Dimension] = []
     for position, size in enumerate(target):
         if size == 0 and keeps_zero:
-            require(position < len(source), f"{site.name(1)} copies an axis that is not there")
+            require(position < len(source), f"{given.name(1)} copies an axis that is not there")
             dims.append(source[position])
         elif size != -1:
             copies = position < len(source) and size == source[position]
@@ -124,7 +123,7 @@ def _reshape(site: Site) -> None:
     if len(dims) == len(target):
         same(total, wanted, "the number of elements")
         return
-    require(len(dims) == len(target) - 1, f"{site.name(1)} may hold -1 twice")
+    require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
     at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
     require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
 
@@ -133,52 +132,52 @@ def _product(dims: Sequence[Dimension]) -> Dimension:
     return math.prod(dims, start=Dimension.constant(1))
 
 
-def _expand(site: Site) -> None:
-    site.shape(1, 1)
-    target = tuple(site.content(1))
+def _expand(given: Premises) -> None:
+    given.shape(1, 1)
+    target = tuple(given.content(1))
     for dim in target:
         at_least(dim, 0, "an axis of the new shape")
-    broadcast([site.shape(0), target])
+    broadcast([given.shape(0), target])
 
 
-def _tile(site: Site) -> None:
-    repeats = site.numbers(1).reshape(-1)
-    require(len(repeats) == len(site.shape(0)), f"{site.name(1)} may not fit the rank")
-    require(all(count >= 0 for count in repeats), f"{site.name(1)} holds a negative number")
+def _tile(given: Premises) -> None:
+    repeats = given.numbers(1).reshape(-1)
+    require(len(repeats) == len(given.shape(0)), f"{given.name(1)} may not fit the rank")
+    require(all(count >= 0 for count in repeats), f"{given.name(1)} holds a negative number")
 
 
-def _squeeze(site: Site) -> None:
-    axes = site.axes(1)
-    shape = site.shape(0) if axes else ()
+def _squeeze(given: Premises) -> None:
+    axes = given.axes(1)
+    shape = given.shape(0) if axes else ()
     for axis in axes or ():
         same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
 
 
-def _unsqueeze(site: Site) -> None:
-    axes = site.axes(1)
+def _unsqueeze(given: Premises) -> None:
+    axes = given.axes(1)
     require(axes is not None, "its axes are absent")
-    rank = len(site.shape(0)) + len(axes or ())
+    rank = len(given.shape(0)) + len(axes or ())
     places = {axis_of(axis, rank) for axis in axes or ()}
     require(len(places) == len(axes or ()), "an axis stands twice in its axes")
 
 
-def _concat(site: Site) -> None:
-    first = site.shape(0)
-    axis = site.axis(len(first), 1)
-    for index in range(1, len(site.node.inputs)):
-        other = site.shape(index, len(first))
+def _concat(given: Premises) -> None:
+    first = given.shape(0)
+    axis = given.axis(len(first), 1)
+    for index in range(1, len(given.node.inputs)):
+        other = given.shape(index, len(first))
         for position, (dim, wanted) in enumerate(zip(other, first, strict=True)):
             if position != axis:
                 same(dim, wanted, f"sizes along axis {position}")
 
 
-def _split(site: Site) -> None:
-    shape = site.shape(0)
-    length = shape[site.axis(len(shape), 0)]
-    sizes = site.node.attribute("split")
-    if sizes is None and site.has(1):
-        sizes = site.numbers(1).reshape(-1).tolist()
-    parts = len(site.node.outputs)
+def _split(given: Premises) -> None:
+    shape = given.shape(0)
+    length = shape[given.axis(len(shape), 0)]
+    sizes = given.node.attribute("split")
+    if sizes is None and given.has(1):
+        sizes = given.numbers(1).reshape(-1).tolist()
+    parts = len(given.node.outputs)
     if sizes is None:
         require(length.divided_by(parts) is not None, f"{shown(length)} may not divide by {parts}")
         return
@@ -186,114 +185,114 @@ def _split(site: Site) -> None:
     same(length, sum(sizes), "the sum of its sizes")
 
 
-def _slice(site: Site) -> None:
-    rank = len(site.shape(0))
-    if site.opset < 10:
-        count, axes = len(site.node.attribute("starts", [])), site.node.attribute("axes")
-        require(len(site.node.attribute("ends", [])) == count, "its bounds differ in number")
+def _slice(given: Premises) -> None:
+    rank = len(given.shape(0))
+    if given.opset < 10:
+        count, axes = len(given.node.attribute("starts", [])), given.node.attribute("axes")
+        require(len(given.node.attribute("ends", [])) == count, "its bounds differ in number")
     else:
-        count, axes = site.vector(1), site.axes(3)
-        require(site.vector(2) == count, "its bounds differ in number")
+        count, axes = given.vector(1), given.axes(3)
+        require(given.vector(2) == count, "its bounds differ in number")
     places = [axis_of(axis, rank) for axis in (range(count) if axes is None else axes)]
     require(len(set(places)) == len(places) == count, "its axes do not fit its bounds")
-    if site.has(4):
-        steps = site.numbers(4)
+    if given.has(4):
+        steps = given.numbers(4)
         require(steps.shape == (count,) and bool(steps.all()), "its steps do not fit its bounds")
 
 
-def _pad(site: Site) -> None:
-    require(site.node.attribute("mode", b"constant") == b"constant", "its mode restricts sizes")
-    pads = site.node.attribute("pads")
+def _pad(given: Premises) -> None:
+    require(given.node.attribute("mode", b"constant") == b"constant", "its mode restricts sizes")
+    pads = given.node.attribute("pads")
     if pads is None:
-        pads = site.numbers(1).reshape(-1).tolist()
+        pads = given.numbers(1).reshape(-1).tolist()
     require(min(pads, default=0) >= 0, "it cuts off elements")
-    require(not site.has(3), "it names axes")
-    require(len(pads) == 2 * len(site.shape(0)), "its pads do not fit the rank")
-    if site.has(2):
-        site.one_element(2)
+    require(not given.has(3), "it names axes")
+    require(len(pads) == 2 * len(given.shape(0)), "its pads do not fit the rank")
+    if given.has(2):
+        given.one_element(2)
 
 
-def _trilu(site: Site) -> None:
-    require(len(site.shape(0)) >= 2, f"{site.name(0)} has fewer than two axes")
-    if site.has(1):
-        site.one_element(1)
+def _trilu(given: Premises) -> None:
+    require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")
+    if given.has(1):
+        given.one_element(1)
 
 
-def _cumsum(site: Site) -> None:
-    axis = site.numbers(1)
-    require(axis.size == 1, f"{site.name(1)} does not hold one element")
-    axis_of(int(axis.reshape(())), len(site.shape(0)))
+def _cumsum(given: Premises) -> None:
+    axis = given.numbers(1)
+    require(axis.size == 1, f"{given.name(1)} does not hold one element")
+    axis_of(int(axis.reshape(())), len(given.shape(0)))
 
 
 # Making tensors ---------------------------------------------------------------------------------
 
 
-def _constant_of_shape(site: Site) -> None:
-    site.shape(0, 1)
-    for dim in site.content(0):
+def _constant_of_shape(given: Premises) -> None:
+    given.shape(0, 1)
+    for dim in given.content(0):
         at_least(dim, 0, "an axis")
 
 
-def _range(site: Site) -> None:
+def _range(given: Premises) -> None:
     for index in range(3):
-        site.shape(index, 0)
-        site.content(index)
-    require(bool(site.numbers(2)), f"{site.name(2)} is zero")
+        given.shape(index, 0)
+        given.content(index)
+    require(bool(given.numbers(2)), f"{given.name(2)} is zero")
 
 
-def _one_hot(site: Site) -> None:
-    rank = len(site.shape(0))
-    site.axis(rank, -1, extra=1)
-    depth = site.numbers(1)
-    require(depth.size == 1 and int(depth.reshape(())) > 0, f"{site.name(1)} is not positive")
-    require(site.vector(2) == 2, f"{site.name(2)} does not hold two elements")
+def _one_hot(given: Premises) -> None:
+    rank = len(given.shape(0))
+    given.axis(rank, -1, extra=1)
+    depth = given.numbers(1)
+    require(depth.size == 1 and int(depth.reshape(())) > 0, f"{given.name(1)} is not positive")
+    require(given.vector(2) == 2, f"{given.name(2)} does not hold two elements")
 
 
 # Indexing ---------------------------------------------------------------------------------------
 
 
-def _gather(site: Site) -> None:
-    shape = site.shape(0)
-    site.within(1, [shape[site.axis(len(shape), 0)]])
+def _gather(given: Premises) -> None:
+    shape = given.shape(0)
+    given.within(1, [shape[given.axis(len(shape), 0)]])
 
 
-def _gather_elements(site: Site) -> None:
-    _along_axis(site, site.shape(0), site.shape(1, len(site.shape(0))))
+def _gather_elements(given: Premises) -> None:
+    _along_axis(given, given.shape(0), given.shape(1, len(given.shape(0))))
 
 
-def _along_axis(site: Site, data: Shape, indices: Shape) -> None:
-    axis = site.axis(len(data), 0)
-    site.within(1, [data[axis]])
+def _along_axis(given: Premises, data: Shape, indices: Shape) -> None:
+    axis = given.axis(len(data), 0)
+    given.within(1, [data[axis]])
     for position, (have, want) in enumerate(zip(data, indices, strict=True)):
         fits = position == axis or have == want or have.less(want) is False
-        require(fits, f"{site.name(1)} may be larger than {site.name(0)} along axis {position}")
+        require(fits, f"{given.name(1)} may be larger than {given.name(0)} along axis {position}")
 
 
-def _scatter_elements(site: Site) -> None:
-    data = site.shape(0)
-    indices = site.shape(1, len(data))
-    _along_axis(site, data, indices)
-    same_shape(site.shape(2), indices, site.name(2))
+def _scatter_elements(given: Premises) -> None:
+    data = given.shape(0)
+    indices = given.shape(1, len(data))
+    _along_axis(given, data, indices)
+    same_shape(given.shape(2), indices, given.name(2))
 
 
-def _gather_nd(site: Site) -> None:
-    require(site.node.attribute("batch_dims", 0) == 0, "it has batch axes")
-    _tuples(site)
+def _gather_nd(given: Premises) -> None:
+    require(given.node.attribute("batch_dims", 0) == 0, "it has batch axes")
+    _tuples(given)
 
 
-def _scatter_nd(site: Site) -> None:
-    indexed = _tuples(site)
-    same_shape(site.shape(2), site.shape(1)[:-1] + site.shape(0)[indexed:], site.name(2))
+def _scatter_nd(given: Premises) -> None:
+    indexed = _tuples(given)
+    same_shape(given.shape(2), given.shape(1)[:-1] + given.shape(0)[indexed:], given.name(2))
 
 
-def _tuples(site: Site) -> int:
+def _tuples(given: Premises) -> int:
     """Check tuples of indices; how many axes they index."""
-    data, indices = site.shape(0), site.shape(1)
-    require(bool(indices), f"{site.name(1)} has no axis")
+    data, indices = given.shape(0), given.shape(1)
+    require(bool(indices), f"{given.name(1)} has no axis")
     length = indices[-1].value
     if length is None or not 1 <= length <= len(data):
-        raise Unproven(f"the last axis of {site.name(1)} may not fit {site.name(0)}")
-    site.within(1, data[:length])
+        raise Unproven(f"the last axis of {given.name(1)} may not fit {given.name(0)}")
+    given.within(1, data[:length])
     return length
 
 
@@ -311,7 +310,7 @@ _ELEMENTWISE = (
     "Add And BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Max Mean"
     " Min Mul Or Sub Sum Where Xor"
 )
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[Premises], None]] = {
     **LAYER_RULES,
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
     **dict.fromkeys(("Scatter", "ScatterElements"), _scatter_elements),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from ...facts.bounds import Known, alike, join, known, same_content
 from ...facts.fact import Fact, Shape, constant_fact
 from ...ir import Node, Value
-from ...operators.bounds import Known, alike, join, known, same_content
 from ..trips.given import given_condition, iteration_number
 from .selectable import shown, unselectable
 from .speculation import Hazard, Speculation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.fact import Fact, Shape
-from ...operators.proofs import shown as shown_dim
+from ...facts.premises import shown as shown_dim
 from ...operators.vocabulary import unsayable
 
 OLDEST_OPSET = 9

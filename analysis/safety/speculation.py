@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...facts.bounds import Known, alike, known
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
+from ...facts.premises import Premises, Unproven
 from ...ir import Error, Function, FunctionKey, Graph, Node, Value, normal_domain
-from ...operators.bounds import Known, alike, known, known_outputs
-from ...operators.proofs import Site, Unproven
+from ...operators.bounds import known_outputs
 from ...operators.randomness import draws_random_numbers
 from ...operators.speculation_rules import ALWAYS_SAFE, OLDEST_OPSET, RULES
 from ..shapes.inference import ShapeInference
@@ -171,6 +172,6 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
     if rule is None:
         raise Hazard(node, "is not among the operators that are known not to fail")
     try:
-        rule(Site(node, inputs, opset))
+        rule(Premises(node, inputs, opset))
     except Unproven as unproven:
         raise Hazard(node, f"may fail there: {unproven}") from unproven

@@ -8,18 +8,10 @@ import numpy as np
 import onnx
 import pytest
 from straightline import ir
+from straightline.facts.bounds import Bounds, Known, alike, greatest, join, known, least
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, as_content
-from straightline.operators.bounds import (
-    Bounds,
-    Known,
-    alike,
-    greatest,
-    join,
-    known,
-    known_outputs,
-    least,
-)
+from straightline.operators.bounds import known_outputs
 
 INT64, INT32, UINT8 = onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.UINT8
 BOOL, FLOAT = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT

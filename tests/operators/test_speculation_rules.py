@@ -6,10 +6,10 @@ import numpy as np
 import onnx
 import pytest
 from straightline import ir
+from straightline.facts.bounds import Bounds, Known, known
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, as_content
-from straightline.operators.bounds import Bounds, Known, known
-from straightline.operators.proofs import Site, Unproven
+from straightline.facts.premises import Premises, Unproven
 from straightline.operators.speculation_rules import ALWAYS_SAFE, RULES
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
@@ -54,7 +54,7 @@ def why(op_type, *inputs, opset=17, outputs=1, **attributes):
     node = model.graph.add_node(op, values, [f"o{k}" for k in range(outputs)])
     read = [Known(Fact()) if one is None else one for one in inputs]
     try:
-        RULES[op_type](Site(node, read, opset))
+        RULES[op_type](Premises(node, read, opset))
     except Unproven as unproven:
         return str(unproven)
     return None

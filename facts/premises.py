@@ -1,25 +1,25 @@
-"""What is known for certain about the inputs of a node, as the rules of `speculation_rules` ask."""
+"""What is known for certain about the inputs of a node, and demands on it: what a proof that the
+node cannot fail starts from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 
-from ..facts.dimension import Dimension
-from ..facts.fact import Content, Shape, is_named
 from ..ir import Error, Node, Value
 from .bounds import Bounds, Known
-from .contents import constant_operand
+from .dimension import Dimension
+from .fact import Content, Shape, integers, is_named
 
 
 class Unproven(Error):
     """It is not certain that a node cannot fail; the message says what could go wrong."""
 
 
-class Site:
+class Premises:
     """A node that is to run where the original may not, and what is known about its inputs.
 
     Every method gives something that is known for certain.
@@ -78,7 +78,7 @@ class Site:
 
     def numbers(self, index: int) -> npt.NDArray[np.int64]:
         """The elements of an input, all of which must be numbers."""
-        numbers = constant_operand(self.inputs[index].fact) if self.has(index) else None
+        numbers = integers(self.inputs[index].fact) if self.has(index) else None
         if numbers is None:
             raise Unproven(f"{self.name(index)} is known only at run time")
         return numbers
@@ -115,9 +115,6 @@ class Site:
                     f"{self.name(index)} may be out of range for an axis of size {shown(size)}"
                     f"{_known_range(low, high)}"
                 )
-
-
-Rule = Callable[[Site], None]
 
 
 def require(holds: bool, otherwise: str) -> None:

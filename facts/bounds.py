@@ -1,0 +1,155 @@
+"""Between which numbers the elements of an integer tensor lie: what proves an index in range.
+
+Bounds are dimensions, so that an ArgMax over N classes is known to give at most N - 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+
+from .dimension import Dimension
+from .fact import Content, Fact
+
+_MOST_FACTOR = 1 << 31
+"""A size times less than this stays far within int64."""
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest number that an element may be, both included."""
+
+    low: Dimension
+    high: Dimension
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Known:
+    """What is known about a value: its fact, and for a tensor of integers the bounds."""
+
+    fact: Fact
+    bounds: Bounds | None = None
+
+
+def alike(one: Known, other: Known) -> bool:
+    """Whether just as much is known about both."""
+    if one is other:
+        return True
+    types, others = [
+        (known.fact.elem_type, known.fact.shape, known.fact.other, known.fact.count)
+        for known in (one, other)
+    ]
+    same = types == others
+    return same and one.bounds == other.bounds and same_content(one.fact, other.fact)
+
+
+def same_content(one: Fact, other: Fact) -> bool:
+    """Whether the elements of both are followed and the same, or of neither."""
+    if one.content is None or other.content is None:
+        return one.content is other.content
+    if one.content.shape != other.content.shape:
+        return False
+    pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
+    return all(a is not None and a == b for a, b in pairs)
+
+
+def known(fact: Fact, bounds: Bounds | None = None) -> Known:
+    """A fact with the tightest bounds there are: those of its content, or the given ones if no
+    overflow can break them, or those of its type."""
+    whole = _of_type(fact.elem_type)
+    if whole is None:
+        return Known(fact)
+    exact = _of_content(fact.content) if fact.content is not None else None
+    for candidate in (exact, bounds):
+        if candidate is not None and _fits(candidate, whole, fact.elem_type):
+            return Known(fact, candidate)
+    return Known(fact, whole)
+
+
+def join(one: Bounds | None, other: Bounds | None) -> Bounds | None:
+    """What holds for both; None where the two cannot be compared."""
+    if one is None or other is None:
+        return None
+    low, high = least((one.low, other.low)), greatest((one.high, other.high))
+    return None if low is None or high is None else Bounds(low, high)
+
+
+def least(dims: Iterable[Dimension]) -> Dimension | None:
+    """A number that none of these is below, one of them where they can be compared."""
+    first, *rest = dims
+    low: Dimension | None = first
+    for dim in rest:
+        low = _lower(low, dim)
+    return low
+
+
+def greatest(dims: Iterable[Dimension]) -> Dimension | None:
+    """The counterpart of `least`."""
+    low = least([-dim for dim in dims])
+    return None if low is None else -low
+
+
+def lesser(one: Bounds | None, other: Bounds | None) -> Bounds | None:
+    """Where the lesser of two numbers lies."""
+    if one is None or other is None:
+        return None
+    low = least((one.low, other.low))
+    # Of two upper bounds that cannot be compared either one holds.
+    high = one.high if other.high.less(one.high) is not True else other.high
+    return None if low is None else Bounds(low, high)
+
+
+def greater(one: Bounds | None, other: Bounds | None) -> Bounds | None:
+    """Where the greater of two numbers lies."""
+    flipped = lesser(negated(one), negated(other))
+    return negated(flipped)
+
+
+def negated(bounds: Bounds | None) -> Bounds | None:
+    """Where numbers of the other sign lie."""
+    return None if bounds is None else Bounds(-bounds.high, -bounds.low)
+
+
+def _lower(one: Dimension | None, other: Dimension) -> Dimension | None:
+    if one is None:
+        return None
+    less = one.less(other)
+    if less is not None:
+        return one if less else other
+    if other.less(one) is False:
+        return one
+    a, b = one.at_least, other.at_least
+    return None if a is None or b is None else Dimension.constant(min(a, b))
+
+
+def _of_type(elem_type: int) -> Bounds | None:
+    if not elem_type or elem_type == onnx.TensorProto.STRING:
+        return None
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    if dtype.kind not in "iu":
+        return None
+    info = np.iinfo(dtype)
+    return Bounds(Dimension.constant(info.min), Dimension.constant(info.max))
+
+
+def _fits(bounds: Bounds, whole: Bounds, elem_type: int) -> bool:
+    """Whether the type can hold everything between the bounds."""
+    for bound in bounds:
+        if bound.value is None:
+            large = any(abs(factor) >= _MOST_FACTOR for factor in bound.terms.values())
+            if elem_type != onnx.TensorProto.INT64 or large:
+                return False
+        elif not whole.low.value <= bound.value <= whole.high.value:  # type: ignore[operator]
+            return False
+    return True
+
+
+def _of_content(content: Content) -> Bounds | None:
+    elements = list(content.reshape(-1))
+    if not elements or not all(isinstance(e, Dimension) for e in elements):
+        return None
+    low, high = least(elements), greatest(elements)
+    return None if low is None or high is None else Bounds(low, high)
