@@ -15,8 +15,8 @@ import onnx
 from .dimension import Dimension
 from .fact import Content, Fact
 
-_MOST_FACTOR = 1 << 31
-"""A size times less than this stays far within int64."""
+MOST_FACTOR = 1 << 31
+"""A size times less than this is taken to fit into the integers in which a model computes it."""
 
 
 class Bounds(NamedTuple):
@@ -139,7 +139,7 @@ def _fits(bounds: Bounds, whole: Bounds, elem_type: int) -> bool:
     """Whether the type can hold everything between the bounds."""
     for bound in bounds:
         if bound.value is None:
-            large = any(abs(factor) >= _MOST_FACTOR for factor in bound.terms.values())
+            large = any(abs(factor) >= MOST_FACTOR for factor in bound.terms.values())
             if elem_type != onnx.TensorProto.INT64 or large:
                 return False
         elif not whole.low.value <= bound.value <= whole.high.value:  # type: ignore[operator]

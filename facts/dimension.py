@@ -7,7 +7,7 @@ said (N + 5 is never 0, 2 * N is never 3), and nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 Monomial = tuple[str, ...]
 
@@ -169,6 +169,11 @@ class Dimension:
         return text or "0"
 
     __repr__ = __str__
+
+
+def product(dims: Iterable[Dimension]) -> Dimension:
+    """Sizes multiplied; 1 where there are none."""
+    return math.prod(dims, start=Dimension.constant(1))
 
 
 def _as_dimension(value: Dimension | int) -> Dimension:

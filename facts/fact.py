@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,13 @@ class Symbols:
             self._known[name] = Dimension.symbol(name)
         return self._known[name]
 
+    def sizes(self, elements: Sequence[Dimension | None]) -> Shape:
+        """Elements as sizes; what may be negative for some sizes gets a symbol of its own."""
+        return tuple(
+            size if size is not None and size.less(0) is False else self.fresh()
+            for size in elements
+        )
+
     def remember(self, shape: Shape | None) -> None:
         """Let `named` find these dimensions by their text."""
         for dim in shape or ():
@@ -144,6 +152,15 @@ def as_content(array: npt.NDArray[Any]) -> Content:
     make = bool if array.dtype == np.bool_ else Dimension.constant
     content = np.empty(array.shape, dtype=object)
     content.reshape(-1)[:] = [make(element) for element in array.reshape(-1)]
+    return content
+
+
+def content_from(elements: Any) -> Content:
+    """Content of these elements: an array of them, a list, or a single one."""
+    if isinstance(elements, np.ndarray):
+        return elements
+    content = np.empty(len(elements) if isinstance(elements, list) else (), object)
+    content[...] = elements
     return content
 
 

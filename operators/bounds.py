@@ -7,24 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import onnx
 
-from ..facts.bounds import Bounds, Known, greater, greatest, join, known, least, lesser
+from ..facts.bounds import Bounds, Known, greater, greatest, join, least, lesser
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact
 from ..ir import Node
 
 Rule = Callable[[Node, Sequence[Known], Sequence[Fact]], Bounds | None]
-
-
-def known_outputs(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> list[Known]:
-    """What is known about the outputs of a node, their facts being given."""
-    rule = _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
-    given = rule(node, inputs, facts) if rule is not None else None
-    position = 1 if node.op_type == "TopK" else 0
-    all_alike = node.op_type == "Split"
-    return [
-        known(fact, given if all_alike or index == position else None)
-        for index, fact in enumerate(facts)
-    ]
 
 
 def _first(node: Node, inputs: Sequence[Known], facts: Sequence[Fact]) -> Bounds | None:
@@ -133,7 +121,7 @@ _MOVING = (
     " SpaceToDepth Split Squeeze Tile Transpose Unsqueeze"
 )
 
-_RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {
     **dict.fromkeys(_MOVING.split(), _first),
     "Concat": _joined(slice(None)),
     "Where": _joined((1, 2)),

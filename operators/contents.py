@@ -14,66 +14,23 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..facts.dimension import Dimension
-from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, integers
+from ..facts.dimension import Dimension, product
+from ..facts.fact import MAX_CONTENT, Content, Fact, content_from, integers
 from ..ir import Node
 
 Rule = Callable[[Node, Sequence[Fact]], Content | None]
-
-_MOST_FACTOR = 1 << 31
-"""A size times less than this is taken to fit into the integers in which a model computes it."""
-
-
-def content_of(node: Node, facts: Sequence[Fact], elem_type: int) -> Content | None:
-    """The content of a node's first output; None where it is not followed.
-
-    Args:
-        node: an operator of the default domain, free of references to function attributes.
-        facts: what is known about its inputs.
-        elem_type: the element type of the output.
-    """
-    rule = RULES.get(node.op_type)
-    if rule is None or elem_type not in FOLLOWED:
-        return None
-    try:
-        content = rule(node, facts)
-    except (IndexError, TypeError, ValueError):
-        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
-        return None
-    if content is None or content.size > MAX_CONTENT:
-        return None
-    held = np.frompyfunc(lambda element: _held(element, elem_type), 1, 1)(content)
-    return _array(held) if not isinstance(held, np.ndarray) else held
-
-
-def _held(element: Any, elem_type: int) -> Any:
-    """An element if the type holds it; None (not known) where integers would overflow."""
-    if elem_type == onnx.TensorProto.BOOL:
-        return element if isinstance(element, bool) else None
-    if not isinstance(element, Dimension):
-        return None
-    if element.value is None:
-        return element if all(abs(f) < _MOST_FACTOR for f in element.terms.values()) else None
-    limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-    return element if limits.min <= element.value <= limits.max else None
 
 
 def _shape(node: Node, facts: Sequence[Fact]) -> Content | None:
     dims = facts[0].shape
     if dims is None:
         return None
-    return _array(list(dims[slice(node.attribute("start"), node.attribute("end"))]))
+    return content_from(list(dims[slice(node.attribute("start"), node.attribute("end"))]))
 
 
 def _size(node: Node, facts: Sequence[Fact]) -> Content | None:
     dims = facts[0].shape
-    return None if dims is None else _array(math.prod(dims, start=Dimension.constant(1)))
-
-
-def _array(elements: Any) -> Content:
-    content = np.empty(np.shape(elements) if isinstance(elements, list) else (), dtype=object)
-    content[...] = elements
-    return content
+    return None if dims is None else content_from(product(dims))
 
 
 def _elementwise(function: Callable[..., Any]) -> Rule:
@@ -84,7 +41,7 @@ def _elementwise(function: Callable[..., Any]) -> Rule:
         if math.prod(np.broadcast_shapes(*(c.shape for c in contents))) > MAX_CONTENT:
             return None
         result = np.frompyfunc(function, len(contents), 1)(*contents)
-        return _array(result) if not isinstance(result, np.ndarray) else result
+        return content_from(result)
 
     return rule
 
@@ -302,7 +259,7 @@ def _reduce(
         axes = integers(facts[1]) if len(facts) > 1 else None
         if axes is None or not axes.size:
             return None
-    result = _array(function(list(content)))
+    result = content_from(function(list(content)))
     return result.reshape(1) if node.attribute("keepdims", 1) else result
 
 

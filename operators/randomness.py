@@ -3,43 +3,12 @@
 from __future__ import annotations
 
 from ..ir import Function, Graph, Node
-
-_ALWAYS = frozenset(
-    {
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-        "Multinomial",
-        "Bernoulli",
-        # Of onnxruntime's own operators.
-        "com.microsoft::BiasDropout",
-        "com.microsoft::BitmaskBiasDropout",
-        "com.microsoft::BitmaskDropout",
-        "com.microsoft::Sampling",
-    }
-)
+from .rules import rules_of
 
 
 def draws_random_numbers(node: Node) -> bool:
-    """Whether the node is random itself: the Random operators, Multinomial, Bernoulli, and Dropout
-    unless it is certain not to train."""
-    op = node.op.qualname
-    return op in _ALWAYS or (op == "Dropout" and _may_train(node))
-
-
-def _may_train(node: Node) -> bool:
-    assert node.graph is not None
-    opset = node.graph.root.opset()
-    if opset < 7:
-        return node.op.references or not node.attribute("is_test", 0)
-    if opset < 12:
-        return False
-    training = node.input(2)
-    if training is None:
-        return False
-    constant = training.constant
-    return constant is None or not constant.is_readable or bool(constant.numpy().any())
+    """Whether the node is random itself."""
+    return rules_of(node.op).draws_random_numbers(node)
 
 
 def find_random(graph: Graph, functions: dict[tuple[str, str, str], Function]) -> Node | None:

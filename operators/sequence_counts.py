@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,25 +13,12 @@ from ..ir import Node
 Rule = Callable[[Node, Sequence[Fact]], int | None]
 
 
-def with_counts(node: Node, inputs: Sequence[Fact], facts: list[Fact]) -> list[Fact]:
-    """The facts of a node's outputs with the number of elements of a sequence, or the length that
-    a SequenceLength gives.
-
-    Args:
-        node: an operator of the default domain, free of references to function attributes.
-        inputs: what is known about its inputs.
-        facts: what is known about its outputs otherwise.
-    """
-    if node.op_type == "SequenceLength":
-        count = inputs[0].count
-        if count is None:
-            return facts
-        return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
-    rule = _RULES.get(node.op_type)
-    count = rule(node, inputs) if rule is not None else None
-    if count is None or count < 0:
-        return facts
-    return [dataclasses.replace(fact, count=count) for fact in facts]
+def length(inputs: Sequence[Fact]) -> list[Fact] | None:
+    """The length that a SequenceLength gives."""
+    count = inputs[0].count
+    if count is None:
+        return None
+    return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
 
 
 def _changed_by(more: int) -> Rule:
@@ -58,7 +44,7 @@ def _parts(node: Node, inputs: Sequence[Fact]) -> int | None:
     return None if length is None else -(-length // int(sizes))
 
 
-_RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {
     "SequenceEmpty": lambda node, inputs: 0,
     "SequenceConstruct": lambda node, inputs: len(node.inputs),
     "SequenceInsert": _changed_by(1),

@@ -6,32 +6,13 @@ the node to onnx.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
-from ..facts.dimension import Dimension
+from ..facts.dimension import Dimension, product
 from ..facts.fact import Fact, Shape, Symbols, element, integers, vector
 from ..ir import Node
 
 Rule = Callable[[Node, Sequence[Fact], Symbols], list[Shape | None] | None]
-
-
-def shapes_of(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
-    """The shapes of a node's outputs, None where onnx's inference is to be asked.
-
-    Args:
-        node: an operator of the default domain, free of references to function attributes.
-        facts: what is known about its inputs.
-        symbols: makes symbols for sizes that are not known.
-    """
-    rule = RULES.get(node.op_type)
-    if rule is None:
-        return None
-    try:
-        return rule(node, facts, symbols)
-    except (IndexError, TypeError, ValueError):
-        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
-        return None
 
 
 def _concat(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
@@ -89,11 +70,7 @@ def _quotient(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | No
             total.remove(dim)
         else:
             known.append(dim)
-    return _product(total).divided_by(_product(known))
-
-
-def _product(dims: Sequence[Dimension]) -> Dimension:
-    return math.prod(dims, start=Dimension.constant(1))
+    return product(total).divided_by(product(known))
 
 
 def _flatten(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
@@ -102,12 +79,12 @@ def _flatten(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape 
         return None
     axis = node.attribute("axis", 1)
     axis += len(shape) if axis < 0 else 0
-    return [(_product(shape[:axis]), _product(shape[axis:]))]
+    return [(product(shape[:axis]), product(shape[axis:]))]
 
 
 def _from_content(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
     target = vector(facts[0])
-    return None if target is None else [_sizes(target, symbols)]
+    return None if target is None else [symbols.sizes(target)]
 
 
 def _expand(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
@@ -117,7 +94,7 @@ def _expand(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape |
     rank = max(len(shape), len(target))
     one = Dimension.constant(1)
     own = [one] * (rank - len(shape)) + list(shape)
-    wanted = [one] * (rank - len(target)) + list(_sizes(target, symbols))
+    wanted = [one] * (rank - len(target)) + list(symbols.sizes(target))
     return [tuple(_broadcast(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
 
 
@@ -137,7 +114,7 @@ def _tile(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | N
     shape, repeats = facts[0].shape, vector(facts[1])
     if shape is None or repeats is None or len(shape) != len(repeats):
         return None
-    times = _sizes(repeats, symbols)
+    times = symbols.sizes(repeats)
     return [tuple(a * b for a, b in zip(shape, times, strict=True))]
 
 
@@ -233,16 +210,6 @@ def _pad(node: Node, facts: Sequence[Fact], symbols: Symbols) -> list[Shape | No
     for index, axis in enumerate(axes):
         dims[axis] = dims[axis] + pads[index] + pads[index + len(axes)]  # type: ignore[operator]
     return [tuple(dims)]
-
-
-def _sizes(target: Sequence[Dimension | None], symbols: Symbols) -> Shape:
-    """Elements as sizes; what may be negative for some sizes gets a symbol of its own."""
-    return tuple(
-        symbols.fresh()
-        if size is None or (size.at_least or 0) < 0 or size.at_least is None
-        else size
-        for size in target
-    )
 
 
 RULES: dict[str, Rule] = {

@@ -6,13 +6,12 @@ Sources: the operator specifications, and what onnxruntime and onnx's reference 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import onnx
 
-from ..facts.dimension import Dimension
+from ..facts.dimension import Dimension, product
 from ..facts.fact import Shape
 from ..facts.premises import (
     Premises,
@@ -27,10 +26,6 @@ from ..facts.premises import (
     shown,
 )
 from .speculation_layers import LAYER_RULES
-
-OLDEST_OPSET = 9
-"""The rules speak of operators as they are from this opset on."""
-
 
 # Arithmetic -------------------------------------------------------------------------------------
 
@@ -119,17 +114,13 @@ def _reshape(given: Premises) -> None:
             if not copies:
                 at_least(size, 1 if keeps_zero else 0, "an axis of the new shape")
             dims.append(size)
-    total, wanted = _product(source), _product(dims)
+    total, wanted = product(source), product(dims)
     if len(dims) == len(target):
         same(total, wanted, "the number of elements")
         return
     require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
     at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
     require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
-
-
-def _product(dims: Sequence[Dimension]) -> Dimension:
-    return math.prod(dims, start=Dimension.constant(1))
 
 
 def _expand(given: Premises) -> None:

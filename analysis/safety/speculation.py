@@ -1,8 +1,8 @@
 """What may run although its result is thrown away: the branch that is not taken, the trip after
 the last.
 
-Such code must not fail where the original did not run it. Each operator that may run so is listed
-in `speculation_rules`, with what must be proven about its inputs; everything else is a hazard.
+Such code must not fail where the original did not run it. What must be proven about the inputs of
+each operator that may run so stands in its class in `operators`; everything else is a hazard.
 Declarations inside the code count for nothing, as they speak of the runs that the original makes:
 facts are inferred from what is known outside, node by node, each proven safe before its outputs are
 believed.
@@ -17,9 +17,9 @@ from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
 from ...facts.premises import Premises, Unproven
 from ...ir import Error, Function, FunctionKey, Graph, Node, Value, normal_domain
-from ...operators.bounds import known_outputs
+from ...operators import OLDEST_OPSET, OperatorRules, rules_of
+from ...operators.outputs import known_outputs
 from ...operators.randomness import draws_random_numbers
-from ...operators.speculation_rules import ALWAYS_SAFE, OLDEST_OPSET, RULES
 from ..shapes.inference import ShapeInference
 
 _MOST_STEPS = 16
@@ -166,12 +166,10 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
         )
     if opset < OLDEST_OPSET:
         raise Hazard(node, f"is of opset {opset}; convert to opset {OLDEST_OPSET} first")
-    if node.op_type in ALWAYS_SAFE:
-        return
-    rule = RULES.get(node.op_type)
-    if rule is None:
+    rules = rules_of(node.op)
+    if not rules.defines(OperatorRules.prove_safe):
         raise Hazard(node, "is not among the operators that are known not to fail")
     try:
-        rule(Premises(node, inputs, opset))
+        rules.prove_safe(Premises(node, inputs, opset))
     except Unproven as unproven:
         raise Hazard(node, f"may fail there: {unproven}") from unproven

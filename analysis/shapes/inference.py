@@ -1,8 +1,8 @@
 """Types and shapes over the IR, on demand: only what leads to a question is looked at.
 
 Single operators are inferred by onnx (`onnx.shape_inference.infer_node_outputs`), with symbols for
-sizes passed through as dim_params; the rules of `shape_rules` and `contents` stand in where symbols
-must be added, multiplied or compared.
+sizes passed through as dim_params; the rules of `operators` stand in where symbols must be added,
+multiplied or compared.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from ...ir import (
     normal_domain,
 )
 from ...ir.copying import without_symbols
-from ...operators import contents, shape_rules
-from ...operators.sequence_counts import with_counts
+from ...operators.outputs import content_of, shapes_of, with_counts
 from .bodies import enter_body, leave_bodies
 from .calls import CallFacts
 
@@ -161,8 +160,8 @@ class ShapeInference:
         self, node: Node, inputs: Sequence[Fact], onnx_facts: Sequence[Fact]
     ) -> list[Fact]:
         """What onnx infers, with the sizes and elements that it gives up on."""
-        shapes = shape_rules.shapes_of(node, inputs, self.symbols)
-        content = contents.content_of(node, inputs, onnx_facts[0].elem_type)
+        shapes = shapes_of(node, inputs, self.symbols)
+        content = content_of(node, inputs, onnx_facts[0].elem_type)
         facts = []
         for index, fact in enumerate(onnx_facts):
             shape = shapes[index] if shapes is not None and index < len(shapes) else None

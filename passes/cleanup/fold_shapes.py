@@ -20,7 +20,7 @@ from typing import ClassVar
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value
-from ...operators.contents import RULES
+from ...operators import OperatorRules, rules_of
 from ..base import Pass, Run
 from .infer_shapes import declare_facts
 
@@ -48,7 +48,7 @@ class FoldShapes(Pass):
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:
-    if node.op.qualname not in RULES:
+    if not rules_of(node.op).defines(OperatorRules.content):
         return False
     return node.is_op(*_STARTS) or not followed.isdisjoint(v for v in node.inputs if v)
 

@@ -11,7 +11,7 @@ from straightline import ir
 from straightline.facts.bounds import Bounds, Known, alike, greatest, join, known, least
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, as_content
-from straightline.operators.bounds import known_outputs
+from straightline.operators.outputs import known_outputs
 
 INT64, INT32, UINT8 = onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.UINT8
 BOOL, FLOAT = onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT

@@ -9,7 +9,7 @@ from onnx import helper
 from straightline import ir
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, as_content
-from straightline.operators.contents import content_of
+from straightline.operators.outputs import content_of
 from straightline.reference import EvaluationError, operator_kernel
 
 INT64, INT32, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL

@@ -9,7 +9,7 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, Symbols, is_named
-from straightline.operators.shape_rules import shapes_of
+from straightline.operators.outputs import shapes_of
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 

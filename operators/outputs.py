@@ -1,0 +1,91 @@
+"""What the rules of an operator say about the outputs of a node, as far as it can be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import MOST_FACTOR, Known, known
+from ..facts.dimension import Dimension
+from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..ir import Node
+from .rules import rules_of
+
+
+def shapes_of(node: Node, inputs: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
+    """The shapes of a node's outputs, None where onnx's inference is to be asked.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        symbols: makes symbols for sizes that are not known.
+    """
+    try:
+        return rules_of(node.op).shapes(node, inputs, symbols)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+
+
+def content_of(node: Node, inputs: Sequence[Fact], elem_type: int) -> Content | None:
+    """The content of a node's first output; None where it is not followed.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        elem_type: the element type of the output.
+    """
+    if elem_type not in FOLLOWED:
+        return None
+    try:
+        content = rules_of(node.op).content(node, inputs)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+    if content is None or content.size > MAX_CONTENT:
+        return None
+    return content_from(np.frompyfunc(lambda element: _held(element, elem_type), 1, 1)(content))
+
+
+def _held(element: Any, elem_type: int) -> Any:
+    """An element if the type holds it; None (not known) where integers would overflow."""
+    if elem_type == onnx.TensorProto.BOOL:
+        return element if isinstance(element, bool) else None
+    if not isinstance(element, Dimension):
+        return None
+    if element.value is None:
+        return element if all(abs(f) < MOST_FACTOR for f in element.terms.values()) else None
+    limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    return element if limits.min <= element.value <= limits.max else None
+
+
+def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:
+    """The facts of a node's outputs with the number of elements of a sequence, or the length that
+    a SequenceLength gives.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        outputs: what is known about its outputs otherwise.
+    """
+    rules = rules_of(node.op)
+    facts = rules.facts(node, inputs)
+    if facts is not None:
+        return facts
+    count = rules.count(node, inputs)
+    if count is None or count < 0:
+        return outputs
+    return [dataclasses.replace(fact, count=count) for fact in outputs]
+
+
+def known_outputs(node: Node, inputs: Sequence[Known], outputs: Sequence[Fact]) -> list[Known]:
+    """What is known about the outputs of a node, their facts being given."""
+    bounds = rules_of(node.op).bounds(node, inputs)
+    return [
+        known(fact, bounds[index] if index < len(bounds) else None)
+        for index, fact in enumerate(outputs)
+    ]
