@@ -94,12 +94,17 @@ class Premises:
         """The attribute `axis`, counted from the front."""
         return axis_of(self.node.attribute("axis", default), rank + extra)
 
-    def axes(self, index: int) -> list[int] | None:
-        """The axes, an attribute in older opsets and an input in newer ones; None if absent."""
-        given = self.node.attribute("axes")
+    def listed(self, name: str, index: int) -> list[int] | None:
+        """A list of numbers, an attribute in older opsets and an input in newer ones; None if
+        absent."""
+        given = self.node.attribute(name)
         if given is not None:
             return list(given)
         return [int(a) for a in self.numbers(index).reshape(-1)] if self.has(index) else None
+
+    def axes(self, index: int) -> list[int] | None:
+        """The axes, which an attribute or an input lists; None if absent."""
+        return self.listed("axes", index)
 
     def one_element(self, index: int) -> None:
         """Demand that an input holds one element."""

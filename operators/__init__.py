@@ -1,8 +1,23 @@
-"""What is known about each operator: `rules_of` gives it, and a class in a file here says it."""
+"""What is known about each operator: `rules_of` gives it, and a class in a file here says it.
 
+Importing this package registers the classes.
+"""
+
+from . import arithmetic as arithmetic
+from . import elementwise as elementwise
+from . import generators as generators
+from . import indexing as indexing
+from . import logic as logic
+from . import movement as movement
+from . import normalization as normalization
+from . import parts as parts
+from . import products as products
+from . import quantization as quantization
+from . import randomness as randomness
+from . import reductions as reductions
+from . import sequences as sequences
+from . import sizes as sizes
+from . import windows as windows
 from .rules import OLDEST_OPSET, OperatorRules, described, describes, rules_of
-from .tables import fill
-
-fill()
 
 __all__ = ["OLDEST_OPSET", "OperatorRules", "described", "describes", "rules_of"]

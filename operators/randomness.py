@@ -3,7 +3,47 @@
 from __future__ import annotations
 
 from ..ir import Function, Graph, Node
-from .rules import rules_of
+from .rules import OperatorRules, Total, describes, rules_of
+
+
+@describes(
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Multinomial",
+    "Bernoulli",
+    # Of onnxruntime's own operators.
+    "com.microsoft::BiasDropout",
+    "com.microsoft::BitmaskBiasDropout",
+    "com.microsoft::BitmaskDropout",
+    "com.microsoft::Sampling",
+)
+class Draw(OperatorRules):
+    """Operators that draw on every run, whether they have a seed or not."""
+
+    def draws_random_numbers(self, node: Node) -> bool:
+        return True
+
+
+@describes("Dropout")
+class Dropout(Total):
+    """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
+    11, and by an input from opset 12 on."""
+
+    def draws_random_numbers(self, node: Node) -> bool:
+        """Whether it is not certain that it does not train."""
+        assert node.graph is not None
+        opset = node.graph.root.opset()
+        if opset < 7:
+            return node.op.references or not node.attribute("is_test", 0)
+        if opset < 12:
+            return False
+        training = node.input(2)
+        if training is None:
+            return False
+        constant = training.constant
+        return constant is None or not constant.is_readable or bool(constant.numpy().any())
 
 
 def draws_random_numbers(node: Node) -> bool:

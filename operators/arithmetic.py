@@ -1,0 +1,234 @@
+"""Arithmetic of numbers, element by element; integers that overflow wrap around."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known, greater, greatest, least, lesser
+from ..facts.dimension import Dimension
+from ..facts.fact import Content, Fact
+from ..facts.premises import Premises, require
+from ..ir import Node
+from .elementwise import Elementwise, each_known
+from .growing import broadcast_size
+from .rules import Total, describes
+
+
+@describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+class Bitwise(Elementwise):
+    """BitwiseAnd, BitwiseOr, BitwiseXor: from opset 18 on."""
+
+
+def spanned(
+    inputs: Sequence[Known], corners: Callable[..., Iterable[Dimension]]
+) -> list[Bounds | None]:
+    """The bounds of a result that lies between the extremes of what is made of the operands'."""
+    bounds = [known.bounds for known in inputs]
+    if any(b is None for b in bounds):
+        return [None]
+    results = list(corners(*bounds))
+    low, high = least(results), greatest(results)
+    return [None if low is None or high is None else Bounds(low, high)]
+
+
+@describes("Add")
+class Add(Elementwise):
+    """Add."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.add, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return spanned(inputs, lambda a, b: (a.low + b.low, a.high + b.high))
+
+
+@describes("Sub")
+class Sub(Elementwise):
+    """Sub."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.sub, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return spanned(inputs, lambda a, b: (a.low - b.high, a.high - b.low))
+
+
+@describes("Mul")
+class Mul(Elementwise):
+    """Mul."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.mul, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return spanned(inputs, lambda a, b: [x * y for x in a for y in b])
+
+
+@describes("Neg")
+class Neg(Total):
+    """Neg."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.neg, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return spanned(inputs, lambda a: (-a.high, -a.low))
+
+
+class Division(Elementwise):
+    """What fails where integers are divided by zero, of which numpy makes 0."""
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        if not given.is_integer(1):
+            return
+        require(_never(given, 0), f"{given.name(1)} may be zero")
+        if not _never(given, -1):
+            # The smallest integer by -1 overflows, which stops the program on some processors.
+            smallest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(1))).min
+            above = given.bounds(0).low.less(smallest + 1) is False
+            what = f"{given.name(1)} may be -1 where {given.name(0)} is the smallest integer"
+            require(above, what)
+
+    def fails(self, node: Node, arrays: Sequence[Any]) -> bool:
+        return arrays[1].dtype.kind in "iu" and not arrays[1].all()
+
+
+def _never(given: Premises, number: int) -> bool:
+    """Whether no element of the divisor is this number."""
+    low, high = given.bounds(1)
+    if low.less(number + 1) is False or high.less(number) is True:
+        return True
+    content = given.inputs[1].fact.content
+    elements = [None] if content is None else content.reshape(-1)
+    return all(e is not None and e.equals(number) is False for e in elements)
+
+
+@describes("Div")
+class Div(Division):
+    """Div: integers are divided towards zero (the specification says so from opset 14 on, and all
+    runtimes did before)."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_divide, inputs)
+
+
+def _divide(a: Dimension, b: Dimension) -> Dimension | None:
+    if a.value is None or b.value is None:
+        return a.divided_by(b)
+    return Dimension.constant(_quotient(a.value, b.value)) if b.value else None
+
+
+def _quotient(a: int, b: int) -> int:
+    """ONNX divides integers towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+@describes("Mod")
+class Mod(Division):
+    """Mod, from opset 10 on: the remainder has the sign of the divisor, or with fmod=1 that of the
+    dividend."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        value, divisor = inputs[0].bounds, inputs[1].bounds
+        if value is None or divisor is None or divisor.low.less(1) is not False:
+            return [None]
+        if node.attribute("fmod", 0) and value.low.less(0) is not False:
+            # C's remainder takes the sign of the dividend.
+            return [None]
+        return [Bounds(Dimension.constant(0), divisor.high - 1)]
+
+
+def _remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the divisor."""
+    if a.value is not None and b.value:
+        return Dimension.constant(a.value % b.value)
+    return Dimension.constant(0) if b.value and a.divided_by(b) is not None else None
+
+
+def _c_remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    if a.value is None or not b.value:
+        return None
+    return Dimension.constant(a.value - b.value * _quotient(a.value, b.value))
+
+
+@describes("Pow")
+class Pow(Elementwise):
+    """Pow: integers from opset 12 on, of which no negative power is an integer."""
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        if given.is_integer(0) and given.is_integer(1):
+            require(given.bounds(1).low.less(0) is False, f"{given.name(1)} may be negative")
+
+
+@describes("BitShift")
+class BitShift(Elementwise):
+    """BitShift, from opset 11 on: a shift by as many bits as there are is undefined."""
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        bits = onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(0)).itemsize * 8
+        fewer = given.bounds(1).high.less(bits) is True
+        require(fewer, f"{given.name(1)} may be {bits} or more")
+
+
+@describes("Sum", "Mean")
+class Sum(Elementwise):
+    """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return broadcast_size(arrays)
+
+
+@describes("Min")
+class Min(Sum):
+    """Min of any number of operands: integers from opset 12 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_two_by_two(_least), inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(lesser, [known.bounds for known in inputs])]
+
+
+@describes("Max")
+class Max(Sum):
+    """Max of any number of operands: integers from opset 12 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_two_by_two(_greatest), inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(greater, [known.bounds for known in inputs])]
+
+
+def _two_by_two(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def reduced(*operands: Any) -> Any:
+        return functools.reduce(lambda a, b: None if a is None else function(a, b), operands)
+
+    return reduced
+
+
+def _least(a: Dimension, b: Dimension) -> Dimension | None:
+    less = a.less(b)
+    if less is None:
+        greater = b.less(a)
+        return None if greater is None and a != b else (a if not greater else b)
+    return a if less else b
+
+
+def _greatest(a: Dimension, b: Dimension) -> Dimension | None:
+    least = _least(a, b)
+    return None if least is None else (b if least is a else a)

@@ -1,0 +1,112 @@
+"""Operators that work on each element by itself, and the broadcasting that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known, greater, lesser
+from ..facts.dimension import Dimension
+from ..facts.fact import MAX_CONTENT, Content, Fact, content_from
+from ..facts.premises import Premises, broadcast, broadcast_to, require
+from ..ir import Node
+from .rules import OperatorRules, Total, describes
+
+_TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
+
+
+class Elementwise(OperatorRules):
+    """Operands whose shapes broadcast in all directions: from opset 7 on, or 8 for Max, Mean, Min
+    and Sum."""
+
+    def prove_safe(self, given: Premises) -> None:
+        operands = zip(given.inputs, given.node.inputs, strict=True)
+        broadcast([known.fact.shape for known, value in operands if value])
+
+
+def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
+    """The content that a function of elements makes; it is given None for what is not known."""
+    contents = [fact.content for fact in inputs if fact.content is not None]
+    if len(contents) < len(inputs):
+        return None
+    if math.prod(np.broadcast_shapes(*(c.shape for c in contents))) > MAX_CONTENT:
+        return None
+    return content_from(np.frompyfunc(function, len(contents), 1)(*contents))
+
+
+def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
+    """The same for a function whose result is not known where an operand is not."""
+    return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
+
+
+_UNARY = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
+    " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
+    " Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
+)
+
+
+@describes(*_UNARY.split())
+class Unary(Total):
+    """A function of one number that gives a result for every number, if only NaN."""
+
+
+@describes("Cast")
+class Cast(OperatorRules):
+    """Cast: numbers to truth values and back, integers to integers that hold them.
+
+    From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
+    """
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, to = inputs[0].content, node.attribute("to")
+        if content is None:
+            return None
+        was_bool = inputs[0].elem_type == onnx.TensorProto.BOOL
+        if to == onnx.TensorProto.BOOL:
+            return content if was_bool else each_known(lambda a: negation(a.equals(0)), inputs)
+        if to in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
+            return each_known(Dimension.constant, inputs) if was_bool else content
+        return None
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        was_bool = inputs[0].fact.elem_type == onnx.TensorProto.BOOL
+        return [_TRUTH if was_bool else inputs[0].bounds]
+
+    def prove_safe(self, given: Premises) -> None:
+        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+        require(not is_text, "a string may not spell a number")
+
+
+def negation(known: bool | None) -> bool | None:
+    """Not, of what may not be known."""
+    return None if known is None else not known
+
+
+@describes("Clip")
+class Clip(OperatorRules):
+    """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        bounds = inputs[0].bounds
+        for position, limit in ((1, greater), (2, lesser)):
+            if node.input(position) is not None:
+                bounds = limit(bounds, inputs[position].bounds)
+        return [bounds]
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in range(1, len(given.node.inputs)):
+            if given.has(index):
+                given.shape(index, 0)
+
+
+@describes("PRelu")
+class PRelu(OperatorRules):
+    """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
+
+    def prove_safe(self, given: Premises) -> None:
+        broadcast_to(given.shape(1), given.shape(0), "the slope")

@@ -1,0 +1,137 @@
+"""Tensors made from numbers: fills, ranges, one-hot rows, windows of signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known
+from ..facts.dimension import Dimension
+from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, element, integers, vector
+from ..facts.premises import Premises, at_least, require
+from ..ir import Node
+from .growing import size_of, times
+from .rules import OperatorRules, Total, describes
+
+
+@describes("Constant")
+class Constant(Total):
+    """Constant: what it gives is an initializer, which is constant already."""
+
+    kept_from_folding: ClassVar[bool] = True
+
+
+@describes("ConstantOfShape")
+class ConstantOfShape(OperatorRules):
+    """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        target = vector(inputs[0])
+        return None if target is None else [symbols.sizes(target)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        target, fill = integers(inputs[0]), _fill(node)
+        if target is None or fill is None or math.prod(target.tolist()) > MAX_CONTENT:
+            return None
+        if fill.dtype.kind not in "ib":
+            return None
+        content = np.empty(target.tolist(), dtype=object)
+        content[...] = bool(fill) if fill.dtype == np.bool_ else Dimension.constant(int(fill))
+        return content
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        fill = _fill(node)
+        if fill is None or fill.dtype.kind not in "iu":
+            return [None]
+        number = Dimension.constant(int(fill))
+        return [Bounds(number, number)]
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(0, 1)
+        for dim in given.content(0):
+            at_least(dim, 0, "an axis")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0])
+
+
+def _fill(node: Node) -> Any:
+    """The element, as a number of numpy; None where it is left out."""
+    tensor = node.attribute("value")
+    return None if tensor is None else onnx.numpy_helper.to_array(tensor).reshape(-1)[0]
+
+
+@describes("Range")
+class Range(OperatorRules):
+    """Range, from opset 11 on, of scalars."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        start, limit, delta = (element(fact) for fact in inputs[:3])
+        if start is None or limit is None or delta != 1:
+            return None
+        length = limit - start
+        return [(length,)] if length.less(0) is False else None
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        start, limit, delta = [known.bounds for known in inputs]
+        if start is None or limit is None or delta is None or delta.low.less(1) is not False:
+            return [None]
+        return [Bounds(start.low, limit.high - 1)]
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in range(3):
+            given.shape(index, 0)
+            given.content(index)
+        require(bool(given.numbers(2)), f"{given.name(2)} is zero")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        start, limit, delta = (float(array.reshape(-1)[:1].sum()) for array in arrays)
+        return (limit - start) / delta if delta else 0
+
+
+@describes("OneHot")
+class OneHot(OperatorRules):
+    """OneHot, from opset 9 on: indices out of range give a row that is off."""
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        given.axis(rank, -1, extra=1)
+        depth = given.numbers(1)
+        positive = depth.size == 1 and int(depth.reshape(())) > 0
+        require(positive, f"{given.name(1)} is not positive")
+        require(given.vector(2) == 2, f"{given.name(2)} does not hold two elements")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+
+@describes("HannWindow", "HammingWindow", "BlackmanWindow")
+class SignalWindow(OperatorRules):
+    """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0])
+
+
+@describes("MelWeightMatrix")
+class MelWeightMatrix(OperatorRules):
+    """MelWeightMatrix, from opset 17 on."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0]) * size_of(arrays[1])
+
+
+@describes("AffineGrid")
+class AffineGrid(OperatorRules):
+    """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return 3 * size_of(arrays[1])

@@ -1,0 +1,120 @@
+"""Elements taken from positions that are data, and put there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..facts.bounds import Bounds, Known, greatest, join
+from ..facts.dimension import Dimension
+from ..facts.fact import Content, Fact, Shape, integers
+from ..facts.premises import Premises, Unproven, require, same_shape
+from ..ir import Node
+from .rules import Moving, OperatorRules, Total, describes
+
+
+@describes("Compress")
+class Compress(Moving):
+    """Compress, from opset 9 on."""
+
+
+@describes("Gather")
+class Gather(Moving):
+    """Gather: indices may be negative from opset 11 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, indices = inputs[0].content, integers(inputs[1])
+        if content is None or indices is None:
+            return None
+        axis = node.attribute("axis", 0)
+        length = content.shape[axis]
+        if indices.size and not (indices.min() >= -length and indices.max() < length):
+            return None
+        axis %= content.ndim
+        taken = np.empty(content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object)
+        taken[...] = np.take(content, indices, axis=axis)
+        return taken
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        given.within(1, [shape[given.axis(len(shape), 0)]])
+
+
+@describes("GatherElements")
+class GatherElements(Moving):
+    """GatherElements, from opset 11 on."""
+
+    def prove_safe(self, given: Premises) -> None:
+        data = given.shape(0)
+        _prove_beside(given, data, given.shape(1, len(data)))
+
+
+@describes("GatherND")
+class GatherND(Moving):
+    """GatherND, from opset 11 on; batch_dims from 12 on."""
+
+    def prove_safe(self, given: Premises) -> None:
+        require(given.node.attribute("batch_dims", 0) == 0, "it has batch axes")
+        _prove_tuples(given)
+
+
+class Scattering(OperatorRules):
+    """The result holds elements of the data and of the updates, unless a reduction (from opset 16
+    on) combines them."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        if node.attribute("reduction", b"none") != b"none":
+            return [None]
+        return [join(inputs[0].bounds, inputs[2].bounds)]
+
+
+@describes("ScatterElements", "Scatter")
+class ScatterElements(Scattering):
+    """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
+
+    def prove_safe(self, given: Premises) -> None:
+        data = given.shape(0)
+        indices = given.shape(1, len(data))
+        _prove_beside(given, data, indices)
+        same_shape(given.shape(2), indices, given.name(2))
+
+
+@describes("ScatterND")
+class ScatterND(Scattering):
+    """ScatterND, from opset 11 on."""
+
+    def prove_safe(self, given: Premises) -> None:
+        indexed = _prove_tuples(given)
+        updates = given.shape(1)[:-1] + given.shape(0)[indexed:]
+        same_shape(given.shape(2), updates, given.name(2))
+
+
+def _prove_beside(given: Premises, data: Shape, indices: Shape) -> None:
+    """Prove that indices lie within an axis, and beside the data along the others."""
+    axis = given.axis(len(data), 0)
+    given.within(1, [data[axis]])
+    for position, (have, want) in enumerate(zip(data, indices, strict=True)):
+        fits = position == axis or have == want or have.less(want) is False
+        require(fits, f"{given.name(1)} may be larger than {given.name(0)} along axis {position}")
+
+
+def _prove_tuples(given: Premises) -> int:
+    """Prove that tuples of indices lie within the first axes; how many axes they index."""
+    data, indices = given.shape(0), given.shape(1)
+    require(bool(indices), f"{given.name(1)} has no axis")
+    length = indices[-1].value
+    if length is None or not 1 <= length <= len(data):
+        raise Unproven(f"the last axis of {given.name(1)} may not fit {given.name(0)}")
+    given.within(1, data[:length])
+    return length
+
+
+@describes("NonZero")
+class NonZero(Total):
+    """NonZero, from opset 9 on: positions, of each axis those within it."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        shape = inputs[0].fact.shape
+        most = greatest(shape) if shape else None
+        return [None if most is None else Bounds(Dimension.constant(0), most - 1)]

@@ -1,0 +1,250 @@
+"""Tensors whose elements stay while their axes change: reshaped, transposed, stretched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..facts.bounds import Bounds, Known
+from ..facts.dimension import Dimension, product
+from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
+from ..facts.operands import listed_numbers
+from ..facts.premises import Premises, at_least, axis_of, broadcast, require, same
+from ..ir import Node
+from .growing import times
+from .rules import Moving, Total, describes
+
+
+@describes("Identity")
+class Identity(Total):
+    """Identity: of sequences, too, from opset 14 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return inputs[0].content
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [inputs[0].bounds]
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return inputs[0].count
+
+
+@describes("DepthToSpace", "SpaceToDepth")
+class Blocks(Moving):
+    """DepthToSpace and SpaceToDepth."""
+
+
+@describes("Transpose")
+class Transpose(Moving):
+    """Transpose: perm reverses the axes where it is absent."""
+
+    def prove_safe(self, given: Premises) -> None:
+        perm = given.node.attribute("perm")
+        if perm is not None:
+            rank = len(given.shape(0))
+            require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
+
+
+@describes("Flatten")
+class Flatten(Moving):
+    """Flatten: an axis may be negative from opset 11 on."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        if shape is None:
+            return None
+        axis = node.attribute("axis", 1)
+        axis += len(shape) if axis < 0 else 0
+        return [(product(shape[:axis]), product(shape[axis:]))]
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        axis = given.node.attribute("axis", 1)
+        require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
+
+
+@describes("Reshape")
+class Reshape(Moving):
+    """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
+    allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        target = vector(inputs[1]) if len(inputs) > 1 else None
+        if target is None:
+            return None
+        source = inputs[0].shape
+        dims: list[Dimension] = []
+        open_axis = None
+        for position, size in enumerate(target):
+            if size is None:
+                dims.append(symbols.fresh())
+            elif size == 0 and _copies_zeros(node):
+                if source is None or position >= len(source):
+                    return None
+                dims.append(source[position])
+            elif size == -1:
+                open_axis = position
+                dims.append(Dimension.constant(1))
+            elif size.at_least is None:
+                # A symbol minus something may be 0 or -1, which mean other things.
+                dims.append(symbols.fresh())
+            else:
+                dims.append(size)
+        if open_axis is not None:
+            dims[open_axis] = _rest(source, dims) or symbols.fresh()
+        return [tuple(dims)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, sizes = inputs[0].content, integers(inputs[1])
+        if content is None or sizes is None:
+            return None
+        target = [
+            content.shape[i] if size == 0 and _copies_zeros(node) else int(size)
+            for i, size in enumerate(sizes)
+        ]
+        return content.reshape(target)
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(1, 1)
+        target, source = list(given.content(1)), given.shape(0)
+        dims = _checked(given, target, source)
+        total, wanted = product(source), product(dims)
+        if len(dims) == len(target):
+            same(total, wanted, "the number of elements")
+            return
+        require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
+        at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
+        require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
+
+
+def _copies_zeros(node: Node) -> bool:
+    return not node.attribute("allowzero", 0)
+
+
+def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:
+    """The size that -1 stands for; a new symbol among the others divides nothing."""
+    if source is None:
+        return None
+    total, known = list(source), []
+    for dim in dims:
+        if dim in total:
+            # Equal sizes cancel, as the operator's own rule for -1 demands they be not 0.
+            total.remove(dim)
+        else:
+            known.append(dim)
+    return product(total).divided_by(product(known))
+
+
+def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> list[Dimension]:
+    """The sizes of the new shape, but for those that are -1."""
+    copies_zeros = _copies_zeros(given.node)
+    dims = []
+    for position, size in enumerate(target):
+        if size == 0 and copies_zeros:
+            require(position < len(source), f"{given.name(1)} copies an axis that is not there")
+            dims.append(source[position])
+        elif size != -1:
+            copies = position < len(source) and size == source[position]
+            if not copies:
+                at_least(size, 1 if copies_zeros else 0, "an axis of the new shape")
+            dims.append(size)
+    return dims
+
+
+@describes("Squeeze")
+class Squeeze(Moving):
+    """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
+        if content is None or (len(inputs) > 1 and axes is None):
+            return None
+        return np.squeeze(content) if axes is None else np.squeeze(content, tuple(axes))
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        shape = given.shape(0) if axes else ()
+        for axis in axes or ():
+            same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
+
+
+@describes("Unsqueeze")
+class Unsqueeze(Moving):
+    """Unsqueeze: its axes are an input from opset 13 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
+        return None if content is None or axes is None else np.expand_dims(content, tuple(axes))
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        require(axes is not None, "its axes are absent")
+        rank = len(given.shape(0)) + len(axes or ())
+        places = {axis_of(axis, rank) for axis in axes or ()}
+        require(len(places) == len(axes or ()), "an axis stands twice in its axes")
+
+
+@describes("Expand")
+class Expand(Moving):
+    """Expand, from opset 8 on: data and new shape broadcast in both directions."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, target = inputs[0].shape, vector(inputs[1])
+        if shape is None or target is None:
+            return None
+        rank = max(len(shape), len(target))
+        one = Dimension.constant(1)
+        own = [one] * (rank - len(shape)) + list(shape)
+        wanted = [one] * (rank - len(target)) + list(symbols.sizes(target))
+        return [tuple(_stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(1, 1)
+        target = tuple(given.content(1))
+        for dim in target:
+            at_least(dim, 0, "an axis of the new shape")
+        broadcast([given.shape(0), target])
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+
+def _stretched(a: Dimension, b: Dimension, symbols: Symbols) -> Dimension:
+    one = Dimension.constant(1)
+    if b in (a, one):
+        return a
+    if a == one:
+        return b
+    # One that is certainly not 1 decides; the other is 1 or the same.
+    if a.equals(1) is False:
+        return a
+    return b if b.equals(1) is False else symbols.fresh()
+
+
+@describes("Tile")
+class Tile(Moving):
+    """Tile: from opset 6 on an input holds the repeats, one for each axis."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, repeats = inputs[0].shape, vector(inputs[1])
+        if shape is None or repeats is None or len(shape) != len(repeats):
+            return None
+        return [tuple(a * b for a, b in zip(shape, symbols.sizes(repeats), strict=True))]
+
+    def prove_safe(self, given: Premises) -> None:
+        repeats = given.numbers(1).reshape(-1)
+        require(len(repeats) == len(given.shape(0)), f"{given.name(1)} may not fit the rank")
+        require(all(count >= 0 for count in repeats), f"{given.name(1)} holds a negative number")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])

@@ -1,0 +1,259 @@
+"""Tensors put together, cut into parts, and padded."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..facts.bounds import Bounds, Known, join
+from ..facts.dimension import Dimension
+from ..facts.fact import Content, Fact, Shape, Symbols, integers
+from ..facts.operands import listed
+from ..facts.premises import Premises, Unproven, axis_of, require, same, shown
+from ..ir import Node
+from .growing import times
+from .rules import Moving, OperatorRules, describes
+
+
+@describes("Concat")
+class Concat(OperatorRules):
+    """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shapes = [fact.shape for fact in inputs]
+        if any(shape is None for shape in shapes):
+            return None
+        first = list(shapes[0] or ())
+        axis = node.attribute("axis", 1)
+        if not -len(first) <= axis < len(first) or len({len(s or ()) for s in shapes}) != 1:
+            return None
+        for position, dim in enumerate(first):
+            if dim.value is None:
+                # All agree off the axis, so the best known of them holds for each.
+                known = [s[position] for s in shapes if s and s[position].value is not None]
+                first[position] = known[0] if known else dim
+        first[axis] = sum((s[axis] for s in shapes if s), Dimension.constant(0))
+        return [tuple(first)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        contents = [fact.content for fact in inputs]
+        if any(content is None for content in contents):
+            return None
+        return np.concatenate(contents, axis=node.attribute("axis", 1))  # type: ignore[arg-type]
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(join, [known.bounds for known in inputs])]
+
+    def prove_safe(self, given: Premises) -> None:
+        first = given.shape(0)
+        axis = given.axis(len(first), 1)
+        for index in range(1, len(given.node.inputs)):
+            other = given.shape(index, len(first))
+            for position, (dim, wanted) in enumerate(zip(other, first, strict=True)):
+                if position != axis:
+                    same(dim, wanted, f"sizes along axis {position}")
+
+
+@describes("Split")
+class Split(Moving):
+    """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), 0)]
+        sizes = given.listed("split", 1)
+        parts = len(given.node.outputs)
+        if sizes is None:
+            divides = length.divided_by(parts) is not None
+            require(divides, f"{shown(length)} may not divide by {parts}")
+            return
+        fit = len(sizes) == parts and min(sizes, default=0) >= 0
+        require(fit, "its sizes do not fit its outputs")
+        same(length, sum(sizes), "the sum of its sizes")
+
+
+class _Cut(NamedTuple):
+    """What Slice takes from one axis; None for what is not known."""
+
+    axis: int
+    start: Dimension | None
+    end: Dimension | None
+    step: int | None
+
+    def section(self, size: int) -> slice | None:
+        """The same for an axis of a known size, as Python writes it."""
+        start, end = _number(self.start), _number(self.end)
+        if start is None or end is None or not self.step:
+            return None
+        # A large negative end of a backward slice means "up to and including the first".
+        return slice(start, None if self.step < 0 and end < -size else end, self.step)
+
+    def length(self, size: Dimension) -> Dimension | None:
+        """How many elements are taken; None where that depends on sizes that are not known."""
+        section = self.section(size.value) if size.value is not None else None
+        if section is not None:
+            return Dimension.constant(len(range(size.value or 0)[section]))
+        if self.start is None or self.end is None or self.step != 1:
+            return None
+        first, last = _clamped(self.start, size), _clamped(self.end, size)
+        if first is None or last is None:
+            return None
+        return last - first if (last - first).less(0) is False else None
+
+
+def _number(dim: Dimension | None) -> int | None:
+    return None if dim is None else dim.value
+
+
+_PAST_ANY_SIZE = 1 << 31
+
+
+def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
+    """Where a bound of a forward slice falls, if it is the same for all sizes."""
+    if bound.value is not None and bound.value >= _PAST_ANY_SIZE - 1:
+        return size
+    if bound.less(0):
+        position = size + bound
+        return position if position.less(0) is False else None
+    inside = size.less(bound)
+    return bound if inside is False and bound.less(0) is False else None
+
+
+@describes("Slice")
+class Slice(Moving):
+    """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
+    steps there were none. Starts and ends are clamped to the axis."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        if shape is None:
+            return None
+        if _axes_are_open(node, inputs):
+            # Any axis may be cut.
+            return [tuple(symbols.fresh() for _ in shape)]
+        cuts = _cuts(node, inputs, len(shape))
+        if cuts is None:
+            return None
+        dims = list(shape)
+        for cut in cuts:
+            dims[cut.axis] = cut.length(dims[cut.axis]) or symbols.fresh()
+        return [tuple(dims)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content = inputs[0].content
+        if content is None:
+            return None
+        cuts = _cuts(node, inputs, content.ndim)
+        if cuts is None or _axes_are_open(node, inputs):
+            return None
+        index = [slice(None)] * content.ndim
+        for cut in cuts:
+            section = cut.section(content.shape[cut.axis])
+            if section is None:
+                return None
+            index[cut.axis] = section
+        return content[tuple(index)]
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        count, axes = _count(given, "starts", 1), given.axes(3)
+        require(_count(given, "ends", 2) == count, "its bounds differ in number")
+        places = [axis_of(axis, rank) for axis in (range(count) if axes is None else axes)]
+        require(len(set(places)) == len(places) == count, "its axes do not fit its bounds")
+        if given.has(4):
+            steps = given.numbers(4)
+            fit = steps.shape == (count,) and bool(steps.all())
+            require(fit, "its steps do not fit its bounds")
+
+
+def _count(given: Premises, name: str, position: int) -> int:
+    if given.opset < 10:
+        return len(given.node.attribute(name, []))
+    return given.vector(position)
+
+
+def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
+    return node.input(3) is not None and inputs[3].content is None
+
+
+def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
+    """What is taken from which axis, in order; None where the bounds are not followed."""
+    starts, ends = listed(node, inputs, "starts", 1), listed(node, inputs, "ends", 2)
+    if starts is None or ends is None:
+        return None
+    axes, steps = listed(node, inputs, "axes", 3), listed(node, inputs, "steps", 4)
+    cuts = []
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        axis = index if axes is None else _number(axes[index])
+        step = 1 if node.input(4) is None else _number(steps[index] if steps else None)
+        if axis is None or not -rank <= axis < rank:
+            return None
+        cuts.append(_Cut(axis, start, end, step))
+    return cuts
+
+
+@describes("Pad")
+class Pad(OperatorRules):
+    """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
+    cut off."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
+        if shape is None or pads is None or any(pad is None for pad in pads):
+            return None
+        axes = list(range(len(shape)))
+        if node.input(3) is not None:
+            given = integers(inputs[3])
+            if given is None:
+                return None
+            axes = [int(axis) for axis in given.reshape(-1)]
+        if len(pads) != 2 * len(axes):
+            return None
+        dims = list(shape)
+        for index, axis in enumerate(axes):
+            dims[axis] = dims[axis] + pads[index] + pads[index + len(axes)]  # type: ignore[operator]
+        return [tuple(dims)]
+
+    def prove_safe(self, given: Premises) -> None:
+        is_constant = given.node.attribute("mode", b"constant") == b"constant"
+        require(is_constant, "its mode restricts sizes")
+        pads = given.listed("pads", 1)
+        if pads is None:
+            raise Unproven("its pads are absent")
+        require(min(pads, default=0) >= 0, "it cuts off elements")
+        require(not given.has(3), "it names axes")
+        require(len(pads) == 2 * len(given.shape(0)), "its pads do not fit the rank")
+        if given.has(2):
+            given.one_element(2)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        pads = arrays[1] if len(arrays) > 1 else node.attribute("pads", [])
+        return float(math.prod(dim + int(np.abs(pads).sum()) for dim in arrays[0].shape))
+
+
+@describes("CenterCropPad")
+class CenterCropPad(OperatorRules):
+    """CenterCropPad, from opset 18 on."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+
+@describes("Trilu")
+class Trilu(OperatorRules):
+    """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
+
+    def prove_safe(self, given: Premises) -> None:
+        require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")
+        if given.has(1):
+            given.one_element(1)

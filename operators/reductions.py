@@ -1,0 +1,116 @@
+"""Many elements of an axis made into one, or put in order: sums, extremes and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..facts.bounds import Bounds, Known
+from ..facts.dimension import Dimension, product
+from ..facts.fact import Content, Fact, content_from, integers
+from ..facts.premises import Premises, at_least, axis_of, require, shown
+from ..ir import Node
+from .rules import OperatorRules, describes
+
+
+@describes(
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceSumSquare",
+)
+class Reduction(OperatorRules):
+    """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13)."""
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        if axes:
+            rank = len(given.shape(0))
+            places = {axis_of(axis, rank) for axis in axes}
+            require(len(places) == len(axes), "an axis stands twice")
+
+
+@describes("ReduceSum")
+class ReduceSum(Reduction):
+    """ReduceSum: over no axes at all if noop_with_empty_axes (from opset 13 on) says so."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return _reduced(node, inputs, lambda sizes: sum(sizes, Dimension.constant(0)))
+
+
+@describes("ReduceProd")
+class ReduceProd(Reduction):
+    """ReduceProd: over no axes at all if noop_with_empty_axes (from opset 18 on) says so."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return _reduced(node, inputs, product)
+
+
+def _reduced(
+    node: Node, inputs: Sequence[Fact], function: Callable[[list[Dimension]], Dimension]
+) -> Content | None:
+    """Reduce a vector to one element, which is how sizes are computed."""
+    content = inputs[0].content
+    if content is None or content.ndim != 1 or any(e is None for e in content):
+        return None
+    if node.attribute("noop_with_empty_axes", 0):
+        axes = integers(inputs[1]) if len(inputs) > 1 else None
+        if axes is None or not axes.size:
+            return None
+    result = content_from(function(list(content)))
+    return result.reshape(1) if node.attribute("keepdims", 1) else result
+
+
+def _position(inputs: Sequence[Known], axis: int) -> Bounds | None:
+    """The bounds of positions along an axis."""
+    shape = inputs[0].fact.shape
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    return Bounds(Dimension.constant(0), shape[axis] - 1)
+
+
+@describes("ArgMax", "ArgMin")
+class ArgExtreme(OperatorRules):
+    """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
+    runtimes refuse it)."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [_position(inputs, node.attribute("axis", 0))]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), 0)
+        at_least(shape[axis], 1, f"axis {axis}")
+
+
+@describes("TopK")
+class TopK(OperatorRules):
+    """TopK: k is an input from opset 10 on. Its second output holds positions."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [None, _position(inputs, node.attribute("axis", -1))]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), -1)]
+        if given.opset < 10:
+            count = Dimension.constant(given.node.attribute("k", 0))
+        else:
+            require(given.content(1).size == 1, f"{given.name(1)} does not hold one element")
+            count = given.content(1).reshape(-1)[0]
+        at_least(count, 1, "k")
+        enough = length.less(count) is False
+        require(enough, f"there may be fewer than k elements: {shown(length)}")
+
+
+@describes("CumSum")
+class CumSum(OperatorRules):
+    """CumSum, from opset 11 on: an input holds its axis."""
+
+    def prove_safe(self, given: Premises) -> None:
+        axis = given.numbers(1)
+        require(axis.size == 1, f"{given.name(1)} does not hold one element")
+        axis_of(int(axis.reshape(())), len(given.shape(0)))

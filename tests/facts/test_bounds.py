@@ -1,0 +1,91 @@
+"""Bounds: what breaks them, and comparing what is known."""
+
+import numpy as np
+import onnx
+import pytest
+from operator_facts import BOOL, FLOAT, INT32, INT64, UINT8, M, N, dim, pair
+from straightline.facts.bounds import Bounds, Known, alike, greatest, join, known, least
+from straightline.facts.fact import Fact, as_content
+
+
+@pytest.mark.parametrize(
+    ("elem_type", "bounds", "wanted"),
+    [
+        (INT64, (0, N), (0, N)),
+        (INT64, (0, N * ((1 << 31) - 1)), (0, N * ((1 << 31) - 1))),
+        (INT64, (0, N * (1 << 31)), "any"),
+        (INT64, (-N * (1 << 31), 0), "any"),
+        (INT32, (0, N), (-(2**31), 2**31 - 1)),
+        (INT32, (0, 2**31 - 1), (0, 2**31 - 1)),
+        (INT32, (0, 2**31), (-(2**31), 2**31 - 1)),
+        (INT32, (-(2**31), 0), (-(2**31), 0)),
+        (INT32, (-(2**31) - 1, 0), (-(2**31), 2**31 - 1)),
+        (UINT8, (0, 256), (0, 255)),
+        (FLOAT, (0, 1), None),
+        (BOOL, (0, 1), None),
+        (onnx.TensorProto.STRING, (0, 1), None),
+        (0, (0, 1), None),
+    ],
+)
+def test_bounds_that_the_type_cannot_hold_are_broken_by_overflow(elem_type, bounds, wanted):
+    found = known(Fact(elem_type), Bounds(*map(dim, bounds)))
+    assert pair(found.bounds) == wanted
+
+
+def content(*elements):
+    made = as_content(np.zeros(len(elements), np.int64))
+    made[:] = [None if e is None else dim(e) for e in elements]
+    return made
+
+
+def test_content_gives_the_tightest_bounds():
+    for elements, wanted in (
+        ((3, -1, 7), (-1, 7)),
+        ((N, N + 2), (N, N + 2)),
+        ((N, None), (0, 99)),
+        ((N, M), (0, 99)),
+        ((), (0, 99)),
+    ):
+        found = known(Fact(INT64, None, content(*elements)), Bounds(dim(0), dim(99)))
+        assert pair(found.bounds) == wanted, elements
+
+
+def test_the_least_and_the_greatest():
+    assert least([dim(3), dim(1), dim(2)]) == 1
+    assert greatest([dim(3), dim(1), dim(2)]) == 3
+    assert least([N + 1, N]) == N and greatest([N, N + 1]) == N + 1
+    assert least([N, N]) == N
+    assert least([N + 2, M + 1]) == 1, "neither is known to be the smaller, but both are above"
+    assert least([M + 1, N + 2]) == 1
+    assert greatest([2 - N, 1 - M]) == 2
+    assert greatest([N, M]) is None
+    assert least([-N, -M]) is None
+    assert least([-N, M]) == -N
+    assert least([-N, 5 - M, dim(0)]) is None
+
+
+def test_what_holds_for_both():
+    one, other = Bounds(dim(0), dim(5)), Bounds(dim(-2), N)
+    assert join(one, Bounds(dim(-2), dim(3))) == Bounds(dim(-2), dim(5))
+    assert join(one, other) is None
+    assert join(one, None) is None and join(None, one) is None
+
+
+def test_whether_just_as_much_is_known():
+    fact = Fact(INT64, (N,), content(1, N))
+    one = Known(fact, Bounds(dim(0), dim(5)))
+    assert alike(one, one)
+    assert alike(one, Known(Fact(INT64, (N,), content(1, N)), Bounds(dim(0), dim(5))))
+    for other in (
+        Known(Fact(INT32, (N,), content(1, N)), one.bounds),
+        Known(Fact(INT64, (M,), content(1, N)), one.bounds),
+        Known(Fact(INT64, (N,), content(1, M)), one.bounds),
+        Known(Fact(INT64, (N,), content(1)), one.bounds),
+        Known(Fact(INT64, (N,)), one.bounds),
+        Known(fact, Bounds(dim(0), dim(6))),
+        Known(fact),
+    ):
+        assert not alike(one, other) and not alike(other, one)
+    unknown = Known(Fact(INT64, (N,), content(1, None)))
+    assert not alike(unknown, Known(Fact(INT64, (N,), content(1, None))))
+    assert alike(Known(Fact(FLOAT)), Known(Fact(FLOAT)))

@@ -1,0 +1,192 @@
+"""Axes that change while the elements stay."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from operator_facts import (
+    INDICES,
+    INT64,
+    SHAPELESS,
+    UNKNOWN,
+    M,
+    N,
+    arrays,
+    assert_agrees,
+    assert_says_all,
+    between,
+    cannot_fail,
+    holding,
+    may_fail,
+    numbers,
+    said,
+    shape_said,
+    shaped,
+    tensor,
+)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "facts", "attributes", "wanted"),
+    [
+        ("Reshape", [shaped(N, 6), holding(0, 2, 3)], {}, [N, 2, 3]),
+        ("Reshape", [shaped(N, 6), holding(-1, 2)], {}, [N * 3, 2]),
+        ("Reshape", [shaped(N, 6), holding(-1, 0)], {}, [N, 6]),
+        ("Reshape", [shaped(N, M), holding(N, -1)], {}, [N, M]),
+        ("Reshape", [shaped(N, 5), holding(-1, 2)], {}, ["?", 2]),
+        ("Reshape", [shaped(N, 6), holding(-1, None)], {}, ["?", "?"]),
+        ("Reshape", [SHAPELESS, holding(-1, 2)], {}, ["?", 2]),
+        ("Reshape", [SHAPELESS, holding(0, 2)], {}, None),
+        ("Reshape", [shaped(N), holding(1, 0)], {}, None),
+        ("Reshape", [shaped(N), holding(N, 1)], {}, [N, 1]),
+        ("Reshape", [shaped(N), holding(M - 1)], {}, [M - 1]),
+        ("Reshape", [shaped(N), holding(M - N)], {}, ["?"]),
+        ("Reshape", [shaped(0, N), holding(N, 0)], {"allowzero": 1}, [N, 0]),
+        ("Reshape", [shaped(N), INDICES], {}, None),
+        ("Reshape", [shaped(N)], {}, None),
+        ("Flatten", [shaped(2, N, 3)], {}, [2, N * 3]),
+        ("Flatten", [shaped(2, N, 3)], {"axis": 0}, [1, N * 6]),
+        ("Flatten", [shaped(2, N, 3)], {"axis": -1}, [N * 2, 3]),
+        ("Flatten", [shaped(2, N, 3)], {"axis": 3}, [N * 6, 1]),
+        ("Flatten", [SHAPELESS], {}, None),
+        ("Expand", [shaped(1, N), holding(3, 1)], {}, [3, N]),
+        ("Expand", [shaped(N), holding(M, N)], {}, [M, N]),
+        ("Expand", [shaped(2, 1, N), holding(4, 1)], {}, [2, 4, N]),
+        ("Expand", [shaped(N), holding(M)], {}, ["?"]),
+        ("Expand", [shaped(N), holding(3)], {}, [3]),
+        ("Expand", [shaped(3), holding(N)], {}, [3]),
+        ("Expand", [shaped(1), holding(None)], {}, ["?"]),
+        ("Expand", [shaped(N), INDICES], {}, None),
+        ("Expand", [SHAPELESS, holding(2)], {}, None),
+        ("Tile", [shaped(N, 3), holding(2, M)], {}, [N * 2, M * 3]),
+        ("Tile", [shaped(N, 3), holding(2, None)], {}, [N * 2, "?"]),
+        ("Tile", [shaped(N, 3), holding(2)], {}, None),
+        ("Tile", [shaped(N), INDICES], {}, None),
+        ("Tile", [SHAPELESS, holding(2)], {}, None),
+    ],
+)
+def test_shapes(op_type, facts, attributes, wanted):
+    assert shape_said(op_type, *facts, **attributes) == wanted
+
+
+@given(
+    arrays(1), st.lists(st.integers(-4, 4), max_size=3), st.sampled_from(["Squeeze", "Unsqueeze"])
+)
+def test_axes_of_one(data, axes, op_type):
+    assert_agrees(op_type, [*data, np.array(axes, np.int64)])
+
+
+@given(arrays(1))
+def test_squeeze_of_all(data):
+    assert_agrees("Squeeze", data)
+
+
+@given(arrays(1), st.lists(st.integers(-1, 3), max_size=3), st.sampled_from([0, 1]))
+def test_reshape(data, target, allowzero):
+    assert_agrees("Reshape", [*data, np.array(target, np.int64)], allowzero=allowzero)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "attributes"),
+    [
+        ("Identity", [[3, -4]], {}),
+        ("Unsqueeze", [[1, 2], [0, 2]], {}),
+        ("Unsqueeze", [[1, 2], [-1]], {}),
+        ("Squeeze", [[[[1], [2]]], [0]], {}),
+        ("Squeeze", [[[[1], [2]]], [-1]], {}),
+        ("Squeeze", [[[[1], [2]]]], {}),
+        ("Reshape", [[1, 2, 3, 4], [2, -1]], {}),
+        ("Reshape", [[[1, 2], [3, 4]], [0, 2, 1]], {}),
+    ],
+)
+def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
+    assert_says_all(op_type, operands, attributes)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "elem_type", "wanted"),
+    [
+        ("Reshape", [[N, M], [2, N]], INT64, None),
+    ],
+)
+def test_what_is_said_where_not_everything_is_known(op_type, operands, elem_type, wanted):
+    assert said(op_type, operands, elem_type) == wanted
+
+
+def test_axes_in_another_order():
+    cannot_fail("Transpose", UNKNOWN)
+    cannot_fail("Transpose", tensor(2, 3, N), perm=[2, 0, 1])
+    for perm in ([0, 1], [0, 1, 1], [1, 2, 3]):
+        may_fail("perm does not fit rank 3", "Transpose", tensor(2, 3, N), perm=perm)
+
+
+def test_axes_to_flatten_at():
+    for axis in (-2, 0, 1, 2):
+        cannot_fail("Flatten", tensor(2, 3), axis=axis)
+    for axis in (-3, 3):
+        may_fail(f"axis {axis} does not exist for rank 2", "Flatten", tensor(2, 3), axis=axis)
+    may_fail("axis 1 does not exist for rank 0", "Flatten", tensor())
+
+
+def test_new_shapes_of_as_many_elements():
+    cannot_fail("Reshape", tensor(2, 6), numbers([3, 4]))
+    cannot_fail("Reshape", tensor(2, 6), numbers([-1, 4]))
+    cannot_fail("Reshape", tensor(N, 6), numbers([0, 2, 3]))
+    cannot_fail("Reshape", tensor(N + 1, 1), numbers([N + 1, -1]))
+    cannot_fail("Reshape", tensor(N + 1, 6), numbers([(N + 1) * 6]))
+    cannot_fail("Reshape", tensor(N, 6), numbers([-1, 2]))
+    for shape, target, reason in (
+        ((2, 6), [3, 5], "the number of elements may not fit: 12 and 15"),
+        ((2, 6), [5, -1], "the new shape may not divide the elements"),
+        ((N, 5), [-1, 2], "the new shape may not divide the elements"),
+        ((2, 6), [-1, -1], "may hold -1 twice"),
+        ((2, 6), [2, 6, 0], "'i1' copies an axis that is not there"),
+        ((N, 6), [6, N], "an axis of the new shape of size N may be less than 1"),
+        ((N, 6), [0, -1], "the axis of -1, of size N may be less than 1"),
+        ((2, 6), [-2, -6], "an axis of the new shape of size -2 may be less than 1"),
+    ):
+        may_fail(reason, "Reshape", tensor(*shape), numbers(target))
+    may_fail("'i1' may not have rank 1", "Reshape", tensor(2), numbers([[2]]))
+    may_fail("the rank of 'i0' is not known", "Reshape", UNKNOWN, numbers([2]))
+
+
+def test_zeros_of_a_new_shape_that_are_sizes():
+    cannot_fail("Reshape", tensor(0, 6), numbers([3, 0]), allowzero=1)
+    cannot_fail("Reshape", tensor(6, N), numbers([N, 6]), allowzero=1)
+    may_fail("number of elements", "Reshape", tensor(2, 6), numbers([0, 6]), allowzero=1)
+
+
+def test_shapes_that_are_stretched():
+    cannot_fail("Expand", tensor(1, N), numbers([3, N]))
+    cannot_fail("Expand", tensor(2, 3), numbers([1]))
+    cannot_fail("Expand", tensor(), numbers([0]))
+    may_fail("sizes that must broadcast", "Expand", tensor(2), numbers([3]))
+    may_fail("an axis of the new shape of size -1", "Expand", tensor(1), numbers([-1]))
+    may_fail("of size N - 1 may be less than 0", "Expand", tensor(1), numbers([N - 1]))
+    may_fail("'i1' may not have rank 1", "Expand", tensor(1), numbers([[1]]))
+
+
+def test_repeated_tensors():
+    cannot_fail("Tile", tensor(N, 3), numbers([0, 2]))
+    may_fail("'i1' may not fit the rank", "Tile", tensor(N, 3), numbers([2]))
+    may_fail("'i1' holds a negative number", "Tile", tensor(N, 3), numbers([2, -1]))
+
+
+def test_axes_of_one_that_go_and_come():
+    cannot_fail("Squeeze", UNKNOWN)
+    cannot_fail("Squeeze", tensor(N, 1), numbers([1]))
+    cannot_fail("Squeeze", tensor(1, N, 1), numbers([-1, 0]))
+    may_fail("a squeezed axis may not fit: N and 1", "Squeeze", tensor(N, 1), numbers([0, 1]))
+    may_fail("axis 2 does not exist for rank 2", "Squeeze", tensor(N, 1), numbers([2]))
+    cannot_fail("Unsqueeze", tensor(N), numbers([0, 2]))
+    cannot_fail("Unsqueeze", tensor(N), numbers([-1, 0]))
+    may_fail("an axis stands twice in its axes", "Unsqueeze", tensor(N), numbers([0, -3]))
+    may_fail("axis 3 does not exist for rank 3", "Unsqueeze", tensor(N), numbers([0, 3]))
+    may_fail("its axes are absent", "Unsqueeze", tensor(N))
+    may_fail("known only at run time", "Unsqueeze", tensor(N), between(0, 1, 1))
+
+
+def test_operands_of_older_versions_are_attributes():
+    assert said("Unsqueeze", [[N, 2]], axes=[0]) == [[N, 2]]
+    assert said("Squeeze", [[[N], [2]]], axes=[1]) == [N, 2]
+    assert said("Squeeze", [[[N], [2]], [None]]) is None

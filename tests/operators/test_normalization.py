@@ -1,0 +1,31 @@
+"""When normalised axes cannot fail."""
+
+import pytest
+from operator_facts import M, N, cannot_fail, may_fail, tensor
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_normalised_axes(op_type):
+    cannot_fail(op_type, tensor(N, 1))
+    cannot_fail(op_type, tensor(1, N), axis=0)
+    may_fail("axis 0 of size N", op_type, tensor(N, 1), axis=0)
+    cannot_fail(op_type, tensor(N, 1, 1), opset=12)
+    may_fail("axis 1 of size N", op_type, tensor(1, 1, N), opset=12)
+    cannot_fail(op_type, tensor(N, N, 1), opset=12, axis=2)
+    may_fail("axis 0 of size N", op_type, tensor(1, N, 1), opset=12, axis=0)
+
+
+def test_normalisations():
+    statistics = [tensor(4)] * 4
+    cannot_fail("BatchNormalization", tensor(N, 4, M), *statistics)
+    may_fail("it trains", "BatchNormalization", tensor(N, 4), *statistics, training_mode=1)
+    may_fail("the rank is below two", "BatchNormalization", tensor(4), *statistics)
+    for wrong in range(4):
+        given = [tensor(3) if k == wrong else tensor(4) for k in range(4)]
+        reason = f"the shape of 'i{wrong + 1}' may not fit: 3 and 4"
+        may_fail(reason, "BatchNormalization", tensor(N, 4), *given)
+    cannot_fail("LayerNormalization", tensor(N, 3, 4), tensor(4), tensor(4))
+    cannot_fail("LayerNormalization", tensor(N, 3, 4), tensor(3, 4), axis=1)
+    may_fail("the shape of 'i1'", "LayerNormalization", tensor(N, 3, 4), tensor(3))
+    may_fail("the shape of 'i2'", "LayerNormalization", tensor(N, 3, 4), tensor(4), tensor(3))
+    may_fail("another rank", "LayerNormalization", tensor(N, 3, 4), tensor(3, 4))

@@ -1,0 +1,48 @@
+"""When kernels that slide cannot fail."""
+
+import pytest
+from operator_facts import M, N, cannot_fail, may_fail, tensor
+
+
+def test_convolutions():
+    image, kernel = tensor(N, 4, 8, 8), tensor(6, 4, 3, 3)
+    cannot_fail("Conv", image, kernel)
+    cannot_fail("Conv", image, kernel, tensor(6))
+    cannot_fail("Conv", image, kernel, kernel_shape=[3, 3])
+    cannot_fail("Conv", image, tensor(6, 2, 3, 3), group=2)
+    cannot_fail("Conv", image, tensor(6, 4, 8, 8))
+    cannot_fail("Conv", image, tensor(6, 4, 10, 9), pads=[1, 0, 1, 1])
+    cannot_fail("Conv", image, tensor(6, 4, 4, 3), dilations=[2, 3])
+    for weight, more, how, reason in (
+        ((6, 3, 3, 3), (), {}, "the channels may not fit: 4 and 3"),
+        ((6, 4, 3, 3), (), {"group": 2}, "the channels may not fit: 4 and 8"),
+        ((5, 2, 3, 3), (), {"group": 2}, "the groups may not divide the channels"),
+        ((6, 4, 3, 3), (tensor(5),), {}, "the bias may not fit: 5 and 6"),
+        ((6, 4, 3, 3), (), {"kernel_shape": [3, 2]}, "the kernel may not fit: 3 and 2"),
+        ((6, 4, 9, 3), (), {}, "the kernel may not fit 8 elements"),
+        ((6, 4, 3, 9), (), {"pads": [1, 0, 1, 0]}, "the kernel may not fit 8 elements"),
+        ((6, 4, 5, 3), (), {"dilations": [2, 1]}, "the kernel may not fit 8 elements"),
+        ((6, 4, 0, 3), (), {}, "the kernel of size 0 may be less than 1"),
+        ((6, 4, 3), (), {}, "'i0' may not have rank 3"),
+    ):
+        may_fail(reason, "Conv", image, tensor(*weight), *more, **how)
+    may_fail("the weight has too few axes", "Conv", tensor(N, 4), tensor(6, 4))
+    cannot_fail("Conv", tensor(N, 4, 8), tensor(6, 4, 3))
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])
+def test_pools(op_type):
+    cannot_fail(op_type, tensor(N, M, 8), kernel_shape=[8])
+    cannot_fail(op_type, tensor(N, M, 8), kernel_shape=[9], pads=[0, 1])
+    cannot_fail(op_type, tensor(N, M, N + 2), kernel_shape=[2])
+    may_fail("the kernel may not fit 8 elements", op_type, tensor(N, M, 8), kernel_shape=[9])
+    reason = "axis 2 of size N may be less than 1"
+    may_fail(reason, op_type, tensor(N, M, N), kernel_shape=[1], pads=[1, 1])
+    may_fail("'i0' may not have rank 4", op_type, tensor(N, M, 8), kernel_shape=[1, 1])
+
+
+@pytest.mark.parametrize("op_type", ["GlobalAveragePool", "GlobalMaxPool"])
+def test_pools_over_everything(op_type):
+    cannot_fail(op_type, tensor(N, M, 1, 8))
+    may_fail("axis 3 of size N may be less than 1", op_type, tensor(N, M, 1, N))
+    may_fail("axis 2 of size N may be less than 1", op_type, tensor(N, M, N, 1))
