@@ -6,13 +6,17 @@ python tools/conversion_table.py
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import onnx
 from check_conversions import CONTROL_TARGETS, cases, check_all, has_control_flow
-from straightline.versions.adapters import DETOURS, DOWNGRADES, MOVES, UPGRADES
-from straightline.versions.adapters.tables import ADDED_VALUES, HARMLESS
+from straightline.versions.detours import DETOURS, Detour
+from straightline.versions.moves import MOVES, Move
+from straightline.versions.registry import ADDED_VALUES, DOWNGRADES, HARMLESS, UPGRADES
 
+Row = TypeVar("Row")
 TARGET = Path(__file__).parent.parent / "docs" / "conversion-table.md"
 
 HEAD = """\
@@ -25,31 +29,36 @@ before, or optional inputs at the end were added. See [opset-conversion](opset-c
 
 
 def moves() -> str:
-    rows = [
-        f"| {', '.join(m.op_types)} | {m.version} | `{m.attribute}` | {m.position} |" for m in MOVES
+    rows: dict[tuple[int, Move], list[str]] = defaultdict(list)
+    for (op_type, version), found in by_version(MOVES):
+        for move in found:
+            rows[version, move].append(op_type)
+    lines = [
+        "## Attributes that became inputs",
+        "",
+        "Up, the constant becomes an initializer; down, the input has to be constant.",
+        "",
+        "| operators | opset | attribute | input |",
+        "|---|---|---|---|",
     ]
-    return "\n".join(
-        [
-            "## Attributes that became inputs",
-            "",
-            "Up, the constant becomes an initializer; down, the input has to be constant.",
-            "",
-            "| operators | opset | attribute | input |",
-            "|---|---|---|---|",
-            *rows,
-        ]
-    )
+    for (version, move), op_types in rows.items():
+        names = ", ".join(op_types)
+        lines.append(f"| {names} | {version} | `{move.attribute}` | {move.position} |")
+    return "\n".join(lines)
+
+
+def by_version(table: Mapping[tuple[str, int], Row]) -> list[tuple[tuple[str, int], Row]]:
+    """The rows of a table by operator and version, in the order of the versions."""
+    return sorted(table.items(), key=lambda row: row[0][1])
 
 
 def adapters() -> str:
     rows: dict[tuple[int, str, str], list[str]] = defaultdict(list)
-    moved = {(op_type, m.version) for m in MOVES for op_type in m.op_types}
     for direction, table in (("up", UPGRADES), ("down", DOWNGRADES)):
         for (op_type, version), found in table.items():
             for adapter in found:
                 text = " ".join((adapter.__doc__ or "").split("\n\n")[0].split())
-                if (op_type, version) not in moved or adapter.__name__ not in ("up", "down"):
-                    rows[version, direction, text].append(op_type)
+                rows[version, direction, text].append(op_type)
     lines = ["## Adapters", "", "| step | operators | what is done |", "|---|---|---|"]
     for (version, direction, text), op_types in sorted(rows.items()):
         step = f"{version - 1} to {version}" if direction == "up" else f"{version} to {version - 1}"
@@ -60,21 +69,21 @@ def adapters() -> str:
 
 
 def detours() -> str:
-    name = onnx.TensorProto.DataType.Name
-    rows = [
-        f"| {', '.join(d.op_types)} | {d.version} to {d.version - 1} |"
-        f" {', '.join(name(t).lower() for t in d.types)} | {name(d.via).lower()} |"
-        for d in DETOURS
+    rows: dict[tuple[int, Detour], list[str]] = defaultdict(list)
+    for (op_type, version), detour in by_version(DETOURS):
+        rows[version, detour].append(op_type)
+    lines = [
+        "## Types by way of others",
+        "",
+        "| operators | step | types | computed in |",
+        "|---|---|---|---|",
     ]
-    return "\n".join(
-        [
-            "## Types by way of others",
-            "",
-            "| operators | step | types | computed in |",
-            "|---|---|---|---|",
-            *rows,
-        ]
-    )
+    name = onnx.TensorProto.DataType.Name
+    for (version, detour), op_types in rows.items():
+        types = ", ".join(name(t).lower() for t in detour.types)
+        step = f"{version} to {version - 1}"
+        lines.append(f"| {', '.join(op_types)} | {step} | {types} | {name(detour.via).lower()} |")
+    return "\n".join(lines)
 
 
 def functions() -> str:
@@ -103,10 +112,16 @@ def values() -> str:
         "| operator | attribute | value | opset |",
         "|---|---|---|---|",
     ]
-    for op_type, attributes in ADDED_VALUES.items():
-        for attribute, since in attributes.items():
-            for value, version in since.items():
-                lines.append(f"| {op_type} | `{attribute}` | {value.decode()} | {version} |")
+    added = sorted(
+        (version, op_type, attribute, value.decode())
+        for op_type, attributes in ADDED_VALUES.items()
+        for attribute, since in attributes.items()
+        for value, version in since.items()
+    )
+    lines += [
+        f"| {op_type} | `{attribute}` | {value} | {version} |"
+        for version, op_type, attribute, value in added
+    ]
     dropped = ", ".join(f"{op_type}.{name}" for op_type, name in sorted(HARMLESS))
     return "\n".join([*lines, "", f"Dropped without weight: {dropped}."])
 

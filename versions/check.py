@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from ..ir import Value
-from .adapters.tables import ADDED_VALUES, HARMLESS
+from .registry import ADDED_VALUES, HARMLESS
 from .schemas import Schema, allowed_types, default_of, schema_at, type_text
 from .site import Site
 

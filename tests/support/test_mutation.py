@@ -130,7 +130,7 @@ def test_files_are_found_once_and_a_wrong_name_is_said():
 
 def test_the_tests_of_a_file():
     assert "ir/test_graph.py".startswith(own_tests("ir/graph.py"))
-    assert "versions/adapters/test_written.py".startswith(own_tests("versions/adapters/moves.py"))
+    assert "versions/adapters/test_pad.py".startswith(own_tests("versions/adapters/pad.py"))
     assert not "passes/test_base.py".startswith(own_tests("ir/graph.py"))
     assert not "ir/test_node.py".startswith(own_tests("ir/graph.py")[:1])
 

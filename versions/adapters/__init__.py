@@ -1,37 +1,39 @@
-"""Adapters: what carries one operator across one change of version.
+"""What carries each operator across each change of its version: one file for each operator, or for
+a family whose members share one story, named after it.
 
-Importing this package registers them. The plain moves come last: the others look at a node before
-its constants have moved.
+A file tells its operator's story in its docstring, version by version, and below it what a step
+takes that the schemas do not show by themselves. Nothing has to be written for types, attributes
+and inputs that a version lacks: they are refused by its schema (`versions/check.py`).
+
+To add a step, add to the operator's file, or add a file here: it is found by itself.
+
+- `@upgrade(13, "Softmax")` and `@downgrade(13, "Softmax")` (`versions/registry.py`) register a
+  function for the step from 12 to 13, or back. It edits a draft of the node, gives back values
+  that take the node's place, or refuses (`versions/site.py`). Several of one step run in the order
+  in which they stand.
+- `moved(11, "Pad", moves=[...])` (`versions/moves.py`): attributes became inputs. Both ways; they
+  run after the functions of the step.
+- `negative_axes("Concat", axis=Axis("axis"))` (`versions/negative_axes.py`): axes may be negative
+  from opset 11 on.
+- `by_way_of(12, "MaxPool", types=..., via=...)` (`versions/detours.py`): types that are computed in
+  another type below an opset, where the step has been refused otherwise.
+- `added_values(19, "Pad", attribute="mode", values=[b"wrap"])` and `harmless(...)`
+  (`versions/registry.py`): values of attributes that came later, and attributes that a version can
+  do without.
+
+Then add the step to the story, with its link, and raise `REVIEWED` in `versions/schemas.py` when
+all changes of an opset were read.
 """
 
-from . import axes as axes
-from . import comparing as comparing
-from . import loops as loops
-from . import missing as missing
-from . import normalization as normalization
-from . import pooling as pooling
-from . import positions as positions
-from . import quantization as quantization
-from . import reduction as reduction
-from . import resize as resize
-from . import scatter as scatter
-from . import selection as selection
-from . import shaping as shaping
-from . import slicing as slicing
-from . import softmax as softmax
-from .casts import DETOURS, detour
-from .moves import MOVES, register_moves
-from .registry import DOWNGRADES, UPGRADES, Adapter, Outcome, adapt
+from __future__ import annotations
 
-register_moves()
+import importlib
+import pkgutil
 
-__all__ = [
-    "DETOURS",
-    "DOWNGRADES",
-    "MOVES",
-    "UPGRADES",
-    "Adapter",
-    "Outcome",
-    "adapt",
-    "detour",
-]
+from ..detours import detour
+from ..registry import adapt
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["adapt", "detour"]

@@ -1,42 +1,34 @@
-"""Pooling, sampling and products: attributes and inputs that have to be spelled another way."""
+"""AveragePool, LpPool and MaxPool: windows along the axes behind the channels.
+
+https://onnx.ai/onnx/operators/onnx__AveragePool.html
+https://onnx.ai/onnx/operators/onnx__LpPool.html
+https://onnx.ai/onnx/operators/onnx__MaxPool.html
+
+- 2: floats, no dilations, sizes rounded down.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-2
+- 7: `count_include_pad`. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-7
+- 8: MaxPool gives indices too, in the order that `storage_order` says.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-8
+- 10: MaxPool has dilations; MaxPool and AveragePool round sizes up with `ceil_mode`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-10
+- 11: what they do not say of dilations and strides is written down.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-11
+- 12: MaxPool of 8-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-12
+- 18: LpPool has dilations and `ceil_mode`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-18
+- 19: AveragePool has dilations; its sizes are those of PyTorch and TensorFlow.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-19
+- 22: with `ceil_mode`, windows that start in the padding at the end are left out.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-22
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import onnx
 
+from ..detours import TINY, by_way_of
+from ..registry import Outcome, downgrade, upgrade
 from ..site import Site
-from .registry import Outcome, downgrade, upgrade
-
-_SAMPLING = {"bilinear": "linear", "bicubic": "cubic"}
-"""The modes of GridSample before opset 20, and from it on."""
-
-
-@upgrade(20, "GridSample")
-def rename_mode(site: Site) -> Outcome:
-    """Modes are no longer named for two dimensions."""
-    mode = site.text("mode")
-    site.set("mode", _SAMPLING.get(mode, mode))
-    return None
-
-
-@downgrade(20, "GridSample")
-def rename_mode_back(site: Site) -> Outcome:
-    """Before opset 20 the grid has two dimensions."""
-    if site.required_rank("GridSample before opset 20") != 4:
-        site.refuse("opset 19 samples inputs of rank 4 only")
-    mode = site.text("mode")
-    names = {new: old for old, new in _SAMPLING.items()}
-    site.set("mode", names.get(mode, mode))
-    return None
-
-
-@downgrade(11, "Gemm")
-def add_bias(site: Site) -> Outcome:
-    """Before opset 11 the added matrix must be there."""
-    if site.input(2) is None:
-        dtype = site.required_dtype(0, "a bias of zeros")
-        site.set_input(2, site.const(np.zeros(1, dtype), "bias"))
-    return None
 
 
 @downgrade(8, "MaxPool")
@@ -47,15 +39,7 @@ def row_major(site: Site) -> Outcome:
     return None
 
 
-@downgrade(8, "Sum", "Mean", "Max", "Min")
-def same_shapes(site: Site) -> Outcome:
-    """Before opset 8 these do not broadcast."""
-    shapes = [site.shape(index) for index in range(len(site.inputs))]
-    first = shapes[0]
-    if len(shapes) > 1 and (first is None or None in first or any(s != first for s in shapes)):
-        site.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
-    return None
-
+by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
 
@@ -98,12 +82,3 @@ def _starts_inside(site: Site) -> bool:
         end + stride <= dilation * (size - 1) + 1
         for end, stride, dilation, size in zip(ends, strides, dilations, kernel, strict=True)
     )
-
-
-@downgrade(28, "Mod")
-def integers_only(site: Site) -> Outcome:
-    """Before opset 28 the floored quotient is for integers."""
-    dtype = site.required_dtype(0, "Mod")
-    if not site.attribute("fmod") and dtype.kind not in "iu":
-        site.refuse("fmod = 0 takes integers only in opset 27")
-    return None

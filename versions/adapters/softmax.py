@@ -1,17 +1,29 @@
-"""Softmax, LogSoftmax and Hardmax: along one axis from opset 13 on, over all axes from one to the
-last before.
+"""Softmax, LogSoftmax and Hardmax: along one axis, or over several at once.
+
+https://onnx.ai/onnx/operators/onnx__Softmax.html
+https://onnx.ai/onnx/operators/onnx__LogSoftmax.html
+https://onnx.ai/onnx/operators/onnx__Hardmax.html
+
+- 1: over all axes from `axis` to the last, by default from 1.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-1
+- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-11
+- 13: along `axis` alone, by default the last; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-13
 
     y = Softmax <axis = 1> (x)
-->
+->  (opset 12 to 13)
     y = Reshape (Softmax <axis = -1> (Flatten <axis = 1> (x)), Shape (x))
 """
 
 from __future__ import annotations
 
+from ..negative_axes import Axis, negative_axes
+from ..registry import Outcome, downgrade, upgrade
 from ..site import Site
-from .registry import Outcome, downgrade, upgrade
 
 _OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
+
+negative_axes(*_OPERATORS, axis=Axis("axis"))
 
 
 @upgrade(13, *_OPERATORS)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mutation.mutants import ROOT, Mutant, mutants_of
 
-DEFAULT = ("ir", "facts", "operators", "analysis", "passes", "versions/adapters")
+DEFAULT = ("ir", "facts", "operators", "analysis", "passes", "versions")
 
 
 def source_files(where: Sequence[str]) -> list[str]:

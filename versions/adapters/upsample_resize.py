@@ -1,14 +1,39 @@
-"""Upsample and Resize: their inputs, and the places of the pixels that they take."""
+"""Upsample, which became Resize: its inputs, and the pixels that it takes.
+
+https://onnx.ai/onnx/operators/onnx__Upsample.html
+https://onnx.ai/onnx/operators/onnx__Resize.html
+
+- 7: `scales` is an attribute, and none is below 1.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-7
+- 9: `scales` is an input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-9
+- 10: Resize does the same and makes things smaller too; Upsample ends.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-10
+- 11: `coordinate_transformation_mode` and `nearest_mode` say which pixels, a region which part;
+  cubic; sizes in place of scales.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-11
+- 13: inputs that are not used are absent instead of empty; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-13
+- 18: `axes`, `antialias` and `keep_aspect_ratio_policy`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-18
+- 19: `coordinate_transformation_mode` = "half_pixel_symmetric".
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-19
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...ir import Array
+from ..moves import Move, moved
+from ..registry import Outcome, added_values, downgrade, upgrade
 from ..site import Site
-from .registry import Outcome, downgrade, upgrade
 
 _EMPTY = np.zeros(0, np.float32)
+
+moved(9, "Upsample", moves=[Move("scales", 1, "floats")])
+added_values(
+    19, "Resize", attribute="coordinate_transformation_mode", values=[b"half_pixel_symmetric"]
+)
 
 
 @upgrade(10, "Upsample")

@@ -1,11 +1,16 @@
-"""Which adapter carries an operator across which change of version."""
+"""What the operators' files say about them: adapters, and what schemas do not tell.
+
+`adapters/__init__.py` tells how these files are written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from ...ir import Value
-from ..site import Site
+from ..ir import Value
+from .moves import carry_moves
+from .site import Site
 
 Outcome = Sequence[Value | None] | None
 """The values that replace a node's outputs; None where the draft of the node says it all."""
@@ -19,6 +24,12 @@ UPGRADES: Adapters = {}
 
 DOWNGRADES: Adapters = {}
 """From this version to the one before."""
+
+ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
+"""By operator and attribute: the opset in which a value of the attribute came to be."""
+
+HARMLESS: set[tuple[str, str]] = set()
+"""Operators with attributes that an older version can do without, whatever they say."""
 
 
 def upgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
@@ -42,8 +53,22 @@ def _registrar(
     return register
 
 
+def added_values(version: int, *op_types: str, attribute: str, values: Sequence[Any]) -> None:
+    """Say in which opset values of an attribute came to be: below, they are refused."""
+    for op_type in op_types:
+        since = ADDED_VALUES.setdefault(op_type, {}).setdefault(attribute, {})
+        since.update(dict.fromkeys(values, version))
+
+
+def harmless(*op_types: str, attribute: str) -> None:
+    """Say that a version without an attribute can do without it, whatever it says."""
+    HARMLESS.update((op_type, attribute) for op_type in op_types)
+
+
 def adapt(site: Site) -> Outcome:
     """Run the adapters of one step on a draft, in order, until one replaces the node.
+
+    Plain moves come last: adapters look at a node before its constants have moved.
 
     Raises:
         Refused: one of them cannot carry the node over.
@@ -53,4 +78,5 @@ def adapt(site: Site) -> Outcome:
         outcome = adapter(site)
         if outcome is not None:
             return outcome
+    carry_moves(site)
     return None

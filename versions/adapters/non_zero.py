@@ -1,7 +1,12 @@
-"""Counting positions before opset 9, which has no NonZero.
+"""NonZero: the positions of what is not zero.
+
+https://onnx.ai/onnx/operators/onnx__NonZero.html
+
+- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-9
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-13
 
     places = NonZero (ConstantOfShape <value = {1}> (count))
-->
+->  (opset 9 to 8)
     unused, numbers = Loop (count, yes, zero) <body = b (i, c, u) => (d, v, n) {
         d = Identity (c)
         v = Identity (u)
@@ -16,8 +21,8 @@ import numpy as np
 import onnx
 
 from ...ir import Operator, Value, empty_header
+from ..registry import Outcome, downgrade
 from ..site import Site
-from .registry import Outcome, downgrade
 
 _BODY = (("i", onnx.TensorProto.INT64), ("c", onnx.TensorProto.BOOL), ("u", onnx.TensorProto.FLOAT))
 

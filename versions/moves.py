@@ -1,14 +1,14 @@
-"""Constants that were attributes and became inputs: one table, carried both ways."""
+"""Constants that were attributes and became inputs: plain moves, carried both ways."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import onnx
 
-from ..site import Site
-from .registry import Outcome, downgrade, upgrade
+from .site import Site
 
 Form = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
 """What the input is: 64-bit integers of rank 1, one such of rank 1 or 0, floats of rank 1, one
@@ -19,8 +19,6 @@ class Move(NamedTuple):
     """One attribute that became an input.
 
     Attributes:
-        op_types: the operators.
-        version: the opset in which it became an input.
         attribute: its name before.
         position: that of the input.
         form: what tensor the input is.
@@ -28,46 +26,31 @@ class Move(NamedTuple):
             absence means the same in both.
     """
 
-    op_types: tuple[str, ...]
-    version: int
     attribute: str
     position: int
     form: Form
     absent: int | float | None = None
 
 
-REDUCTIONS = (
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSumSquare",
-)
+MOVES: dict[tuple[str, int], tuple[Move, ...]] = {}
+"""By operator and the opset in which the attributes became inputs."""
 
-MOVES = (
-    Move(("Upsample",), 9, "scales", 1, "floats"),
-    Move(("Slice",), 10, "starts", 1, "ints"),
-    Move(("Slice",), 10, "ends", 2, "ints"),
-    Move(("Slice",), 10, "axes", 3, "ints"),
-    Move(("TopK",), 10, "k", 1, "int"),
-    # Infinities pass an absent bound, and not the older version's default, the largest float.
-    Move(("Clip",), 11, "min", 1, "like data", absent=-np.inf),
-    Move(("Clip",), 11, "max", 2, "like data", absent=np.inf),
-    Move(("Pad",), 11, "pads", 1, "ints"),
-    Move(("Pad",), 11, "value", 2, "like data", absent=0.0),
-    Move(("Dropout",), 12, "ratio", 1, "float", absent=0.5),
-    Move(("ReduceSum", "Squeeze", "Unsqueeze"), 13, "axes", 1, "ints"),
-    Move(("Split",), 13, "split", 1, "ints"),
-    Move(REDUCTIONS, 18, "axes", 1, "ints"),
-    Move(("DFT",), 20, "axis", 2, "scalar int", absent=-2),
-)
+
+def moved(version: int, *op_types: str, moves: Sequence[Move]) -> None:
+    """Say which attributes of operators became inputs in an opset; they are carried both ways."""
+    for op_type in op_types:
+        MOVES[op_type, version] = (*MOVES.get((op_type, version), ()), *moves)
+
 
 _SELF_REFERENCE = 13
 """From here on a Constant can take its value from an attribute of the function around it."""
+
+
+def carry_moves(site: Site) -> None:
+    """Turn attributes into inputs going up, and inputs that are constant into attributes."""
+    version, carry = (site.target, to_input) if site.is_upgrade else (site.source, to_attribute)
+    for move in MOVES.get((site.node.op_type, version), ()):
+        carry(site, move)
 
 
 def to_input(site: Site, move: Move) -> None:
@@ -125,27 +108,3 @@ def to_attribute(site: Site, move: Move) -> None:
         if not (number == array.reshape(()) or np.isnan(number)):
             site.refuse(f"'{move.attribute}' = {array} is not exact as a 32-bit float")
         site.set(move.attribute, float(number))
-
-
-def register_moves() -> None:
-    """Register an adapter each way for every operator and version of the table."""
-    for key in dict.fromkeys(
-        (op_type, move.version) for move in MOVES for op_type in move.op_types
-    ):
-        op_type, version = key
-        moves = [m for m in MOVES if m.version == version and op_type in m.op_types]
-
-        def up(site: Site, moves: list[Move] = moves) -> Outcome:
-            """Attributes that become inputs."""
-            for move in moves:
-                to_input(site, move)
-            return None
-
-        def down(site: Site, moves: list[Move] = moves) -> Outcome:
-            """Inputs that become attributes, where they are constant."""
-            for move in moves:
-                to_attribute(site, move)
-            return None
-
-        upgrade(version, op_type)(up)
-        downgrade(version, op_type)(down)

@@ -1,7 +1,20 @@
-"""Loops and Ifs before opset 11.
+"""Loop: what it carries from trip to trip.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html
+
+- 1: one tensor or more. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
+- 11: it may carry nothing, and shapes may change from trip to trip.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
+- 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-13
+- 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-16
+- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-19
+- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-25
 
     rows = Loop (n, go) <body = b (i, c) => (c, r) { r = Identity (x) }>
-->
+->  (opset 11 to 10)
     unused, rows = Loop (n, go, zero) <body = b (i, c, u) => (c, v, r) {
         v = Identity (u)
         r = Identity (x)
@@ -14,8 +27,8 @@ import numpy as np
 import onnx
 
 from ...ir import Operator
+from ..registry import Outcome, downgrade
 from ..site import Site
-from .registry import Outcome, downgrade
 
 _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 
@@ -34,18 +47,4 @@ def carry_something(site: Site) -> Outcome:
     first, *others = body.output_infos
     body.set_outputs([condition, passed, *scanned], [first, info, *others])
     site.graph.set_node_outputs(node, [site.label("carried"), *node.outputs])
-    return None
-
-
-@downgrade(11, "If")
-def same_branches(site: Site) -> Outcome:
-    """Before opset 11 both branches give the same shapes."""
-    bodies = (site.body("then_branch"), site.body("else_branch"))
-    for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
-        a, b = site.types.shape(one), site.types.shape(other)
-        if a is None or b is None:
-            continue
-        differ = any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=False))
-        if len(a) != len(b) or differ:
-            site.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
     return None

@@ -1,7 +1,17 @@
-"""Slice before opset 10, whose bounds are attributes and which has no steps.
+"""Slice: bounds that were attributes and are inputs.
+
+https://onnx.ai/onnx/operators/onnx__Slice.html
+
+- 1: `starts`, `ends` and `axes` are attributes.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-1
+- 10: they are inputs, beside steps.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-10
+- 11: axes may be negative; that negative steps go backward is written down.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-11
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-13
 
     y = Slice (x, starts, ends, axes)
-->
+->  (opset 10 to 9, where the bounds are computed at run time)
     first = Clip (starts, 0, length)        (written with Where, since Clip takes floats only)
     count = Clip (ends, 0, length) - first
     y = Gather <axis = 0> (x, NonZero (ConstantOfShape <value = {1}> (count)) + first)
@@ -13,8 +23,16 @@ import numpy as np
 import onnx
 
 from ...ir import Tensor, Value
+from ..moves import Move, moved
+from ..phrases import length_of
+from ..registry import Outcome, downgrade
 from ..site import Site
-from .registry import Outcome, downgrade
+
+moved(
+    10,
+    "Slice",
+    moves=[Move("starts", 1, "ints"), Move("ends", 2, "ints"), Move("axes", 3, "ints")],
+)
 
 _INT64 = onnx.TensorProto.INT64
 
@@ -50,15 +68,15 @@ def _axes(site: Site) -> list[int]:
 def _numbers(site: Site, place: int, axis: int, step: int) -> Value:
     """The positions along an axis that a slice picks (operator specification, Slice 10)."""
     shape = site.emit("Shape", [site.input(0)], "shape")
-    length = site.emit("Gather", [shape, site.ints([axis], "axis")], "length", axis=0)
+    whole = length_of(site, shape, axis, rank=1)
     zero = site.ints([0], "zero")
     # A slice that goes backward may begin at the last element at most and end before the first.
     if step > 0:
-        low, high = zero, length
+        low, high = zero, whole
     else:
         low = site.ints([-1], "before")
-        high = site.emit("Add", [length, low], "last")
-    first, end = (_bound(site, index, place, length, low, high) for index in (1, 2))
+        high = site.emit("Add", [whole, low], "last")
+    first, end = (_bound(site, index, place, whole, low, high) for index in (1, 2))
     ahead = [end, first] if step > 0 else [first, end]
     distance = site.emit("Sub", ahead, "distance")
     stride = abs(step)
@@ -76,14 +94,26 @@ def _numbers(site: Site, place: int, axis: int, step: int) -> Value:
     return site.emit("Add", [trips, first], "picked")
 
 
-def _bound(site: Site, index: int, place: int, length: Value, low: Value, high: Value) -> Value:
+def _bound(site: Site, index: int, place: int, whole: Value, low: Value, high: Value) -> Value:
     """A start or end: counted from the front, and brought into range."""
     given = site.input(index)
     if site.elem_type(index) != _INT64:
         given = site.emit("Cast", [given], to=_INT64)
     bound = site.emit("Gather", [given, site.ints([place], "place")], "bound", axis=0)
-    back = site.emit("Add", [bound, length], "back")
+    back = site.emit("Add", [bound, whole], "back")
     negative = site.emit("Less", [bound, site.ints([0], "zero")], "negative")
     bound = site.emit("Where", [negative, back, bound], "bound")
     bound = site.emit("Where", [site.emit("Less", [bound, low]), low, bound], "bound")
     return site.emit("Where", [site.emit("Greater", [bound, high]), high, bound], "bound")
+
+
+@downgrade(11, "Slice")
+def count_slice_axes(site: Site) -> Outcome:
+    """Slice 10 has its axes as an input already."""
+    if site.input(3) is None:
+        return None
+    axes = site.required_constant(3, "input 'axes'")
+    if (axes < 0).any():
+        rank = site.required_rank("a negative axis")
+        site.set_input(3, site.const(np.where(axes < 0, axes + rank, axes), "axes"))
+    return None

@@ -1,4 +1,4 @@
-"""Types that an older version does not take, by way of one that it does take: one table.
+"""Types that an older version does not take, by way of one that it does take.
 
     y = MaxPool <kernel_shape = [2, 2]> (x)
 ->  (x is int8; MaxPool takes floats only before opset 12)
@@ -7,63 +7,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import onnx
 
-from ...ir import Value
-from ..site import Site
+from ..ir import Value
+from .site import Site
 
 _T = onnx.TensorProto
-_TINY = (_T.INT8, _T.UINT8)
-_SHORT = (*_TINY, _T.INT16, _T.UINT16)
-_WORDS = (*_SHORT, _T.INT32, _T.UINT32)
+TINY = (_T.INT8, _T.UINT8)
+SHORT = (*TINY, _T.INT16, _T.UINT16)
+WORDS = (*SHORT, _T.INT32, _T.UINT32)
 
 
 class Detour(NamedTuple):
     """Types for which an operator is computed in another type, which holds all their values.
 
     Attributes:
-        op_types: the operators.
-        version: the opset that took in the types.
-        types: the types.
+        types: the types, which the opset took in.
         via: the type to compute in.
         inputs: the positions of the inputs that are cast.
         outputs: the positions of the outputs that are cast back.
     """
 
-    op_types: tuple[str, ...]
-    version: int
     types: tuple[int, ...]
     via: int
     inputs: tuple[int, ...] = (0,)
     outputs: tuple[int, ...] = (0,)
 
 
-DETOURS = (
-    Detour(("Less", "Greater"), 9, _WORDS, _T.DOUBLE, (0, 1), ()),
-    Detour(("Equal",), 11, (*_SHORT, _T.UINT32), _T.INT64, (0, 1), ()),
-    Detour(("Pad",), 11, _WORDS, _T.DOUBLE, (0, 2)),
-    Detour(("TopK",), 11, _WORDS, _T.DOUBLE),
-    Detour(("MaxPool",), 12, _TINY, _T.FLOAT),
-    Detour(("ReduceMax", "ReduceMin"), 12, _TINY, _T.INT32),
-    Detour(("ReduceMax", "ReduceMin"), 20, (_T.BOOL,), _T.UINT8),
-)
-"""Selections and comparisons only: what they give is one of their inputs, or a truth value."""
+DETOURS: dict[tuple[str, int], Detour] = {}
+"""By operator and the opset that took in the types.
+
+Selections and comparisons only: what they give is one of their inputs, or a truth value.
+"""
+
+
+def by_way_of(
+    version: int,
+    *op_types: str,
+    types: Sequence[int],
+    via: int,
+    inputs: Sequence[int] = (0,),
+    outputs: Sequence[int] = (0,),
+) -> None:
+    """Say that below an opset operators compute types that they do not take in another type."""
+    row = Detour(tuple(types), via, tuple(inputs), tuple(outputs))
+    DETOURS.update(dict.fromkeys([(op_type, version) for op_type in op_types], row))
 
 
 def detour(site: Site) -> list[Value | None] | None:
     """The node computed in another type, in its own version; None where the table has no row."""
     elem_type = site.elem_type(0)
-    if site.is_upgrade or elem_type is None:
+    row = None if site.is_upgrade else DETOURS.get((site.op_type, site.source))
+    if row is None or elem_type is None or elem_type not in row.types:
         return None
-    for row in DETOURS:
-        if site.op_type in row.op_types and site.source == row.version and elem_type in row.types:
-            return _by_way_of(site, row, elem_type)
-    return None
+    return _computed(site, row, elem_type)
 
 
-def _by_way_of(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
+def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
     site.written_in = site.source
     for index in row.inputs:
         value = site.input(index)

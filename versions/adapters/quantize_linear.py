@@ -1,12 +1,31 @@
-"""QuantizeLinear and DequantizeLinear: one scale, one for each slice, one for each block."""
+"""QuantizeLinear and DequantizeLinear: scales, and the types that they give.
+
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+
+- 10: the operators appear; one scale for the whole tensor.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-10
+- 13: a scale for each slice along `axis`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-13
+- 19: data of 16-bit floats; 8-bit floats, and `saturate`, which speaks of these only.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-19
+- 21: a scale for each block; `output_dtype` of QuantizeLinear; 4 and 16-bit integers.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-21
+- 23: `precision` of QuantizeLinear and `output_dtype` of DequantizeLinear; float4e2m1.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-23
+- 24: scales of float8e8m0.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-25
+- 28: 6-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-28
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import onnx
 
+from ..registry import Outcome, downgrade, harmless
 from ..site import Site
-from .registry import Outcome, downgrade
 
 _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
@@ -56,3 +75,7 @@ def precision_of_input(site: Site) -> Outcome:
         site.refuse("it divides in another type than its input has, which opset 22 cannot say")
     site.drop("precision")
     return None
+
+
+# It matters for 8-bit floats only, which the older versions do not take at all.
+harmless("QuantizeLinear", attribute="saturate")

@@ -1,0 +1,45 @@
+"""Clip: bounds that were attributes and are inputs.
+
+https://onnx.ai/onnx/operators/onnx__Clip.html
+
+- 6: `min` and `max` are attributes, by default the lowest and the largest 32-bit float.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-6
+- 11: they are inputs of the type of the data; one that is absent is no bound.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-11
+- 12: integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..moves import Move, moved
+from ..phrases import is_float, pick
+from ..registry import Outcome, downgrade
+from ..site import Site
+
+
+@downgrade(12, "Clip")
+def clip_integers(site: Site) -> Outcome:
+    """Before opset 12 Clip takes floats only. The upper bound is applied last, so that it wins."""
+    if is_float(site):
+        return None
+    value, low, high = site.input(0), site.input(1), site.input(2)
+    assert value is not None
+    if low is not None:
+        value = pick(site, "Greater", value, low)
+    if high is not None:
+        value = pick(site, "Less", value, high)
+    return [value if value is not site.input(0) else site.emit("Identity", [value])]
+
+
+moved(
+    11,
+    "Clip",
+    # Infinities pass an absent bound, and not the older version's default, the largest float.
+    moves=[
+        Move("min", 1, "like data", absent=-np.inf),
+        Move("max", 2, "like data", absent=np.inf),
+    ],
+)

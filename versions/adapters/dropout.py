@@ -1,0 +1,45 @@
+"""Dropout: its ratio, its mask, and what says that it is in training.
+
+https://onnx.ai/onnx/operators/onnx__Dropout.html
+
+- 7: inference only; `ratio` is an attribute, the mask has the type of the data.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-7
+- 10: the mask is a bool. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-10
+- 12: `ratio` and `training_mode` are inputs, and `seed` fixes what is drawn in training.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-13
+- 22: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-22
+"""
+
+from __future__ import annotations
+
+from ..moves import Move, moved
+from ..registry import Outcome, downgrade, harmless, upgrade
+from ..site import Site
+
+
+@upgrade(10, "Dropout")
+@downgrade(10, "Dropout")
+def mask_is_unused(site: Site) -> Outcome:
+    """The mask is a bool from opset 10 on and of the type of the data before."""
+    if site.is_used(1):
+        site.refuse("its mask is used, which has another type in the other version")
+    return None
+
+
+@downgrade(12, "Dropout")
+def dropout_for_inference(site: Site) -> Outcome:
+    """In inference a Dropout passes its input on, whatever the ratio is."""
+    if site.input(2) is not None:
+        training = site.required_constant(2, "the training mode")
+        if training.any():
+            site.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
+        site.set_input(2, None)
+    if site.input(1) is not None and site.constant(1) is None:
+        site.set_input(1, None)
+    return None
+
+
+moved(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])
+# It fixes the random numbers of a training mode that is refused.
+harmless("Dropout", attribute="seed")

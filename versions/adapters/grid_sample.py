@@ -1,0 +1,37 @@
+"""GridSample: the names of its modes, and how many axes it samples.
+
+https://onnx.ai/onnx/operators/onnx__GridSample.html
+
+- 16: the operator appears, for inputs of rank 4.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-16
+- 20: any number of axes; "bilinear" and "bicubic" are now "linear" and "cubic".
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-20
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-22
+"""
+
+from __future__ import annotations
+
+from ..registry import Outcome, downgrade, upgrade
+from ..site import Site
+
+_SAMPLING = {"bilinear": "linear", "bicubic": "cubic"}
+"""The modes of GridSample before opset 20, and from it on."""
+
+
+@upgrade(20, "GridSample")
+def rename_mode(site: Site) -> Outcome:
+    """Modes are no longer named for two dimensions."""
+    mode = site.text("mode")
+    site.set("mode", _SAMPLING.get(mode, mode))
+    return None
+
+
+@downgrade(20, "GridSample")
+def rename_mode_back(site: Site) -> Outcome:
+    """Before opset 20 the grid has two dimensions."""
+    if site.required_rank("GridSample before opset 20") != 4:
+        site.refuse("opset 19 samples inputs of rank 4 only")
+    mode = site.text("mode")
+    names = {new: old for old, new in _SAMPLING.items()}
+    site.set("mode", names.get(mode, mode))
+    return None

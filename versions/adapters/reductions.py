@@ -1,0 +1,82 @@
+"""The reductions: over which axes, and over none.
+
+https://onnx.ai/onnx/operators/onnx__ReduceSum.html
+
+- 1: `axes` is an attribute; without it, all axes.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-1
+- 11: axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-11
+- 12: ReduceMax and ReduceMin of 8-bit integers.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-12
+- 13: `axes` of ReduceSum is an input; `noop_with_empty_axes` says what none means; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-13
+- 18: the others follow. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMean-18
+- 20: ReduceMax and ReduceMin of truth values.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-20
+- 28: ReduceLogSum and ReduceLogSumExp of floats only.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceLogSum-28
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from ..detours import TINY, by_way_of
+from ..moves import Move, moved
+from ..negative_axes import Axis, negative_axes
+from ..registry import Outcome, downgrade
+from ..site import Site
+
+_OTHERS = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSumSquare",
+)
+"""All but ReduceSum, whose axes became an input before theirs did."""
+
+_PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
+"""Over no axes these give their input back; the others still take roots, squares or logarithms."""
+
+_ON_ELEMENTS = {
+    "ReduceL1": ("Abs",),
+    "ReduceL2": ("Abs",),
+    "ReduceLogSum": ("Log",),
+    "ReduceLogSumExp": (),
+}
+
+negative_axes("ReduceSum", *_OTHERS, axis=Axis("axes"))
+by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
+moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
+moved(18, *_OTHERS, moves=[Move("axes", 1, "ints")])
+by_way_of(20, "ReduceMax", "ReduceMin", types=[onnx.TensorProto.BOOL], via=onnx.TensorProto.UINT8)
+
+
+@downgrade(13, "ReduceSum")
+@downgrade(18, *_OTHERS)
+def empty_axes(site: Site) -> Outcome:
+    """An empty list of axes means all of them or, with noop_with_empty_axes, none."""
+    if site.input(1) is None:
+        axes: list[int] = []
+    else:
+        axes = site.required_constant(1, "input 'axes'").reshape(-1).tolist()
+    does_nothing = site.attribute("noop_with_empty_axes")
+    site.drop("noop_with_empty_axes")
+    if axes:
+        return None
+    site.set_input(1, None)
+    if not does_nothing:
+        return None
+    if site.op_type in _PLAIN:
+        site.op_type = "Identity"
+        site.attributes.clear()
+        return None
+    data = site.input(0)
+    if site.op_type == "ReduceSumSquare":
+        return [site.emit("Mul", [data, data])]
+    op_types = _ON_ELEMENTS[site.op_type]
+    return [site.emit(op_types[0], [data]) if op_types else site.emit("Identity", [data])]
