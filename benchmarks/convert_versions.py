@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import onnx.version_converter
 from onnx import TensorProto, helper, numpy_helper
-from straightline.versions import convert_version
+from straightline import convert_version
 
 BLOCK = 10
 

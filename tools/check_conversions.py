@@ -21,8 +21,8 @@ import numpy as np
 import onnx
 import onnx.version_converter
 import onnxruntime as ort
-from straightline import reference
-from straightline.versions import ConversionError, convert_version
+from straightline import convert_version, reference
+from straightline.versions import ConversionError
 
 OFFSETS = (-6, -4, -2, -1, 1, 2, 4, 6)
 FAR = (9, 13, 18, 21, 28)

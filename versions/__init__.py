@@ -1,6 +1,9 @@
-"""Whole models from one opset version to another, both ways."""
+"""Whole models from one opset version to another, both ways.
 
-from .convert import convert, convert_version
+`straightline.convert_version` is the function to call; `convert` works on a model of one's own.
+"""
+
+from .convert import convert
 from .errors import ConversionError, Failure
 
-__all__ = ["ConversionError", "Failure", "convert", "convert_version"]
+__all__ = ["ConversionError", "Failure", "convert"]

@@ -8,12 +8,11 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from straightline import ir
+from straightline import convert_version, ir
 from straightline.reference import runtimes
 from straightline.reference.feeds import FeedError
 from straightline.reference.runtimes import RuntimeFailure, Worker, Workers
 from straightline.reference.verify import VerifyError, verify
-from straightline.versions import convert_version
 
 
 def model(body, opset=18, ir_version=10):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,28 @@ import onnx.checker
 import onnx.helper
 import onnx.numpy_helper
 import onnx.parser
-from straightline import reference
-from straightline.versions import convert_version
+import pytest
+from straightline import convert_version, reference
+from straightline.versions import ConversionError
+
+X = np.array([[0.5, -2.0, 3.5], [1.0, 7.0, -4.25]], np.float32)
+"""What 'float[2, 3] x' is fed with."""
+
+INTEGERS = np.array([[-5, 3, 0], [2, -1, 9]], np.int32)
+"""What 'int32[2, 3] x' is fed with."""
+
+REDUCTIONS = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSumSquare",
+)
+"""All but ReduceSum, whose axes became an input before theirs did."""
 
 
 def model(body: str, opset: int, signature: str = "float[2, 3] x", outputs: str = "y") -> Any:
@@ -30,13 +51,18 @@ def converted(body: str, opset: int, target: int, signature: str = "float[2, 3] 
 
 def written(graph: onnx.GraphProto) -> list[str]:
     """The nodes of a graph as text, with constants in the place of their names."""
+    return [line.partition(" = ")[2] for line in statements(graph)]
+
+
+def statements(graph: onnx.GraphProto) -> list[str]:
+    """As `written`, with the names of the outputs."""
     held = {t.name: onnx.numpy_helper.to_array(t).tolist() for t in graph.initializer}
     lines = []
     for node in graph.node:
         inputs = ", ".join(str(held.get(name, name)) for name in node.input)
         attributes = ", ".join(sorted(f"{a.name} = {_value(a)}" for a in node.attribute))
         said = f" <{attributes}>" if attributes else ""
-        lines.append(f"{node.op_type}{said} ({inputs})")
+        lines.append(f"{', '.join(node.output)} = {node.op_type}{said} ({inputs})")
     return lines
 
 
@@ -47,9 +73,48 @@ def _value(attribute: onnx.AttributeProto) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _declared(name: str, array: np.ndarray[Any, Any]) -> onnx.ValueInfoProto:
-    elem_type = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
-    return onnx.helper.make_tensor_value_info(name, elem_type, [None] * array.ndim)
+def assert_becomes(
+    before: str, source: int, target: int, after: str, signature: str = "float[2, 3] x"
+) -> None:
+    """Check what a body becomes, but for the names of what is computed on the way.
+
+    In `after`, constants stand in the place of their names: `y = Add (x, [1, 2])`. Constant nodes
+    that nothing reads any more are not looked at.
+    """
+    graph = convert_version(model(before, source, signature), target).graph
+    read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
+    unread = [n for n in graph.node if n.op_type == "Constant" and n.output[0] not in read]
+    for node in unread:
+        graph.node.remove(node)
+    wanted = [line.strip() for line in after.strip().splitlines()]
+    assert _numbered(statements(graph)) == _numbered(wanted), "\n".join(statements(graph))
+
+
+def _numbered(lines: Sequence[str]) -> list[str]:
+    """Statements with numbers for the names of what they compute."""
+    names: dict[str, str] = {}
+    numbered = []
+    for line in lines:
+        outputs, _, call = line.partition(" = ")
+        numbered.append(re.sub(r"\w+", lambda word: names.get(word[0], word[0]), call))
+        names.update({name: f"#{len(names) + i}" for i, name in enumerate(outputs.split(", "))})
+    return numbered
+
+
+def assert_writes(
+    body: str, source: int, target: int, nodes: Sequence[str], signature: str = "float[2, 3] x"
+) -> None:
+    """Check the nodes of a converted body, without their outputs and without Constants."""
+    found = converted(body, source, target, signature)
+    assert [line for line in found if not line.startswith("Constant ")] == list(nodes)
+
+
+def assert_refuses(
+    body: str, source: int, target: int, reason: str, signature: str = "float[2, 3] x"
+) -> None:
+    """Check that a body cannot be converted, and what is said of it."""
+    with pytest.raises(ConversionError, match=reason):
+        converted(body, source, target, signature)
 
 
 def assert_carried(
@@ -70,3 +135,41 @@ def assert_carried(
         (found,) = reference.run(after, dict(feeds))
         assert found.dtype == wanted.dtype and found.shape == wanted.shape, target
         np.testing.assert_allclose(found, wanted, rtol=rtol, err_msg=f"opset {target}")
+
+
+def _declared(name: str, array: np.ndarray[Any, Any]) -> onnx.ValueInfoProto:
+    elem_type = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return onnx.helper.make_tensor_value_info(name, elem_type, [None] * array.ndim)
+
+
+def known_model(body: str, output: str, opset: int) -> onnx.ModelProto:
+    """A model over inputs x, n and u of known shapes, with some constants."""
+    return onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": {opset}]>
+        g (float[2, 3] x, float[2, 3] n, float[1, 2, 3] u) => ({output} y)
+        <float[3, 2] v = {{1, 2, 3, 4, 5, 6}}, float[3] w = {{1, 2, 3}},
+         int64 zero = {{0}}, int64 seven = {{7}}, int64 two = {{2}}, float three = {{3}}>
+        {{ {body} }}
+    """)
+
+
+def known_feeds() -> dict[str, Any]:
+    """What a `known_model` is fed with."""
+    n = X[:, ::-1].copy()
+    n[0, 0] = X[0, 0]
+    return {"x": X, "n": n, "u": X[None]}
+
+
+def assert_there_and_back(body: str, output: str, opset: int, targets: tuple[int, ...]) -> None:
+    """Check that a `known_model` gives the same at other versions and back at its own."""
+    before = known_model(body, output, opset)
+    wanted = reference.run(before, known_feeds())
+    for target in targets:
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        (found,) = reference.run(after, known_feeds())
+        np.testing.assert_allclose(found, wanted[0], rtol=1e-6)
+        assert found.dtype == wanted[0].dtype
+        back = convert_version(after, opset)
+        onnx.checker.check_model(back, full_check=True)
+        np.testing.assert_allclose(reference.run(back, known_feeds())[0], wanted[0], rtol=1e-6)

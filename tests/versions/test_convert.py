@@ -9,8 +9,8 @@ import onnx
 import onnx_ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from straightline import ir, reference
-from straightline.versions import ConversionError, convert_version
+from straightline import convert_version, ir, reference
+from straightline.versions import ConversionError, convert
 
 
 def model(text: str) -> onnx.ModelProto:
@@ -94,6 +94,49 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
 def test_a_target_out_of_range_is_refused(target: int) -> None:
     with pytest.raises(ConversionError, match="7 to"):
         convert_version(model(REDUCE), target)
+
+
+@pytest.mark.parametrize("target", ["13", None, True, 13.0])
+def test_the_target_is_a_whole_number(target: object) -> None:
+    with pytest.raises(ConversionError, match="target_opset is a whole number"):
+        convert_version(model(REDUCE), target)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["8", True, 8.0])
+def test_so_is_the_ir_version(version: object) -> None:
+    with pytest.raises(ConversionError, match="ir_version is a whole number"):
+        convert_version(model(REDUCE), 13, ir_version=version)  # type: ignore[arg-type]
+
+
+def test_a_model_of_an_opset_that_onnx_does_not_know_is_refused() -> None:
+    loaded = ir.load(model(REDUCE))
+    loaded.opset_imports[""] = 99
+    with pytest.raises(ConversionError, match="model 'g' is written in opset 99"):
+        convert(loaded, 13)
+
+
+def test_an_operator_that_the_target_lacks_is_refused() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 12]>
+        g (float[2, 3] x) => (float[3, 2] y) { y = Einsum <equation = "ij->ji"> (x) }
+    """)
+    with pytest.raises(ConversionError, match="does not exist"):
+        convert_version(proto, 11)
+
+
+def test_small_external_tensors_are_read_for_inference(tmp_path: Path) -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[1, 2, 3] x) => (float[2, 3] y) <int64[1] axes = {0}> {
+           s = Squeeze (x, axes)
+           y = Softmax <axis = 0> (s)
+        }
+    """)
+    path = tmp_path / "m.onnx"
+    proto.graph.initializer[0].raw_data = np.zeros(1, np.int64).tobytes()
+    proto.graph.initializer[0].ClearField("int64_data")
+    onnx.save_model(proto, path, save_as_external_data=True, size_threshold=0)
+    assert convert_version(path, 11).opset_import[0].version == 11
 
 
 def test_types_that_the_target_does_not_take_are_refused() -> None:

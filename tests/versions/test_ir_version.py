@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from straightline import ir
-from straightline.versions import ConversionError, convert_version
+from straightline import convert_version, ir
+from straightline.versions import ConversionError
 from straightline.versions.ir_version import released_with
 
 TEXT = """

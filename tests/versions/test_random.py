@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from straightline import ir, reference
-from straightline.versions import ConversionError, convert_version
+from straightline import convert_version, ir, reference
+from straightline.versions import ConversionError
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 TARGETS = (8, 9, 10, 11, 12, 13, 16, 18, 21, 25, 28)

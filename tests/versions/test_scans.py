@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from straightline import ir, reference
-from straightline.versions import ConversionError, convert_version
+from straightline import convert_version, ir, reference
+from straightline.versions import ConversionError
 
 TARGETS = (8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from straightline import ir, reference
-from straightline.versions import convert_version, through_onnx
+from straightline import convert_version, ir, reference
+from straightline.versions import through_onnx
 from straightline.versions.through_onnx import Batch
 from straightline.versions.types import Types
 

@@ -1,6 +1,15 @@
 """The reductions: over which axes, and over none.
 
+https://onnx.ai/onnx/operators/onnx__ReduceL1.html
+https://onnx.ai/onnx/operators/onnx__ReduceL2.html
+https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html
+https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
+https://onnx.ai/onnx/operators/onnx__ReduceMax.html
+https://onnx.ai/onnx/operators/onnx__ReduceMean.html
+https://onnx.ai/onnx/operators/onnx__ReduceMin.html
+https://onnx.ai/onnx/operators/onnx__ReduceProd.html
 https://onnx.ai/onnx/operators/onnx__ReduceSum.html
+https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 
 - 1: `axes` is an attribute; without it, all axes.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-1

@@ -1,0 +1,53 @@
+"""ArgMax and ArgMin: negative axes, and which of equal elements."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried, assert_there_and_back, assert_writes
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    ("y = ArgMax <axis = -2> (x)", 11, 10, ["ArgMax <axis = 1> (x)"], "float[2, 3, 4] x"),
+    ("y = ArgMin <axis = -2> (x)", 11, 10, ["ArgMin <axis = 1> (x)"], "float[2, 3, 4] x"),
+    ("y = ArgMin <select_last_index = 0> (x)", 12, 11, ["ArgMin (x)"], "float[2, 3] x"),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_the_last_of_equal_elements_is_the_first_from_behind():
+    assert_becomes(
+        "y = ArgMax <axis = 1, select_last_index = 1> (x)",
+        12,
+        11,
+        """
+        flipped = Slice (x, [-1], [-9223372036854775808], [1], [-1])
+        found = ArgMax <axis = 1> (flipped)
+        shape = Shape (x)
+        count = Gather <axis = 0> (shape, 1)
+        last = Sub (count, 1)
+        y = Sub (last, found)
+        """,
+    )
+
+
+@pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_first_or_last_of_equal_elements(op_type, axis, keep, last):
+    how = f"<axis = {axis}, keepdims = {keep}, select_last_index = {last}>"
+    x = np.array([[1, 1, 2, 2], [2, 1, 2, 1], [1, 2, 2, 1]], np.float32)
+    assert_carried(f"y = {op_type} {how} (x)", 12, (11, 10), {"x": x}, "float[3, 4] x")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

@@ -1,0 +1,109 @@
+"""Clip: its bounds, and integers before opset 12."""
+
+import numpy as np
+import pytest
+from conversions import (
+    INTEGERS,
+    assert_becomes,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    known_feeds,
+    known_model,
+    model,
+)
+from straightline import convert_version, reference
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    (
+        "y = Clip <min = -1.0> (x)",
+        10,
+        11,
+        ["Clip (x, -1.0, 3.4028234663852886e+38)"],
+        "float[2, 3] x",
+    ),
+    ("y = Clip (x)", 11, 10, ["Clip <max = inf, min = -inf> (x)"], "float[2, 3] x"),
+    (
+        "m = Constant <value_float = 0.5> () y = Clip (x, , m)",
+        12,
+        10,
+        ["Clip <max = 0.5, min = -inf> (x)"],
+        "float[2, 3] x",
+    ),
+    ("y = Clip (x)", 12, 11, ["Clip (x)"], "float[2, 3] x"),
+    ("y = Clip (x)", 12, 11, ["Identity (x)"], "int32[2] x"),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_clips_of_integers_are_choices():
+    assert_becomes(
+        "y = Clip (x, l, h)",
+        12,
+        11,
+        """
+        above = Greater (x, l)
+        low = Where (above, x, l)
+        below = Less (low, h)
+        y = Where (below, low, h)
+        """,
+        "int32[2] x, int32 l, int32 h",
+    )
+
+
+def test_bounds_of_a_clip_have_the_type_of_the_data():
+    lowest, largest = "-1.0", "3.4028234663852886e+38"
+    for type_, high in (("float", largest), ("double", largest), ("float16", "inf")):
+        wanted = [f"Clip (x, {lowest}, {high})"]
+        assert_writes("y = Clip <min = -1.0> (x)", 10, 11, wanted, f"{type_}[2] x")
+    assert_refuses("y = Clip <min = -1.0> (x)", 10, 11, "the type of 'min'", "x")
+
+
+@pytest.mark.parametrize("inputs", ["x", "x, l", "x, , h", "x, l, h"])
+@pytest.mark.parametrize("bounds", [(-1, 2), (2, -1)])
+def test_clips_of_integers_end_at_the_upper_bound(inputs, bounds):
+    low, high = (np.array(bound, np.int32) for bound in bounds)
+    fed = {"x": INTEGERS, "l": low, "h": high}
+    signature = "int32[2, 3] x, int32 l, int32 h"
+    before = model(f"y = Clip ({inputs})", 12, signature)
+    wanted = INTEGERS
+    if "l" in inputs:
+        wanted = np.maximum(wanted, low)
+    if "h" in inputs:
+        wanted = np.minimum(wanted, high)
+    (found,) = reference.run(convert_version(before, 11), fed)
+    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize("target", [7, 9, 10])
+def test_clipping_nothing_lets_infinities_pass(target: int) -> None:
+    before = known_model("y = Clip (x)", "float[2, 3]", 13)
+    fed = {**known_feeds(), "x": np.array([[np.inf, -np.inf, 1], [0, 1, 2]], np.float32)}
+    (found,) = reference.run(convert_version(before, target), fed)
+    np.testing.assert_array_equal(found, fed["x"])
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
+        ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
+        ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
+        (
+            "a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
+            " h = Constant <value = int32 {2}> ()"
+            " y = Clip (a, l, h)",
+            "int32[2, 3]",
+            13,
+            (9, 11),
+        ),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

@@ -1,0 +1,55 @@
+"""DepthToSpace: the order of opset 11 in opset 10."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_refuses, assert_writes, model
+from straightline import convert_version, reference
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    (
+        'y = DepthToSpace <blocksize = 2, mode = "DCR"> (x)',
+        11,
+        10,
+        ["DepthToSpace <blocksize = 2> (x)"],
+        "float[1, 8, 2, 3] x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_columns_then_rows():
+    assert_becomes(
+        'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)',
+        11,
+        10,
+        """
+        apart = Reshape (x, [0, 2, 2, 2, 2, 3])
+        turned = Transpose <perm = [0, 1, 4, 2, 5, 3]> (apart)
+        y = Reshape (turned, [0, 2, 4, 6])
+        """,
+        "float[1, 8, 2, 3] x",
+    )
+
+
+@pytest.mark.parametrize("mode", ["CRD", "DCR"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_depth_becomes_space_in_both_orders(mode, size):
+    shape = (2, 2 * size * size, 2, 3)
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    body = f'y = DepthToSpace <blocksize = {size}, mode = "{mode}"> (x)'
+    signature = f"float[N, {shape[1]}, 2, 3] x"
+    before = model(body, 11, signature)
+    wanted = x.reshape((2, 2, size, size, 2, 3) if mode == "CRD" else (2, size, size, 2, 2, 3))
+    wanted = wanted.transpose((0, 1, 4, 2, 5, 3) if mode == "CRD" else (0, 3, 4, 1, 5, 2))
+    wanted = wanted.reshape(2, 2, 2 * size, 3 * size)
+    for target in (11, 10):
+        (found,) = reference.run(convert_version(before, target), {"x": x})
+        np.testing.assert_array_equal(found, wanted)
+    if mode == "CRD":
+        for signature in (f"float[1, {shape[1]}, H, 3] x", "x"):
+            assert_refuses(body, 11, 10, "not all known|needs channels", signature)

@@ -1,0 +1,64 @@
+"""IsInf: below opset 10 a comparison with the largest numbers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried, assert_there_and_back
+
+
+def test_what_is_beyond_the_largest_number_is_infinite():
+    assert_becomes(
+        "y = IsInf (x)",
+        10,
+        9,
+        """
+        above = Greater (x, 3.4028234663852886e+38)
+        below = Less (x, -3.4028234663852886e+38)
+        y = Or (above, below)
+        """,
+    )
+    assert_becomes(
+        "y = IsInf <detect_negative = 0> (x)",
+        10,
+        9,
+        """
+        y = Greater (x, 3.4028234663852886e+38)
+        """,
+    )
+    assert_becomes(
+        "y = IsInf <detect_positive = 0> (x)",
+        10,
+        9,
+        """
+        y = Less (x, -3.4028234663852886e+38)
+        """,
+    )
+    assert_becomes(
+        "y = IsInf <detect_negative = 0, detect_positive = 0> (x)",
+        10,
+        9,
+        """
+        y = Less (x, x)
+        """,
+    )
+
+
+@pytest.mark.parametrize("signs", list(itertools.product([0, 1], repeat=2)))
+@pytest.mark.parametrize("type_", ["float", "double"])
+def test_what_is_infinite(signs, type_):
+    dtype = np.float32 if type_ == "float" else np.float64
+    largest = np.finfo(dtype).max
+    x = np.array([np.nan, 0, 1e30, largest, -largest, np.inf, -np.inf], dtype)
+    how = f"<detect_positive = {signs[0]}, detect_negative = {signs[1]}>"
+    assert_carried(f"y = IsInf {how} (x)", 10, (9,), {"x": x}, f"{type_}[7] x")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = IsInf <detect_negative = 0> (x)", "bool[2, 3]", 10, (9, 8)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

@@ -1,0 +1,36 @@
+"""IsNaN: below opset 9 what is neither small nor large."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried, assert_there_and_back
+
+
+def test_what_is_neither_below_one_nor_above_zero_is_no_number():
+    assert_becomes(
+        "y = IsNaN (x)",
+        9,
+        8,
+        """
+        below = Less (x, 1.0)
+        above = Greater (x, 0.0)
+        number = Or (below, above)
+        y = Not (number)
+        """,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_what_is_no_number(dtype):
+    x = np.array([np.nan, 0.0, -0.0, 0.5, 1.0, -3, np.inf, -np.inf], dtype)
+    type_ = {2: "float16", 4: "float", 8: "double"}[x.itemsize]
+    assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

@@ -1,0 +1,82 @@
+"""Max, Min, Sum and Mean: shapes before opset 8, integers before opset 12."""
+
+import numpy as np
+import pytest
+from conversions import (
+    INTEGERS,
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    converted,
+)
+
+
+@pytest.mark.parametrize("op_type", ["Sum", "Mean", "Max", "Min"])
+def test_opset_7_broadcasts_no_sums(op_type):
+    assert_writes(f"y = {op_type} (x, x)", 8, 7, [f"{op_type} (x, x)"])
+    assert_writes(f"y = {op_type} (x)", 8, 7, [f"{op_type} (x)"], "float[N, 3] x")
+    for signature in (
+        "float[2, 3] x, float[1, 3] z",
+        "float[N, 3] x, float[N, 3] z",
+        "float[2, 3] x, z",
+        "x, float[2, 3] z",
+    ):
+        reason = "opset 7 does not broadcast here"
+        assert_refuses(f"y = {op_type} (x, z)", 8, 7, reason, signature)
+
+
+def test_extremes_of_integers_are_choices():
+    assert_becomes(
+        "y = Max (x, z, w)",
+        12,
+        11,
+        """
+        more = Greater (x, z)
+        two = Where (more, x, z)
+        most = Greater (two, w)
+        y = Where (most, two, w)
+        """,
+        "int32[2] x, int32[2] z, int32[1] w",
+    )
+    assert_becomes(
+        "y = Min (x, z)",
+        12,
+        11,
+        """
+        less = Less (x, z)
+        y = Where (less, x, z)
+        """,
+        "int32[2] x, int32[2] z",
+    )
+    assert_becomes(
+        "y = Max (x)",
+        12,
+        11,
+        """
+        y = Identity (x)
+        """,
+        "int32[2] x",
+    )
+
+
+@pytest.mark.parametrize("op_type", ["Max", "Min"])
+@pytest.mark.parametrize("inputs", ["x", "x, z", "x, z, w"])
+def test_extremes_of_integers(op_type, inputs):
+    fed = {"x": INTEGERS, "z": INTEGERS[:, ::-1].copy(), "w": np.array([1], np.int32)}
+    signature = "int32[2, 3] x, int32[2, 3] z, int32[1] w"
+    assert_carried(f"y = {op_type} ({inputs})", 12, (11, 9), fed, signature)
+    floats = signature.replace("int32", "float")
+    wanted = [f"{op_type} ({inputs})"]
+    assert converted(f"y = {op_type} ({inputs})", 12, 11, floats) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

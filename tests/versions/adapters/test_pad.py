@@ -1,0 +1,122 @@
+"""Pad: its pads and value, its axes, its types and modes."""
+
+import numpy as np
+import pytest
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+)
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    (
+        "y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x)",
+        10,
+        11,
+        ["Pad (x, [0, 1, 0, 1], 2.5)"],
+        "float[2, 3] x",
+    ),
+    ("y = Pad <pads = [0, 1, 0, 1]> (x)", 10, 11, ["Pad (x, [0, 1, 0, 1])"], "float[2, 3] x"),
+    (
+        "p = Constant <value_ints = [1, 1]> () v = Constant <value_float = 2.5> ()"
+        " y = Pad (x, p, v)",
+        12,
+        10,
+        ["Pad <pads = [1, 1], value = 2.5> (x)"],
+        "float[2] x",
+    ),
+    (
+        "p = Constant <value_ints = [1, 2]> () a = Constant <value_ints = [-1]> ()"
+        " y = Pad (x, p, , a)",
+        18,
+        17,
+        ["Pad (x, [0, 1, 0, 2])"],
+        "float[2, 3] x",
+    ),
+    (
+        'y = Pad <mode = "edge"> (x, p)',
+        19,
+        18,
+        ["Pad <mode = edge> (x, p)"],
+        "float[2, 3] x, int64[4] p",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_pads_of_some_axes_are_spread_at_run_time():
+    assert_becomes(
+        "a = Constant <value_ints = [-1]> () y = Pad (x, p, , a)",
+        18,
+        17,
+        """
+        pads = ScatterElements <axis = 0> ([0, 0, 0, 0], [1, 3], p)
+        y = Pad (x, pads)
+        """,
+        "float[2, 3] x, int64[2] p",
+    )
+    assert_becomes(
+        "p = Constant <value_ints = [1, 1]> () y = Pad (x, p)",
+        11,
+        10,
+        """
+        double_x = Cast <to = 11> (x)
+        padded = Pad <pads = [1, 1], value = 0.0> (double_x)
+        y = Cast <to = 3> (padded)
+        """,
+        "int8[2] x",
+    )
+
+
+@pytest.mark.parametrize("axes", [[0], [-1], [1, 0], [0, 2], [-3, -1]])
+@pytest.mark.parametrize("known", [True, False])
+def test_pads_of_some_axes(axes, known):
+    pads = np.arange(1, 1 + 2 * len(axes), dtype=np.int64)
+    given = f"p = Constant <value_ints = {pads.tolist()}> () " if known else ""
+    body = f"{given}a = Constant <value_ints = {axes}> () y = Pad (x, p, , a)"
+    x = np.arange(8, dtype=np.float32).reshape(2, 2, 2)
+    signature = "float[2, 2, 2] x" + ("" if known else f", int64[{len(pads)}] p")
+    fed = {"x": x} if known else {"x": x, "p": pads}
+    assert_carried(body, 18, (17, 13) if known else (17, 16), fed, signature)
+    if known:
+        assert_carried(body, 18, (10,), fed, signature)
+
+
+def test_pads_of_some_axes_need_the_rank():
+    body = "a = Constant <value_ints = [0]> () y = Pad (x, p, , a)"
+    assert_refuses(body, 18, 17, "'axes' needs the rank", "x, int64[2] p")
+    assert_refuses("y = Pad (x, p, , a)", 18, 17, "'axes'", "float[2] x, int64[2] p, int64[1] a")
+
+
+def test_a_mode_that_came_later_is_refused():
+    reason = "mode = 'wrap' does not exist in opset 18"
+    assert_refuses('y = Pad <mode = "wrap"> (x, p)', 19, 18, reason, "float[2, 3] x, int64[4] p")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        (
+            "p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)",
+            "float[3, 4]",
+            13,
+            (7, 10, 19),
+        ),
+        (
+            "p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
+            " y = Pad (x, p, , a)",
+            "float[2, 4]",
+            18,
+            (7, 13, 17, 21),
+        ),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

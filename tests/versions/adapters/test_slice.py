@@ -1,0 +1,127 @@
+"""Slice: bounds that are known become attributes; others are picked by numbers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    converted,
+)
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    (
+        "y = Slice <starts = [1], ends = [2], axes = [1]> (x)",
+        9,
+        10,
+        ["Slice (x, [1], [2], [1])"],
+        "float[2, 3] x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_a_slice_with_bounds_of_run_time_is_a_gather():
+    bound = """{0} = Gather <axis = 0> ({1}, [0])
+        {0}_back = Add ({0}, length)
+        {0}_negative = Less ({0}, [0])
+        {0}_front = Where ({0}_negative, {0}_back, {0})
+        {0}_below = Less ({0}_front, [0])
+        {0}_low = Where ({0}_below, [0], {0}_front)
+        {0}_above = Greater ({0}_low, length)
+        {0}_in = Where ({0}_above, length, {0}_low)"""
+    after = f"""shape = Shape (x)
+        length = Gather <axis = 0> (shape, [0])
+        {bound.format("first", "b")}
+        {bound.format("end", "e")}
+        distance = Sub (end_in, first_in)
+        none = Less (distance, [0])
+        count = Where (none, [0], distance)
+        ones = ConstantOfShape <value = [1]> (count)
+        places = NonZero (ones)
+        trips = Reshape (places, [-1])
+        picked = Add (trips, first_in)
+        y = Gather <axis = 0> (x, picked)"""
+    assert_becomes("y = Slice (x, b, e)", 10, 9, after, "float[5] x, int64[1] b, int64[1] e")
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
+@pytest.mark.parametrize("bounds", list(itertools.product([-9, -2, 0, 1, 4, 9], repeat=2)))
+def test_slices_with_bounds_of_run_time(step, bounds):
+    body = f"t = Constant <value_ints = [{step}]> () y = Slice (x, b, e, a, t)"
+    body = body.replace("y =", "a = Constant <value_ints = [1]> () y =")
+    fed = {
+        "x": np.arange(10, dtype=np.float32).reshape(2, 5),
+        "b": np.array([bounds[0]], np.int64),
+        "e": np.array([bounds[1]], np.int64),
+    }
+    assert_carried(body, 13, (9,), fed, "float[2, M] x, int64[1] b, int64[1] e")
+
+
+@pytest.mark.parametrize("steps", [(1, 1), (2, 1), (-1, 2)])
+def test_slices_of_several_axes(steps):
+    fed = {
+        "x": np.arange(20, dtype=np.float32).reshape(4, 5),
+        "b": np.array([3, -4], np.int32),
+        "e": np.array([-9, 9] if steps[0] < 0 else [4, 9], np.int32),
+    }
+    constant = ", ".join(map(str, steps))
+    body = f"t = Constant <value = int32[2] {{{constant}}}> () y = Slice (x, b, e, , t)"
+    assert_carried(body, 13, (9,), fed, "float[4, 5] x, int32[2] b, int32[2] e")
+    body = "y = Slice (x, b, e)"
+    reason = "how many there are is not known"
+    assert_refuses(body, 10, 9, reason, "float[4, 5] x, int64[N] b, int64[N] e")
+    assert_refuses(body, 10, 9, reason, "float[4, 5] x, int64[M] b, int64[2] e")
+
+
+def test_slices_that_opset_9_can_say():
+    one = "Constant <value = int64[1] {1}> ()"
+    bounds = f"b = {one} e = Constant <value = int64[1] {{3}}> () "
+    one = f"t = {one} a = {one} "
+    found = converted(f"{bounds}{one}y = Slice (x, b, e, a, t)", 10, 9)
+    assert found[-1] == "Slice <axes = [1], ends = [3], starts = [1]> (x)"
+    found = converted(f"{bounds}y = Slice (x, b, e)", 10, 9)
+    assert found[-1] == "Slice <ends = [3], starts = [1]> (x)"
+
+
+def test_axes_of_a_slice_are_counted_from_the_front():
+    body = (
+        "b = Constant <value_ints = [1, 1]> () a = Constant <value_ints = [-1, 0]> ()"
+        " y = Slice (x, b, e, a)"
+    )
+    (line,) = converted(body, 13, 10, "float[2, 3] x, int64[2] e")[-1:]
+    assert line == "Slice (x, b, e, [1, 0])"
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = Slice <axes = [1], starts = [-2], ends = [9]> (x)", "float[2, 2]", 9, (7, 10, 13)),
+        (
+            "s = Constant <value_ints = [5]> () e = Constant <value_ints = [-9]> ()"
+            " a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-2]> ()"
+            " y = Slice (x, s, e, a, t)",
+            "float[2, 2]",
+            13,
+            (9, 10, 21),
+        ),
+        (
+            "h = Shape (x) s = Constant <value_ints = [1]> () z = Constant <value_ints = [0]> ()"
+            " t = Constant <value_ints = [2]> () e = Slice (h, s, t, z) y = Slice (x, z, e, s)",
+            "float[2, N]",
+            13,
+            (9, 10, 21),
+        ),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

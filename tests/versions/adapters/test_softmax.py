@@ -1,0 +1,88 @@
+"""Softmax, LogSoftmax and Hardmax: along one axis, or over several at once."""
+
+import numpy as np
+import pytest
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    converted,
+)
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    ("y = Softmax <axis = -2> (x)", 11, 10, ["Softmax <axis = 1> (x)"], "float[2, 3, 4] x"),
+    ("y = LogSoftmax <axis = -2> (x)", 11, 10, ["LogSoftmax <axis = 1> (x)"], "float[2, 3, 4] x"),
+    ("y = Hardmax <axis = -2> (x)", 11, 10, ["Hardmax <axis = 1> (x)"], "float[2, 3, 4] x"),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_rows_of_a_flattened_input_are_normalised():
+    assert_becomes(
+        "y = Softmax (x)",
+        12,
+        13,
+        """
+        rows = Flatten <axis = 1> (x)
+        normal = Softmax <axis = -1> (rows)
+        shape = Shape (x)
+        y = Reshape (normal, shape)
+        """,
+        "float[2, 3, 4] x",
+    )
+
+
+def test_an_axis_moves_to_the_end_and_back():
+    assert_becomes(
+        "y = Softmax <axis = 0> (x)",
+        13,
+        12,
+        """
+        moved = Transpose <perm = [1, 2, 0]> (x)
+        normal = Softmax <axis = 2> (moved)
+        y = Transpose <perm = [2, 0, 1]> (normal)
+        """,
+        "float[2, 3, 4] x",
+    )
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2])
+def test_normalised_along_one_axis_or_over_rows(op_type, axis):
+    how = "" if axis is None else f"<axis = {axis}>"
+    x = np.arange(12, dtype=np.float32).reshape(2, 3, 2) % 5
+    for shape in ("2, 3, 2", "A, B, C"):
+        body = f"y = {op_type} {how} (x)"
+        assert_carried(body, 12, (13, 14), {"x": x}, f"float[{shape}] x", rtol=1e-6)
+        assert_carried(body, 13, (12, 11), {"x": x}, f"float[{shape}] x", rtol=1e-6)
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_the_last_axis_needs_nothing(op_type):
+    last = f"{op_type} <axis = {{}}> (x)"
+    assert converted(f"y = {last.format(1)}", 12, 13) == [last.format(-1)]
+    assert converted(f"y = {last.format(-1)}", 12, 13, "x") == [last.format(-1)]
+    assert converted(f"y = {last.format(1)}", 13, 12) == [last.format(1)]
+    assert converted(f"y = {last.format(-1)}", 13, 12, "x") == [last.format(-1)]
+    reason = "an axis that may not be the last needs the rank"
+    assert_refuses(f"y = {last.format(1)}", 13, 12, reason, "x")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y = Softmax <axis = 0> (x)", "float[2, 3]", 13, (7, 11, 12, 21)),
+        ("y = Softmax <axis = 0> (x)", "float[2, 3]", 11, (7, 13, 21)),
+        ("y = LogSoftmax (x)", "float[2, 3]", 11, (7, 10, 13)),
+        ("y = Hardmax <axis = 0> (x)", "float[2, 3]", 13, (7, 12)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

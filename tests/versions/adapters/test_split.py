@@ -1,0 +1,105 @@
+"""Split: how long the parts are."""
+
+import numpy as np
+import pytest
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_there_and_back,
+    assert_writes,
+    converted,
+)
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    ("y, z = Split <axis = -1> (x)", 11, 10, ["Split <axis = 1> (x)"], "float[2, 4] x"),
+    (
+        "y, z = Split <split = [1, 2], axis = 1> (x)",
+        12,
+        13,
+        ["Split <axis = 1> (x, [1, 2])"],
+        "float[2, 3] x",
+    ),
+    (
+        "s = Constant <value_ints = [1, 2]> () y, z = Split <axis = 1> (x, s)",
+        13,
+        12,
+        ["Split <axis = 1, split = [1, 2]> (x)"],
+        "float[2, 3] x",
+    ),
+    (
+        "y, z, w = Split <axis = 1> (x)",
+        17,
+        18,
+        ["Split <axis = 1, num_outputs = 3> (x)"],
+        "float[2, 3] x",
+    ),
+    (
+        "y, z = Split <axis = 1, num_outputs = 2> (x)",
+        18,
+        17,
+        ["Split <axis = 1> (x, [2, 1])"],
+        "float[2, 3] x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+def test_lengths_that_are_not_known_are_computed():
+    assert_becomes(
+        "y, z = Split <num_outputs = 2> (x)",
+        18,
+        17,
+        """
+        shape = Shape (x)
+        length = Gather <axis = 0> (shape, [0])
+        rounded = Add (length, [1])
+        part = Div (rounded, [2])
+        before = Mul (part, [1])
+        last = Sub (length, before)
+        lengths = Concat <axis = 0> (part, last)
+        y, z = Split (x, lengths)
+        """,
+        "float[L] x",
+    )
+
+
+@pytest.mark.parametrize(("length", "count"), [(6, 3), (7, 3), (5, 2), (4, 4), (3, 2)])
+@pytest.mark.parametrize("known", [True, False])
+def test_splits_into_a_number_of_parts(length, count, known):
+    parts = ", ".join(["a", "b", "c", "d"][:count])
+    body = f"{parts} = Split <axis = -1, num_outputs = {count}> (x) y = Concat <axis = 0> ({parts})"
+    body = body.replace("axis = 0> (", "axis = -1> (")
+    x = np.arange(2 * length, dtype=np.float32).reshape(2, length)
+    signature = f"float[2, {length if known else 'L'}] x"
+    assert_carried(body, 18, (17, 13), {"x": x}, signature)
+    lines = converted(body, 18, 17, signature)
+    if known and length % count == 0:
+        assert lines[0] == "Split <axis = -1> (x)"
+    elif known:
+        part = -(-length // count)
+        lengths = [part] * (count - 1) + [length - part * (count - 1)]
+        assert lines[0] == f"Split <axis = -1> (x, {lengths})"
+
+
+def test_splits_whose_lengths_are_given_say_nothing_of_their_number():
+    given = "s = Constant <value_ints = [1, 2]> () y, z = Split <axis = 1> (x, s)"
+    assert converted(given, 17, 18)[-1] == "Split <axis = 1> (x, s)"
+    assert converted(given, 18, 17)[-1] == "Split <axis = 1> (x, s)"
+    even = "y, z, w = Split <axis = 1> (x)"
+    assert converted(even, 17, 18) == ["Split <axis = 1, num_outputs = 3> (x)"]
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "opset", "targets"),
+    [
+        ("y, z = Split <axis = 1, num_outputs = 2> (x)", "float[2, 2]", 18, (7, 11, 13, 17)),
+        ("y, z = Split <axis = 0> (x)", "float[1, 3]", 13, (7, 12, 18, 21)),
+    ],
+)
+def test_there_and_back(body, output, opset, targets):
+    assert_there_and_back(body, output, opset, targets)

@@ -1,0 +1,194 @@
+"""Upsample and Resize: their inputs, and the pixels that they take."""
+
+import numpy as np
+import onnx.checker
+import onnx.parser
+import pytest
+from conversions import assert_refuses, assert_writes, converted, known_model
+from straightline import convert_version, reference
+
+OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
+IMAGE = "float[1, 1, 2, 2] x"
+REGION = "float[1, 1, 2, 2] x, float[8] r, float[4] s"
+
+
+STEPS = [
+    # Body, opset before and after, what it becomes, inputs.
+    (
+        'y = Upsample <scales = [1.0, 2.0], mode = "linear"> (x)',
+        8,
+        9,
+        ["Upsample <mode = linear> (x, [1.0, 2.0])"],
+        "float[2, 3] x",
+    ),
+    ("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], "float[2, 3] x, float[2] s"),
+    (
+        "y = Resize (x, s)",
+        10,
+        11,
+        [f"Resize <{OLD_PLACES}> (x, [], s)"],
+        "float[2, 3] x, float[2] s",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
+def test_what_each_step_writes(body, source, target, nodes, signature):
+    assert_writes(body, source, target, nodes, signature)
+
+
+SIZES = "z = Constant <value_ints = [1, 1, 4, 6]> () "
+
+
+UNEVEN = "z = Constant <value_ints = [1, 1, 4, 5]> () "
+
+
+OLD = 'coordinate_transformation_mode = "asymmetric"'
+
+
+TO_OPSET_10 = [
+    # What is resized, its mode, its places, what comes of it.
+    ("", 'mode = "linear", ' + OLD, "x, r, s", ["Resize <mode = linear> (x, s)"]),
+    (SIZES, 'mode = "linear", ' + OLD, "x, r, e, z", ["Resize <mode = linear> (x, @)"]),
+    (SIZES, 'mode = "nearest"', "x, r, e, z", ["Resize <mode = nearest> (x, @)"]),
+    (
+        SIZES,
+        'coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "round_prefer_ceil"',
+        "x, r, e, z",
+        ["Resize (x, @)"],
+    ),
+    ("", 'nearest_mode = "floor", ' + OLD, "x, r, s", ["Resize (x, s)"]),
+    ("", 'nearest_mode = "ceil", ' + OLD, "x, r, s", "nearest_mode = 'ceil' cannot"),
+    (SIZES, 'nearest_mode = "floor"', "x, r, e, z", "'half_pixel' and nearest_mode = 'floor'"),
+    (SIZES, 'mode = "linear"', "x, r, e, z", "mode = 'half_pixel' cannot be said in opset 10"),
+    (UNEVEN, 'mode = "nearest"', "x, r, e, z", "'half_pixel' and nearest_mode"),
+    ("", 'mode = "nearest"', "x, r, s", "'half_pixel' and nearest_mode"),
+    (SIZES, 'mode = "cubic"', "x, r, e, z", "'cubic' does not exist in opset 10"),
+    (
+        "",
+        'mode = "linear", ' + OLD,
+        "x, r, e, t",
+        "wants scales, and those of the given sizes are not exact",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "how", "inputs", "wanted"), TO_OPSET_10)
+def test_a_resize_goes_to_opset_10_where_pixels_keep_their_places(before, how, inputs, wanted):
+    body = f"{before}y = Resize <{how}> ({inputs})"
+    signature = "float[1, 1, 2, 2] x, float[8] r, float[4] s, float[0] e, int64[4] t"
+    if isinstance(wanted, str):
+        assert_refuses(body, 11, 10, wanted, signature)
+    else:
+        nodes = [line.replace("@", "[1.0, 1.0, 2.0, 3.0]") for line in wanted]
+        found = converted(body, 11, 10, signature)
+        assert [line for line in found if not line.startswith("Constant")] == nodes
+
+
+def test_a_resize_that_keeps_every_size_goes_to_opset_10_however_it_places_pixels():
+    body = (
+        "s = Constant <value = float[4] {1, 1, 1, 1}> ()"
+        ' y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, r, s)'
+    )
+    signature = "float[1, 1, 2, 2] x, float[0] r"
+    assert converted(body, 11, 10, signature)[-1] == "Resize <mode = linear> (x, s)"
+
+
+def test_sizes_that_are_no_exact_multiple_are_refused():
+    body = (
+        "z = Constant <value_ints = [1, 1, 5, 3]> ()"
+        f' y = Resize <mode = "linear", {OLD}> (x, r, e, z)'
+    )
+    signature = "float[1, 1, 3, 3] x, float[0] r, float[0] e"
+    assert_refuses(body, 11, 10, "those of the given sizes are not exact", signature)
+
+
+def test_inputs_of_a_resize_that_are_empty_become_absent_and_back():
+    signature = "float[1, 1, 2, 2] x, float[0] r, float[4] s"
+    assert_writes("y = Resize (x, r, s)", 12, 13, ["Resize (x, , s)"], signature)
+    assert_writes("y = Resize (x, r, s)", 12, 13, ["Resize (x, r, s)"], REGION)
+    assert_writes("y = Resize (x, , s)", 13, 12, ["Resize (x, [], s)"], REGION)
+    sizes = "float[1, 1, 2, 2] x, int64[4] t"
+    assert_writes("y = Resize (x, , , t)", 13, 12, ["Resize (x, [], [], t)"], sizes)
+    reason = "'tf_half_pixel_for_nn' ends with opset 12"
+    mode = 'coordinate_transformation_mode = "tf_half_pixel_for_nn"'
+    assert_refuses(f"y = Resize <{mode}> (x, r, s)", 12, 13, reason, REGION)
+
+
+def test_axes_of_a_resize_are_spread_over_all_of_them():
+    scales = "s = Constant <value_floats = [2.0, 3.0]> () "
+    sizes = "s = Constant <value_ints = [4, 6]> () "
+    wanted = ["Resize (x, , [1.0, 1.0, 3.0, 2.0])"]
+    found = converted(f"{scales}y = Resize <axes = [3, -2]> (x, , s)", 18, 17, IMAGE)
+    assert found[-1:] == wanted
+    found = converted(f"{sizes}y = Resize <axes = [3, -2]> (x, , , s)", 18, 17, IMAGE)
+    assert found[-1:] == ["Resize (x, , , [1, 1, 6, 4])"]
+    crop = 'coordinate_transformation_mode = "tf_crop_and_resize"'
+    found = converted(
+        f"{scales}r = Constant <value_floats = [0.25, 0.5, 0.75, 1.0]> ()"
+        f" y = Resize <axes = [3, -2], {crop}> (x, r, s)",
+        18,
+        17,
+        IMAGE,
+    )
+    region = "[0.0, 0.0, 0.5, 0.25, 1.0, 1.0, 1.0, 0.75]"
+    attribute = "<coordinate_transformation_mode = tf_crop_and_resize>"
+    assert found[-1:] == [f"Resize {attribute} (x, {region}, [1.0, 1.0, 3.0, 2.0])"]
+    reason = "the others have no known length"
+    body = f"{sizes}y = Resize <axes = [3, -2]> (x, , , s)"
+    assert_refuses(body, 18, 17, reason, "float[1, N, 2, 2] x")
+
+
+def test_a_resize_of_opset_18_that_17_cannot_say():
+    signature = "float[1, 1, 2, 2] x, float[4] s, int64[4] t"
+    body = "y = Resize <antialias = 1> (x, , s)"
+    assert_refuses(body, 18, 17, "antialias = 1 does not exist in opset 17", signature)
+    body = 'y = Resize <keep_aspect_ratio_policy = "not_larger"> (x, , , t)'
+    assert_refuses(body, 18, 17, "'not_larger' does not exist in opset 17", signature)
+    body = 'y = Resize <keep_aspect_ratio_policy = "not_larger", antialias = 0> (x, , s)'
+    assert_writes(body, 18, 17, ["Resize (x, , s)"], signature)
+    body = 'y = Resize <keep_aspect_ratio_policy = "stretch"> (x, , , t)'
+    assert_writes(body, 18, 17, ["Resize (x, , , t)"], signature)
+
+
+def test_resize_and_upsample():
+    assert_refuses("y = Resize (x, s)", 10, 9, "input 'scales' of it is computed", REGION)
+    smaller = "s = Constant <value = float[4] {1, 1, 0.5, 2}> () y = Resize (x, s)"
+    assert_refuses(smaller, 10, 9, "takes no scale below 1", IMAGE)
+    same = "s = Constant <value = float[4] {1, 1, 1, 2}> () y = Resize (x, s)"
+    assert converted(same, 10, 9, IMAGE)[-1] == "Upsample (x, s)"
+    assert_writes("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], REGION)
+
+
+def test_a_policy_that_says_nothing():
+    signature = "float[1, 1, 2, 2] x, int64[4] t"
+    body = 'y = Resize <keep_aspect_ratio_policy = ""> (x, , , t)'
+    assert_writes(body, 18, 17, ["Resize (x, , , t)"], signature)
+
+
+def test_resize_10_places_pixels_as_before() -> None:
+    """onnx's own converter lets Resize 11 place them at half pixels, which gives other numbers."""
+    before = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 10]>
+        g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>
+        { y = Resize <mode = "linear"> (x, s) }
+    """)
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    for target in (11, 13, 18, 21):
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        (found,) = reference.run(after, {"x": x})
+        assert found[0, 0, 0].tolist() == [0, 0.5, 1, 1]
+        assert convert_version(after, 9).graph.node[0].op_type == "Upsample"
+
+
+def test_places_that_came_later_are_refused():
+    mode = 'coordinate_transformation_mode = "half_pixel_symmetric"'
+    reason = "'half_pixel_symmetric' does not exist in opset 18"
+    signature = "float[2, 3] x, float[2] s"
+    assert_refuses(f"y = Resize <{mode}> (x, , s)", 19, 18, reason, signature)
+
+
+def test_scales_of_an_upsample_are_an_input_from_opset_9_on():
+    proto = known_model("y = Upsample <scales = [1.0, 2.0]> (x)", "float[2, 6]", 8)
+    onnx.checker.check_model(convert_version(proto, 9), full_check=True)
