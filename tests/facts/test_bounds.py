@@ -4,7 +4,19 @@ import numpy as np
 import onnx
 import pytest
 from operator_facts import BOOL, FLOAT, INT32, INT64, UINT8, M, N, dim, pair
-from straightline.facts.bounds import Bounds, Known, alike, greatest, join, known, least
+from straightline.facts.bounds import (
+    Bounds,
+    Known,
+    alike,
+    greater,
+    greatest,
+    join,
+    known,
+    least,
+    lesser,
+    negated,
+    same_content,
+)
 from straightline.facts.fact import Fact, as_content
 
 
@@ -89,3 +101,25 @@ def test_whether_just_as_much_is_known():
     unknown = Known(Fact(INT64, (N,), content(1, None)))
     assert not alike(unknown, Known(Fact(INT64, (N,), content(1, None))))
     assert alike(Known(Fact(FLOAT)), Known(Fact(FLOAT)))
+
+
+def test_the_lesser_and_the_greater_of_two():
+    one, other = Bounds(dim(0), N), Bounds(dim(-2), dim(5))
+    assert lesser(one, other) == Bounds(dim(-2), N), "either upper bound holds"
+    assert lesser(other, Bounds(dim(1), dim(3))) == Bounds(dim(-2), dim(3))
+    assert greater(one, other) is None, "which is the greater is not known, so neither holds"
+    assert greater(other, Bounds(dim(1), dim(3))) == Bounds(dim(1), dim(5))
+    assert greater(Bounds(N, N), Bounds(dim(0), N + 1)) == Bounds(N, N + 1)
+    for either in (lesser, greater):
+        assert either(one, None) is None and either(None, one) is None
+    assert negated(one) == Bounds(-N, dim(0)) and negated(None) is None
+
+
+def test_content_that_is_the_same():
+    def fact(*elements):
+        return Fact(INT64, None, content(*elements))
+
+    assert same_content(fact(N, 2), fact(N, 2)) and same_content(Fact(INT64), Fact(FLOAT))
+    for other in (fact(N, 3), fact(N), fact(N, None), Fact(INT64)):
+        assert not same_content(fact(N, 2), other) and not same_content(other, fact(N, 2))
+    assert not same_content(fact(None), fact(None))

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from straightline.facts.dimension import Dimension
+from straightline.facts.dimension import Dimension, product
 
 SYMBOLS = ("K", "M", "N")
 SIZES = st.fixed_dictionaries({name: st.integers(0, 5) for name in SYMBOLS})
@@ -158,3 +158,8 @@ def test_order_at_the_edge():
 def test_text_of_terms():
     assert str(ZERO) == "0" and str(N - 1) == "N - 1" and str(1 - N) == "-N + 1"
     assert str(N * M * 2 - N * 3 + 4) == "2*M*N - 3*N + 4"
+
+
+def test_products():
+    assert product([]) == 1
+    assert product([N, Dimension.constant(2), N + 1]) == N * N * 2 + N * 2

@@ -10,8 +10,12 @@ from straightline.facts.fact import (
     Symbols,
     as_content,
     constant_fact,
+    content_from,
     decided,
+    element,
+    integers,
     is_named,
+    vector,
 )
 from straightline.ir import Tensor
 
@@ -73,3 +77,40 @@ def test_what_is_not_followed():
     unsure = Fact(onnx.TensorProto.INT64, (), as_content(np.array(1)))
     unsure.content[()] = Dimension.symbol("N")
     assert decided(unsure) is None
+
+
+def holding(array, elem_type=onnx.TensorProto.INT64):
+    return Fact(elem_type, None, as_content(np.array(array)))
+
+
+def test_elements_as_integers():
+    found = integers(holding([True, False], onnx.TensorProto.BOOL))
+    assert found.dtype == np.int64 and found.tolist() == [1, 0]
+    assert integers(holding([[3], [4]], onnx.TensorProto.INT32)).tolist() == [[3], [4]]
+    assert integers(Fact(onnx.TensorProto.INT64)) is None
+
+
+def test_elements_of_a_vector_and_of_a_number():
+    fact = holding([3, 4])
+    fact.content[1] = None
+    assert vector(fact) == [3, None]
+    assert vector(holding(3)) is None and vector(holding([[3]])) is None and vector(Fact()) is None
+    assert element(holding(3)) == 3 and element(holding([[3]])) == 3
+    assert element(fact) is None and element(Fact()) is None
+
+
+def test_content_from_elements():
+    n = Dimension.symbol("N")
+    assert content_from([n, None]).tolist() == [n, None]
+    assert content_from([]).shape == (0,)
+    assert content_from(n).shape == () and content_from(n).item() is n
+    array = np.array([[n]], object)
+    assert content_from(array) is array
+
+
+def test_elements_as_sizes():
+    n = Dimension.symbol("N")
+    symbols = Symbols()
+    sizes = symbols.sizes([n, Dimension.constant(0), n - 1, Dimension.constant(-1), None])
+    assert sizes[:2] == (n, 0)
+    assert len({*sizes[2:]}) == 3 and not any(is_named(size) for size in sizes[2:])

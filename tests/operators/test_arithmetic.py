@@ -20,6 +20,7 @@ from operator_facts import (
     bounds_said,
     cannot_fail,
     lying,
+    make_node,
     may_fail,
     numbers,
     said,
@@ -28,6 +29,7 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from straightline.operators import rules_of
 
 
 @given(st.sampled_from(["Add", "Sub", "Mul", "Min", "Max", "Div", "Mod"]), arrays(2, wide))
@@ -175,3 +177,15 @@ def test_operands_without_bounds_give_none(op_type):
     for unknown in range(2):
         inputs = [Known(Fact()) if k == unknown else lying(1, 2) for k in range(2)]
         assert bounds_said(op_type, inputs) == ["any"]
+
+
+@pytest.mark.parametrize("op_type", ["Div", "Mod"])
+def test_arrays_that_a_runtime_refuses_to_divide_by(op_type):
+    def fails(divisor):
+        arrays = [np.ones_like(divisor), divisor]
+        node = make_node(op_type, arrays)
+        return rules_of(node.op).fails(node, arrays)
+
+    for dtype in (np.int64, np.uint8):
+        assert fails(np.array([2, 0], dtype)) and not fails(np.array([2, 1], dtype))
+    assert not fails(np.array([2, 0], np.float32))

@@ -17,8 +17,10 @@ from operator_facts import (
     between,
     bounds_said,
     cannot_fail,
+    fact_of,
     holding,
     lying,
+    make_node,
     may_fail,
     numbers,
     said,
@@ -29,6 +31,7 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from straightline.operators.outputs import content_of
 
 
 @pytest.mark.parametrize(
@@ -262,6 +265,15 @@ def test_triangles():
     cannot_fail("Trilu", tensor(2, N, M), tensor(1, elem_type=INT64))
     may_fail("'i0' has fewer than two axes", "Trilu", tensor(N))
     may_fail("'i1' may not hold exactly one element", "Trilu", tensor(N, M), tensor(2))
+
+
+def test_a_slice_whose_axes_are_left_out():
+    node = make_node("Slice", [shaped(4), holding(3), holding(-9), None, holding(-2)])
+    data = fact_of([1, 2, 3, 4])
+    reads = [data, holding(3), holding(-9), Fact(), holding(-2)]
+    assert content_of(node, reads, INT64).tolist() == [4, 2]
+    reads[4] = INDICES
+    assert content_of(node, reads, INT64) is None
 
 
 def test_operands_of_older_versions_are_attributes():
