@@ -29,6 +29,14 @@ class _Kind:
     types: dict[str, onnx.TypeProto]
     constants: dict[str, onnx.TensorProto]
 
+    def key(self) -> bytes:
+        """What nodes that are alike have in common."""
+        return b"|".join(
+            [self.proto.SerializeToString(deterministic=True)]
+            + [n.encode() + t.SerializeToString() for n, t in self.types.items()]
+            + [n.encode() + t.SerializeToString() for n, t in self.constants.items()]
+        )
+
 
 class Batch:
     """The nodes of one step that onnx converts.
@@ -47,26 +55,20 @@ class Batch:
 
     def add(self, node: Node) -> None:
         """Enter a node."""
-        proto = connected(node.op, node)
-        kind = _Kind([], proto, {}, {})
-        for prefix, values in (("i", node.inputs), ("o", node.outputs)):
-            for index, value in enumerate(values):
-                if value is None:
-                    continue
-                type_ = self.types.of(value)
-                if type_ is not None:
-                    kind.types[f"{prefix}{index}"] = type_
-                tensor = value.constant
-                if prefix != "i" or tensor is None or not tensor.is_readable:
-                    continue
-                if tensor.size <= _READ:
-                    kind.constants[f"i{index}"] = onnx.numpy_helper.from_array(tensor.numpy())
-        key = b"|".join(
-            [proto.SerializeToString(deterministic=True)]
-            + [n.encode() + t.SerializeToString() for n, t in kind.types.items()]
-            + [n.encode() + t.SerializeToString() for n, t in kind.constants.items()]
-        )
-        self._kinds.setdefault(key, kind).nodes.append(node)
+        kind = _Kind([], connected(node.op, node), {}, {})
+        for index, value in enumerate(node.inputs):
+            self._note_type(kind, f"i{index}", value)
+            tensor = None if value is None else value.constant
+            if tensor is not None and tensor.is_readable and tensor.size <= _READ:
+                kind.constants[f"i{index}"] = onnx.numpy_helper.from_array(tensor.numpy())
+        for index, value in enumerate(node.outputs):
+            self._note_type(kind, f"o{index}", value)
+        self._kinds.setdefault(kind.key(), kind).nodes.append(node)
+
+    def _note_type(self, kind: _Kind, name: str, value: Value | None) -> None:
+        type_ = self.types.of(value)
+        if type_ is not None:
+            kind.types[name] = type_
 
     def run(self) -> tuple[list[tuple[Node, list[Value]]], list[tuple[Node, str]]]:
         """Convert all nodes entered.
@@ -101,7 +103,8 @@ class Batch:
                 return [(kinds[0], f"onnx.version_converter: {_reason(error)}")]
             half = len(kinds) // 2
             return self._convert(kinds[:half]) + self._convert(kinds[half:])
-        return [(kind, _part(converted, number, kind)) for number, kind in enumerate(kinds)]
+        answer = _Answer(converted)
+        return [(kind, answer.part(number, kind)) for number, kind in enumerate(kinds)]
 
     def _model(self, kinds: Sequence[_Kind]) -> onnx.ModelProto:
         model = onnx.ModelProto(ir_version=8)
@@ -138,41 +141,49 @@ def _declare(info: onnx.ValueInfoProto, name: str, type_: onnx.TypeProto | None)
         info.type.CopyFrom(type_)
 
 
-def _part(converted: onnx.ModelProto, number: int, kind: _Kind) -> Graph:
-    """What became of one kind: the nodes behind its outputs, as a graph over the node's inputs."""
-    producers = {name: node for node in converted.graph.node for name in node.output if name}
-    initializers = {tensor.name: tensor for tensor in converted.graph.initializer}
-    inputs = [
-        f"n{number}_{name}" if name else f"n{number}_absent{index}"
-        for index, name in enumerate(kind.proto.input)
-    ]
-    graph = onnx.GraphProto(name="part")
-    graph.input.extend(onnx.ValueInfoProto(name=name) for name in inputs)
-    graph.output.extend(
-        onnx.ValueInfoProto(name=f"n{number}_{name}") for name in kind.proto.output if name
-    )
-    seen = set(inputs)
-    nodes: list[onnx.NodeProto] = []
+class _Answer:
+    """A converted batch: what became of a kind are the nodes behind its outputs."""
 
-    def collect(name: str) -> None:
-        if not name or name in seen:
-            return
-        seen.add(name)
-        if name in initializers:
-            graph.initializer.append(initializers[name])
-            return
-        node = producers[name]
-        seen.update(node.output)
-        for read in node.input:
-            collect(read)
-        nodes.append(node)
+    def __init__(self, converted: onnx.ModelProto) -> None:
+        self.nodes = converted.graph.node
+        self.opset_import = converted.opset_import
+        self.producers = {
+            name: index for index, node in enumerate(self.nodes) for name in node.output if name
+        }
+        self.initializers = {tensor.name: tensor for tensor in converted.graph.initializer}
 
-    for info in graph.output:
-        collect(info.name)
-    graph.node.extend(nodes)
-    return load(
-        onnx.ModelProto(ir_version=8, graph=graph, opset_import=converted.opset_import)
-    ).graph
+    def part(self, number: int, kind: _Kind) -> Graph:
+        """What became of one kind, as a graph over the inputs of its node."""
+        inputs = [
+            f"n{number}_{name}" if name else f"n{number}_absent{index}"
+            for index, name in enumerate(kind.proto.input)
+        ]
+        outputs = [f"n{number}_{name}" for name in kind.proto.output if name]
+        nodes, constants = self._behind(outputs, inputs)
+        graph = onnx.GraphProto(name="part", node=nodes, initializer=constants)
+        graph.input.extend(onnx.ValueInfoProto(name=name) for name in inputs)
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+        model = onnx.ModelProto(ir_version=8, graph=graph, opset_import=self.opset_import)
+        return load(model).graph
+
+    def _behind(
+        self, outputs: Sequence[str], inputs: Sequence[str]
+    ) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
+        """The nodes and initializers from which outputs are computed, as far as the inputs."""
+        seen, open_ = {"", *inputs}, list(outputs)
+        needed: set[int] = set()
+        constants = []
+        while open_:
+            name = open_.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self.initializers:
+                constants.append(self.initializers[name])
+            else:
+                needed.add(self.producers[name])
+                open_ += self.nodes[self.producers[name]].input
+        return [self.nodes[index] for index in sorted(needed)], constants
 
 
 def _splice(node: Node, part: Graph) -> list[Value]:
