@@ -30,6 +30,7 @@ from .sources import (
 from .target import Target
 from .tensor import Array, Tensor
 from .text import parse, to_text
+from .topology import downstream, upstream
 from .value import Dim, Value
 from .verify import verify
 
@@ -67,6 +68,7 @@ __all__ = [
     "constant_tensor",
     "copy_graph",
     "count_nodes",
+    "downstream",
     "empty_header",
     "in_kind",
     "instantiate",
@@ -80,5 +82,6 @@ __all__ = [
     "save",
     "to_proto",
     "to_text",
+    "upstream",
     "verify",
 ]

@@ -178,7 +178,7 @@ class Graph:
     def users(self, value: Value) -> list[Node | Graph]:
         """The nodes of this graph that use the value, themselves or in their bodies, and the graph
         itself where it gives the value out."""
-        source = self._vertex(value)
+        source = self.vertex(value)
         found = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
             return list(found)
@@ -206,8 +206,44 @@ class Graph:
         return pinned or bool(self._topology.users[node])
 
     def view(self) -> nx.DiGraph[Any]:
-        """A read-only networkx view of the topology, for algorithms of one's own."""
-        return nx.subgraph_view(self._topology)
+        """A read-only networkx view of this graph, for every algorithm that networkx has.
+
+        An edge leads from what provides a value to what uses it. The vertices are the nodes; the
+        values that come from elsewhere (inputs, initializers, captured values); and the graph
+        itself, which all that it gives out leads to. The view changes with the graph. The edges
+        that control flow makes are there too: what a node's bodies capture leads to the node.
+
+        The longest path, here of nodes only:
+
+        >>> import networkx as nx
+        >>> from straightline import ir
+        >>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>
+        ...     main (float[3] x, float[3] w) => (float[3] z) {
+        ...         a = Exp (x)
+        ...         b = Mul (a, w)
+        ...         z = Add (b, w)
+        ...     }''')
+        >>> view = model.graph.view()
+        >>> [v.op_type for v in nx.dag_longest_path(view) if isinstance(v, ir.Node)]
+        ['Exp', 'Mul', 'Add']
+
+        What depends on an input:
+
+        >>> x, w = model.graph.inputs
+        >>> sorted(v.op_type for v in nx.descendants(view, w) if isinstance(v, ir.Node))
+        ['Add', 'Mul']
+        >>> model.graph in nx.descendants(view, w)
+        True
+
+        For many vertices at once see `upstream` and `downstream` in `straightline.ir`.
+        """
+        return self._topology.view()
+
+    def vertex(self, value: Value) -> Node | Value:
+        """The vertex of `view` that provides a value: the node of this graph that computes it, or
+        the value itself. A value that nothing here uses or defines is no vertex."""
+        producer = value.producer
+        return producer if producer is not None and producer.graph is self else value
 
     # Adding -------------------------------------------------------------------------------------
 
@@ -300,14 +336,9 @@ class Graph:
         outer._topology.connect(source, self.holder)
         return value
 
-    def _vertex(self, value: Value) -> Node | Value:
-        """The vertex that stands for a value if this graph knows it."""
-        producer = value.producer
-        return producer if producer is not None and producer.graph is self else value
-
     def _source(self, value: Value) -> Node | Value:
         """The vertex of this graph that provides a value, captured from around if need be."""
-        vertex = self._vertex(value)
+        vertex = self.vertex(value)
         return vertex if vertex in self._topology.sources else self._capture(value)
 
     def _sources(self, values: Sequence[Value]) -> list[Node | Value]:
@@ -435,10 +466,10 @@ class Graph:
 
     def _read_constant(self, node: Node) -> None:
         """Note what the output of a Constant is."""
-        output = node.outputs[0] if node.outputs else None
+        output = node._outputs[0] if node._outputs else None
         if output is not None:
             constant = node.is_op("Constant")
-            output.constant = constant_tensor(node.op, self.root.base_dir) if constant else None
+            output.constant = constant_tensor(node._op, self.root.base_dir) if constant else None
 
     def supersede(self, old: Value, new: Value) -> Value:
         """Put a value in the place of another one of this graph, with all that is said of it.
@@ -626,7 +657,7 @@ class Graph:
 
     def _release(self, value: Value, user: Node | Graph) -> None:
         """Drop the edge to `user` from what provides `value` unless it still uses something."""
-        source = self._vertex(value)
+        source = self.vertex(value)
         provided = source.outputs if isinstance(source, Node) else (source,)
         if not self._reads(user, provided):
             if user in self._topology.users.get(source, ()):

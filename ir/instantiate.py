@@ -11,6 +11,7 @@ from .graph import Annotation, Graph
 from .node import Node
 from .operator import Operator
 from .tensor import Tensor
+from .topology import downstream
 from .value import Value
 
 Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
@@ -86,16 +87,12 @@ class Template:
         return once + copies * each if copies else 0
 
     def _plan(self) -> None:
-        varying = set(self.body.inputs)
+        varying = downstream(self.body.view(), self.body.inputs)
         for node in self.body.nodes():
-            reads = {v for v in (*node.inputs, *captured_by(node)) if v is not None}
-            if not varying.isdisjoint(reads):
-                varying.update(v for v in node.outputs if v is not None)
-                self._steps.append(self._step(node))
-            else:
-                self._invariant.append(self._step(node))
+            (self._steps if node in varying else self._invariant).append(self._step(node))
         for annotation in self.body.annotations:
-            varies = annotation.value in varying
+            value = annotation.value
+            varies = value in varying or (isinstance(value, Value) and value.producer in varying)
             (self._annotations if varies else self._invariant_annotations).append(annotation)
 
     def _prepare(self) -> None:
@@ -218,7 +215,7 @@ class Template:
         if step.node.bodies:
             self.holders.append(node)
             self._copy_bodies(step.node, node, environment)
-        for position, value in zip(step.outputs, node.outputs, strict=True):
+        for position, value in zip(step.outputs, node._outputs, strict=True):
             if position:
                 environment[position] = value
         if step.keeps_values:

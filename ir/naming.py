@@ -59,7 +59,7 @@ class _Namer:
                 self.give(value, info.name if graph.is_interface else value.name)
         self.values.names |= graph.reserved
         nodes = list(graph.unordered_nodes())
-        outputs = [v for node in nodes for v in node.outputs if v is not None]
+        outputs = [v for node in nodes for v in node._outputs if v is not None]
         for value in (*graph.initializers, *outputs):
             if value.pinned:
                 self.give(value, value.name)
@@ -68,7 +68,7 @@ class _Namer:
         for node in nodes:
             if node.name:
                 self.names[node] = self.nodes.unique(node.name)
-            for output in node.outputs:
+            for output in node._outputs:
                 if output is not None:
                     self.give(output, output.name)
         for node in nodes:

@@ -188,7 +188,7 @@ class _Writer:
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
-        op = node.op
+        op = node._op
         if op.extra is None:
             proto.op_type = op.op_type
             if op.domain:
@@ -197,8 +197,8 @@ class _Writer:
                 proto.overload = op.overload
         else:
             op.fill(proto)
-        proto.input.extend([names[v] if v is not None else "" for v in node.inputs])
-        proto.output.extend([names[v] if v is not None else "" for v in node.outputs])
+        proto.input.extend([names[v] if v is not None else "" for v in node._inputs])
+        proto.output.extend([names[v] if v is not None else "" for v in node._outputs])
         name = names.get(node)
         if name:
             proto.name = name

@@ -42,12 +42,12 @@ def check_edges(graph: Graph) -> None:
     """The topology holds exactly the edges that inputs, captures and outputs call for."""
     topology = graph.view()
     expected: set[tuple[Node | Value, Node | Graph]] = {
-        (_vertex(graph, value), node)
+        (graph.vertex(value), node)
         for node in graph.unordered_nodes()
         for value in (*node.inputs, *captured_by(node))
         if value is not None
     }
-    expected |= {(_vertex(graph, value), graph) for value in graph.outputs}
+    expected |= {(graph.vertex(value), graph) for value in graph.outputs}
     found = set(topology.edges)
     for source, user in expected ^ found:
         what = "lacks" if (source, user) in expected else "has a needless"
@@ -124,11 +124,6 @@ INVARIANTS: tuple[Callable[[Graph], None], ...] = (
 def _is_old(root: Model | Function) -> bool:
     """Whether initializers that are inputs too cannot be overridden (below IR version 4)."""
     return isinstance(root, Model) and not root.allows_overrides
-
-
-def _vertex(graph: Graph, value: Value) -> Node | Value:
-    producer = value.producer
-    return producer if producer is not None and producer.graph is graph else value
 
 
 def _require(holds: bool, graph: Graph, what: str) -> None:

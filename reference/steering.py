@@ -5,11 +5,12 @@ A sample must not draw these at large: a model may take all memory or all time f
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+import networkx as nx
 import onnx
 
+from ..ir import downstream
 from .signature import all_nodes
 
 _STEERED = {
@@ -66,25 +67,20 @@ def steering_inputs(model: onnx.ModelProto) -> set[str]:
     A name counts in all bodies alike; where it stands for two values, they are taken for one.
     """
     reader = _Reader(model)
-    pending = list(reader.steering)
-    while pending:
-        for place in reader.comes_from[pending.pop()]:
-            if place not in reader.steering:
-                reader.steering.add(place)
-                pending.append(place)
-    return {info.name for info in model.graph.input if (0, info.name) in reader.steering}
+    steering = downstream(reader.comes_from, reader.steering)
+    return {info.name for info in model.graph.input if (0, info.name) in steering}
 
 
 class _Reader:
     """Reads a model once.
 
     Attributes:
-        comes_from: what each place may have its content from.
+        comes_from: an edge leads from each place to one that it may have its content from.
         steering: the places that steer an operator directly.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self.comes_from: defaultdict[Place, set[Place]] = defaultdict(set)
+        self.comes_from: nx.DiGraph[Place] = nx.DiGraph()
         self.steering: set[Place] = set()
         self._functions = {(f.domain, f.name): n for n, f in enumerate(model.functions, 1)}
         self._bodies = list(model.functions)
@@ -137,7 +133,9 @@ class _Reader:
             self._link((scope, name), scope, [*outer, *carried[index : index + 1]])
 
     def _steer(self, scope: int, names: Iterable[str]) -> None:
-        self.steering.update((scope, name) for name in names if name)
+        places = [(scope, name) for name in names if name]
+        self.steering.update(places)
+        self.comes_from.add_nodes_from(places)
 
     def _link(self, place: Place, scope: int, names: Iterable[str]) -> None:
-        self.comes_from[place].update((scope, name) for name in names if name)
+        self.comes_from.add_edges_from((place, (scope, name)) for name in names if name)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import networkx as nx
 import numpy as np
 
-from ...ir import Node, Tensor, Value, captured_by
+from ...ir import Node, Tensor, Value
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator
 from ..constants.folding import Folder
 from ..constants.origins import origins
@@ -28,49 +31,59 @@ class ConditionSlice:
         self.settled = False
         self._carried: dict[Value, Tensor] = {}
         self._updates: dict[Value, Value] = {}
+        self._nodes: list[Node] = []
+        self._inputs = {value: index for index, value in enumerate(self.body.inputs)}
         self._counts = False  # whether the condition depends on the iteration number
         self._constructs: dict[Node, ConstructEvaluator] = {}
-        self._nodes = self._collect(loop)
-
-    def _collect(self, loop: Node) -> list[Node]:
-        inputs = {value: index for index, value in enumerate(self.body.inputs)}
         needed: set[Node] = set()
-        stack = [self.body.outputs[0]]
-        seen: set[Value] = set()
-        while stack and self.obstacle is None:
-            value = stack.pop()
-            if value.constant is not None and not value.constant.is_readable:
-                self.obstacle = origins(value)
-            if value in seen or value.constant is not None:
-                continue
-            seen.add(value)
-            node = value.producer
-            if value in inputs:
-                stack += self._enter(loop, value, inputs[value])
-            elif node is None or node.graph is not self.body:
-                self.obstacle = origins(self.body.outputs[0])
-            elif node not in needed:
-                construct = construct_evaluator(node, self.folder.model)
-                if construct is not None:
-                    self._constructs[node] = construct
-                elif not self.folder.may_fold(node):
-                    self.obstacle = f"{node}, which is not computed beforehand"
-                needed.add(node)
-                stack += [v for v in (*node.inputs, *captured_by(node)) if v is not None]
-        return [node for node in self.body.nodes() if node in needed] if needed else []
+        for vertex in self._behind():
+            self.obstacle = self._take(vertex, loop, needed)
+            if self.obstacle is not None:
+                return
+        self._nodes = [node for node in self.body.nodes() if node in needed] if needed else []
 
-    def _enter(self, loop: Node, value: Value, index: int) -> list[Value]:
-        """Take in an input of the body; a carried value brings its update along."""
+    def _behind(self) -> Iterator[Node | Value]:
+        """What the condition depends on, nearest first; a carried value on its update too."""
+        view = self.body.view()
+        updates = dict(zip(self.body.inputs[2:], self.body.outputs[1:], strict=False))
+
+        def before(vertex: Node | Value) -> Iterator[Node | Value]:
+            if vertex in updates:
+                return iter([self.body.vertex(updates[vertex])])
+            return view.predecessors(vertex)
+
+        start = self.body.vertex(self.body.outputs[0])
+        yield start
+        yield from (vertex for _, vertex in nx.generic_bfs_edges(view, start, before))
+
+    def _take(self, vertex: Node | Value, loop: Node, needed: set[Node]) -> str | None:
+        """Take a vertex into the slice; why that cannot be computed, None if it can."""
+        value = next(filter(None, vertex.outputs)) if isinstance(vertex, Node) else vertex
+        if value.constant is not None:
+            return None if value.constant.is_readable else origins(value)
+        if isinstance(vertex, Node):
+            construct = construct_evaluator(vertex, self.folder.model)
+            if construct is not None:
+                self._constructs[vertex] = construct
+            elif not self.folder.may_fold(vertex):
+                return f"{vertex}, which is not computed beforehand"
+            needed.add(vertex)
+            return None
+        if vertex.owner is not self.body:
+            return origins(self.body.outputs[0])
+        return self._enter(loop, vertex, self._inputs[vertex])
+
+    def _enter(self, loop: Node, value: Value, index: int) -> str | None:
+        """Take in an input of the body, a carried one with what it starts from."""
         if index < 2:
             self._counts |= index == 0
-            return []
+            return None
         initial = loop.input(index)
         if initial is None or initial.constant is None or not initial.constant.is_readable:
-            self.obstacle = origins(self.body.outputs[0])
-            return []
+            return origins(self.body.outputs[0])
         self._carried[value] = initial.constant
         self._updates[value] = self.body.outputs[index - 1]
-        return [self._updates[value]]
+        return None
 
     def step(self, trip: int) -> bool | None:
         """Run one trip; the condition after it, None where a node could not be computed."""

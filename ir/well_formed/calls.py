@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import graphlib
 from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
+import networkx as nx
 import onnx
 
 from ..errors import ModelError
@@ -95,15 +95,14 @@ class Calls:
                 self._check_defaults(caller)
 
     def _callees_first(self) -> list[FunctionKey]:
-        callees = {f: {call.function for call in self._made[f]} for f in self.functions}
-        try:
-            return list(graphlib.TopologicalSorter(callees).static_order())
-        except graphlib.CycleError as error:
-            circle = [f"'{domain}::{name}'" for domain, name, _ in reversed(error.args[1])]
-            through = f" through {', '.join(circle[1:-1])}" if circle[1:-1] else ""
-            raise ModelError(
-                f"function {circle[0]} calls itself{through}, which ONNX forbids"
-            ) from error
+        calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
+        calls.add_nodes_from(self.functions)
+        calls.add_edges_from((f, call.function) for f in self.functions for call in self._made[f])
+        if not nx.is_directed_acyclic_graph(calls):
+            circle = [f"'{domain}::{name}'" for (domain, name, _), _ in nx.find_cycle(calls)]
+            through = f" through {', '.join(circle[1:])}" if circle[1:] else ""
+            raise ModelError(f"function {circle[0]} calls itself{through}, which ONNX forbids")
+        return list(nx.topological_sort(calls.reverse(copy=False)))
 
     def _faults(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         function = self.functions[call.function]

@@ -7,9 +7,10 @@ unused = Exp(x)     ->
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import ClassVar
 
-from ...ir import Graph, Model
+from ...ir import Graph, Model, Node, upstream
 from ..base import Pass, Run
 
 
@@ -42,12 +43,21 @@ def _sweep(graph: Graph) -> bool:
 
 
 def _sweep_nodes(graph: Graph) -> bool:
-    changed = False
+    live = upstream(graph.view(), _ends(graph))
+    if all(node in live for node in graph.unordered_nodes()):
+        return False
     for node in reversed(graph.nodes()):
-        if not graph.is_needed(node):
+        if node not in live:
             graph.remove(node)
-            changed = True
-    return changed
+    return True
+
+
+def _ends(graph: Graph) -> Iterator[Graph | Node]:
+    """What keeps others alive: the graph, for its outputs, and nodes that something else names."""
+    yield graph
+    for node in graph.unordered_nodes():
+        if any(value is not None and value.pinned for value in node.outputs):
+            yield node
 
 
 def _sweep_initializers(graph: Graph) -> bool:

@@ -11,7 +11,7 @@ from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
 from ..tools.guards import unnameable_output
 from ..tools.replace import replace_value
-from .calls import Calls
+from .calls import CallGraph
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -84,7 +84,7 @@ def _with_values(op: Operator, attributes: Mapping[str, onnx.AttributeProto]) ->
 # What stands in the way -------------------------------------------------------------------------
 
 
-def obstacle(function: Function, call: Node, calls: Calls) -> str | None:
+def obstacle(function: Function, call: Node, calls: CallGraph) -> str | None:
     """Why a call cannot be replaced by the function's body; None if it can."""
     if calls.is_recursive(function):
         return f"{function} calls itself, which ONNX forbids"
@@ -131,7 +131,7 @@ def _defaults(root: Model | Function | None) -> set[str]:
     return {message.name for message in root.header.attribute_proto}
 
 
-def _unlike_operator(function: Function, call: Node, calls: Calls) -> str | None:
+def _unlike_operator(function: Function, call: Node, calls: CallGraph) -> str | None:
     """What in a function's body would mean something else in the caller's graph."""
     assert call.graph is not None
     root = call.graph.root

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import networkx as nx
 import onnx
 
-from ...ir import Function, FunctionKey, Graph, Model, Node, normal_domain
+from ...ir import (
+    Function,
+    FunctionKey,
+    Graph,
+    Model,
+    Node,
+    downstream,
+    normal_domain,
+    upstream,
+)
 
 SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
 """The operators that take a sequence apart, or make tensors of it."""
@@ -14,22 +24,19 @@ SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSeque
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 
-class Calls:
-    """The call graph of some functions (ONNX IR specification, "Functions")."""
+class CallGraph:
+    """Who calls whom among some functions (ONNX IR specification, "Functions")."""
 
     def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
         self.functions = functions
-        self._callees = {
-            key: list(dict.fromkeys(self.callees(function.graph)))
-            for key, function in functions.items()
-        }
-        self._reached = {key: self.reached(callees) for key, callees in self._callees.items()}
-        own = {key for key, f in functions.items() if count_control_flow(f.graph)}
-        self._holding = {
-            key
-            for key, reached in self._reached.items()
-            if key in own or not own.isdisjoint(reached)
-        }
+        # An edge leads from a function to one that it calls.
+        self._calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
+        self._calls.add_nodes_from(functions)
+        for key, function in functions.items():
+            self._calls.add_edges_from((key, callee) for callee in self.callees(function.graph))
+        own = [key for key, f in functions.items() if count_control_flow(f.graph)]
+        self._holding = upstream(self._calls, own)
+        self._recursive = upstream(self._calls, _in_circles(self._calls))
 
     def called(self, node: Node) -> Function | None:
         """The function that a node calls; None if it is an operator."""
@@ -59,30 +66,28 @@ class Calls:
 
     def is_recursive(self, function: Function) -> bool:
         """Whether the function calls itself, if only through others; ONNX forbids that."""
-        return any(
-            key in self._reached[key] for key in (function.key, *self._reached[function.key])
-        )
+        return function.key in self._recursive
 
     def reached_from(self, graph: Graph) -> set[FunctionKey]:
         """The functions that a graph calls, directly or through others."""
         return self.reached(self.callees(graph))
 
     def callees_first(self) -> list[Function]:
-        """The functions, each after those that it calls."""
-        # A caller reaches all that its callees reach, and them.
-        keys = sorted(self._reached, key=lambda key: len(self._reached[key]))
-        return [self.functions[key] for key in keys]
+        """The functions, each after those that it calls; last those that call themselves."""
+        ending = self._calls.subgraph(self.functions.keys() - self._recursive)
+        order = list(nx.topological_sort(ending.reverse(copy=False)))
+        order += [key for key in self.functions if key in self._recursive]
+        return [self.functions[key] for key in order]
 
     def reached(self, keys: Iterable[FunctionKey]) -> set[FunctionKey]:
         """These functions and those that they call, directly or through others."""
-        reached: set[FunctionKey] = set()
-        stack = list(keys)
-        while stack:
-            key = stack.pop()
-            if key not in reached:
-                reached.add(key)
-                stack += self._callees[key]
-        return reached
+        return downstream(self._calls, keys)
+
+
+def _in_circles(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
+    """The functions that call each other in a circle, or themselves."""
+    circles = [c for c in nx.strongly_connected_components(calls) if len(c) > 1]
+    return set().union(*circles, nx.nodes_with_selfloops(calls))
 
 
 def count_control_flow(graph: Graph) -> int:
@@ -98,7 +103,7 @@ def is_control_flow(node: Node) -> bool:
 
 def live_functions(model: Model) -> set[FunctionKey]:
     """The functions that the main graph or the training information reaches."""
-    calls = Calls(model.functions)
+    calls = CallGraph(model.functions)
     named: set[FunctionKey] = set()
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):

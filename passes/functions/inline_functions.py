@@ -27,7 +27,7 @@ from ...ir import Function, Model, Node, count_nodes
 from ..base import Pass, RewriteError, Run
 from ..control.unroll_loops import DEFAULT_MAX_NODES
 from .binding import bind, inline_call, obstacle
-from .calls import Calls, live_functions
+from .calls import CallGraph, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions
 from .trial import Trials
 
@@ -84,7 +84,7 @@ class _Inliner:
         self.model = model
         self.session = run
         self.folder = Folder(model)
-        self.calls = Calls(model.functions)
+        self.calls = CallGraph(model.functions)
         self.kept: dict[Node, str] = {}
         self._trials: Trials | None = None
 
@@ -101,7 +101,7 @@ class _Inliner:
                     changed = True
         if changed and isinstance(root, Function):
             # What calls this function shall be judged by what it is now.
-            self.calls = Calls(self.model.functions)
+            self.calls = CallGraph(self.model.functions)
             self._trials = None
         return changed
 

@@ -13,7 +13,7 @@ from ...ir.copying import copy_graph, count_nodes
 from ..base import Pass, Remark, Run
 from ..running import rewrite_model
 from .binding import bind, inline_call, obstacle
-from .calls import CONTROL_FLOW, SEQUENCES, Calls, count_control_flow
+from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow
 
 _Key = tuple[object, ...]
 
@@ -36,7 +36,7 @@ class Trials:
         self.max_nodes = max_nodes
         self.inference = ShapeInference(model)
         self.functions = self._simplified()
-        self.calls = Calls(self.functions)
+        self.calls = CallGraph(self.functions)
         self._verdicts: dict[_Key, str | None] = {}
 
     def _simplified(self) -> dict[tuple[str, str, str], Function]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import onnx
 import pytest
@@ -103,6 +105,19 @@ class TestQueries:
         with pytest.raises(Exception, match="Frozen"):
             model.graph.view().remove_node(model.graph.inputs[0])
         assert len(model.graph.view()) == 1 + len(model.graph) + 4
+
+    def test_the_examples_of_the_view_run(self) -> None:
+        tests = doctest.DocTestFinder().find(Graph.view, "view", globs={})
+        results = [doctest.DocTestRunner().run(test) for test in tests]
+        assert [result.failed for result in results] == [0]
+        assert results[0].attempted >= 6
+
+    def test_vertices_of_the_view(self, model: Model) -> None:
+        graph, inner = model.graph, node(model, "y").body("then_branch")
+        a, x = value(model, "a"), value(model, "x")
+        assert graph.vertex(a) is a.producer and graph.vertex(x) is x
+        assert inner.vertex(a) is a, "captured"
+        assert all(v in graph.view() for v in (a.producer, x)) and a in inner.view()
 
     def test_nodes_come_in_an_order_that_stays(self, model: Model) -> None:
         graph = model.graph

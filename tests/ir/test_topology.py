@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from straightline.ir import ModelError
-from straightline.ir.topology import Topology
+from straightline.ir.topology import Topology, downstream, upstream
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)))
 
@@ -91,3 +91,34 @@ def test_vertices_and_edges_have_no_attributes() -> None:
     topology.insert("a", [1])
     assert all(data == {} for _, data in topology.nodes(data=True))
     assert [*topology.edges(data=True)] == [(0, 1, {}), (1, "a", {})]
+
+
+@given(EDGES, st.lists(st.integers(0, 9), max_size=3))
+def test_what_many_depend_on_and_what_depends_on_them(
+    edges: list[tuple[int, int]], vertices: list[int]
+) -> None:
+    topology = built(edges)
+    above = [nx.ancestors(topology, v) | {v} for v in vertices]
+    below = [nx.descendants(topology, v) | {v} for v in vertices]
+    assert upstream(topology.view(), vertices) == set().union(*above)
+    assert downstream(topology.view(), vertices) == set().union(*below)
+
+
+def test_a_view_follows_and_cannot_be_changed() -> None:
+    topology = built([(0, 1)])
+    view = topology.view()
+    topology.insert("a", [1])
+    assert nx.descendants(view, 0) == {1, "a"} and nx.shortest_path(view, 0, "a") == [0, 1, "a"]
+    for change in (
+        lambda: view.add_node("b"),
+        lambda: view.add_edge(1, 2),
+        lambda: view.remove_edge(0, 1),
+        lambda: view.remove_node(0),
+        view.clear,
+    ):
+        with pytest.raises(nx.NetworkXError, match="Frozen"):
+            change()
+    for attributes in (view.nodes[0], view.edges[0, 1], view.adj[0][1]):
+        with pytest.raises(TypeError):
+            attributes["weight"] = 2
+    assert set(topology.edges) == {(0, 1), (1, "a")}

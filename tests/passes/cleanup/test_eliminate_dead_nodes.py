@@ -76,3 +76,12 @@ def test_it_tells_whether_it_removed_anything():
         text = head + main % (dead[0] * here) + function % (dead[1] * there)
         result = Pipeline([EliminateDeadNodes()]).run(as_model(text))
         assert result.changed == bool(here or there)
+
+
+def test_what_named_nodes_depend_on_stays():
+    nodes = "y = Neg (x) a = Abs (x) z = Exp (a) u = Sin (z)"
+    model = as_model(f"{HEAD}g (float[2] x) => (float[2] y) {{ {nodes} }}")
+    annotation = model.graph.quantization_annotation.add(tensor_name="z")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
+    result = run_passes(model, EliminateDeadNodes())
+    assert [n.op_type for n in result.model.graph.node] == ["Neg", "Abs", "Exp"]

@@ -8,7 +8,7 @@ from harness import as_model
 from onnx import helper
 from straightline import ir
 from straightline.passes.functions.binding import bind, inline_call, obstacle
-from straightline.passes.functions.calls import Calls, count_control_flow, live_functions
+from straightline.passes.functions.calls import CallGraph
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
@@ -31,7 +31,7 @@ def bound(model):
 def why(model, root=None):
     """What stands in the way of the first call."""
     call = first_call(model, root)
-    return obstacle(model.functions[call.op.function_key], call, Calls(model.functions))
+    return obstacle(model.functions[call.op.function_key], call, CallGraph(model.functions))
 
 
 # What a call binds --------------------------------------------------------------------------------
@@ -262,50 +262,3 @@ def test_bodies_that_name_tensors_or_take_graphs_from_the_call():
         assert (found is not None and "takes a graph from an attribute of" in found) == (
             kind != "INT"
         )
-
-
-# Who calls whom -----------------------------------------------------------------------------------
-
-LOOP = "r = Loop (n, , a) <body = b (int64 i, bool c, s) => (bool c, t) { t = %s (s) }>"
-
-
-def test_calls_in_bodies_count():
-    model = loaded(
-        "g (x) => (y) { y = local.outer (x) }",
-        f"outer (a) => (r) {{ n = Constant <value_int = 2> () {LOOP % 'local.inner'} }}",
-        "inner (a) => (r) { r = Neg (a) }",
-        "alone (a) => (r) { r = local.outer (a) }",
-    )
-    calls = Calls(model.functions)
-    keys = {name: ("local", name, "") for name in ("outer", "inner", "alone")}
-    outer, inner, alone = (model.functions[key] for key in keys.values())
-    assert calls.reached_from(model.graph) == {keys["outer"], keys["inner"]}
-    assert live_functions(model) == {keys["outer"], keys["inner"]}
-    assert [calls.holds_control_flow(f) for f in (outer, inner, alone)] == [True, False, True]
-    assert not any(map(calls.is_recursive, (outer, inner, alone)))
-    order = calls.callees_first()
-    assert order.index(inner) < order.index(outer) < order.index(alone)
-    assert [f for _, f in calls.leading_to_control_flow(model.graph)] == [outer]
-    assert calls.leading_to_control_flow(outer.graph) == []
-    assert count_control_flow(outer.graph) == 1
-
-
-@pytest.mark.parametrize("op_type", ["If", "Loop", "Scan", "SequenceMap"])
-def test_every_kind_of_control_flow_counts(op_type):
-    model = loaded("g (x) => (y) { y = Neg (x) }")
-    model.graph.add_node(ir.Operator(op_type), [model.graph.inputs[0]], ["z"])
-    model.graph.add_node(ir.Operator(op_type, domain="own"), [model.graph.inputs[0]], ["w"])
-    assert count_control_flow(model.graph) == 1
-
-
-def test_what_training_calls_is_alive():
-    model = loaded(
-        "g (x) => (y) { y = Neg (x) }", NEG, NEG.replace("f (", "h ("), NEG.replace("f (", "k (")
-    )
-    inner = helper.make_graph([helper.make_node("h", [], [], domain="local")], "inner", [], [])
-    holding = helper.make_node("If", [], [], then_branch=inner)
-    info = onnx.TrainingInfoProto()
-    info.algorithm.node.append(helper.make_node("f", [], [], domain="local"))
-    info.initialization.node.append(holding)
-    model.training_info.append(info)
-    assert live_functions(model) == {("local", "f", ""), ("local", "h", "")}

@@ -1,0 +1,90 @@
+"""The part of a body that its condition depends on, run alone."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.analysis.constants.folding import Folder
+from straightline.analysis.trips.condition_slice import ConditionSlice
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+
+
+def sliced(nodes, condition="c2"):
+    """The slice of a Loop that carries a float x, given by the caller, and two numbers from 0."""
+    model = ir.load(
+        as_model(
+            f"""{HEAD}g (float[2] x, bool q) => (float[2] y, int64 k, int64 m)
+            <int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}> {{
+                y, k, m = Loop (, q, x, zero, zero) <
+                    body = b (int64 i, bool c, float[2] a, int64 k0, int64 m0)
+                        => (bool {condition}, float[2] a2, int64 k2, int64 m2) {{ {nodes} }}>
+            }}"""
+        )
+    )
+    (loop,) = model.graph.nodes()
+    return ConditionSlice(loop, Folder(model))
+
+
+REST = "a2 = Exp (a) "
+FOUR = "four = Constant <value_int = 4> () "
+
+
+def operators(found):
+    return [node.op_type for node in found._nodes]
+
+
+def test_only_what_the_condition_depends_on_is_run():
+    found = sliced(REST + "k2 = Add (k0, one) m2 = Mul (m0, k0) c2 = Less (k2, five)")
+    assert found.obstacle is None
+    assert operators(found) == ["Add", "Less"]
+    assert [found.step(trip) for trip in range(5)] == [True, True, True, True, False]
+    assert not found.settled
+
+
+def test_a_carried_number_brings_what_updates_it():
+    nodes = "m2 = Sub (m0, one) k2 = Sub (k0, m2) c2 = Less (k0, five)"
+    found = sliced(REST + nodes)
+    assert operators(found) == ["Sub", "Sub", "Less"]
+    assert [found.step(trip) for trip in range(4)] == [True, True, True, False], "k is 0, 1, 3, 6"
+
+
+def test_what_a_body_inside_captures_is_part_of_it():
+    nodes = f"""{FOUR} m2 = Add (m0, one) k2 = Add (k0, one) big = Less (four, k0)
+        c2 = If (big) <then_branch = t () => (bool u) {{ u = Less (m0, one) }},
+                       else_branch = e () => (bool v) {{ v = Not (big) }}>"""
+    found = sliced(REST + nodes)
+    assert set(operators(found)) == {"Less", "If", "Add"} and len(operators(found)) == 4
+    assert [found.step(trip) for trip in range(6)] == [True] * 5 + [False]
+
+
+def test_it_settles_where_nothing_changes_any_more():
+    found = sliced(REST + "k2 = Identity (k0) m2 = Add (m0, one) c2 = Less (k0, five)")
+    assert found.step(0) is True and found.settled
+    counting = sliced(REST + "k2 = Identity (k0) m2 = Identity (m0) c2 = Less (i, five)")
+    assert counting.step(0) is True and not counting.settled
+
+
+@pytest.mark.parametrize(
+    ("nodes", "obstacle"),
+    [
+        ("s = ReduceSum <keepdims = 0> (a) t = Cast <to = 7> (s) c2 = Less (t, k0)", "input 'x'"),
+        ("c2 = And (c, q)", "input 'q'"),
+        (
+            "r = RandomUniform <shape = [1]> () t = Cast <to = 7> (r) c2 = Less (t, five)",
+            "RandomUniform",
+        ),
+    ],
+)
+def test_what_cannot_be_computed_beforehand(nodes, obstacle):
+    found = sliced(f"{REST} k2 = Add (k0, one) m2 = Identity (m0) {nodes}")
+    assert found.obstacle is not None and obstacle in found.obstacle
+
+
+def test_an_obstacle_that_the_condition_does_not_depend_on_is_none():
+    nodes = "r = RandomUniform <shape = [1]> () m2 = Cast <to = 7> (r) k2 = Add (k0, one)"
+    assert sliced(f"{REST} {nodes} c2 = Less (k2, five)").obstacle is None
+
+
+def test_a_constant_condition_needs_no_node():
+    found = sliced(REST + "k2 = Add (k0, one) m2 = Add (m0, one)", condition="c")
+    assert operators(found) == [] and found.step(0) is True

@@ -1,0 +1,113 @@
+"""Who calls whom among functions, and which of them hold control flow."""
+
+from __future__ import annotations
+
+import time
+
+import onnx
+import pytest
+from harness import as_model
+from onnx import helper
+from straightline import ir
+from straightline.passes.functions.calls import CallGraph, count_control_flow, live_functions
+
+HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
+LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
+NEG = "f (a) => (r) { r = Neg (a) }"
+LOOP = "r = Loop (n, , a) <body = b (int64 i, bool c, s) => (bool c, t) { t = %s (s) }>"
+
+
+def loaded(main, *functions):
+    return ir.load(as_model(HEAD + main + "".join(LOCAL + text for text in functions)))
+
+
+def calling(**callees):
+    """Functions that call others, by their names; loading would refuse circles."""
+    texts = [f"{name} (a) => (r) {{ r = Neg (a) }}" for name in callees]
+    model = loaded("g (x) => (y) { y = Neg (x) }", *texts)
+    functions = {name: model.functions["local", name, ""] for name in callees}
+    for name, others in callees.items():
+        graph = functions[name].graph
+        for other in others.split():
+            domain = "" if other == "If" else "local"
+            graph.add_node(ir.Operator(other, domain=domain), [graph.inputs[0]], ["u"])
+    return CallGraph(model.functions), functions
+
+
+def named(functions, chosen):
+    return [name for name, function in functions.items() if chosen(function)]
+
+
+def test_circles_and_what_leads_into_one():
+    calls, functions = calling(a="b", b="c", c="b d", d="", e="e", f="d", g="f e")
+    assert named(functions, calls.is_recursive) == ["a", "b", "c", "e", "g"]
+    order = [function.header.name for function in calls.callees_first()]
+    assert order == ["d", "f", "a", "b", "c", "e", "g"]
+    key = functions["c"].key
+    assert {name for _, name, _ in calls.reached([key])} == {"b", "c", "d"}
+
+
+def test_control_flow_counts_for_all_that_lead_to_it():
+    calls, functions = calling(a="b c", b="d", c="", d="If", e="a a")
+    assert named(functions, calls.holds_control_flow) == ["a", "b", "d", "e"]
+    assert not named(functions, calls.is_recursive)
+    order = [function.header.name for function in calls.callees_first()]
+    assert order.index("d") < order.index("b") < order.index("a") < order.index("e")
+    assert sorted(order) == sorted(functions)
+
+
+def test_a_long_chain_of_calls_takes_time_as_its_length():
+    def seconds(size):
+        calls = {f"f{k}": f"f{k + 1}" for k in range(size - 1)} | {f"f{size - 1}": "If"}
+        _, functions = calling(**calls)
+        keyed = {function.key: function for function in functions.values()}
+        started = time.process_time()
+        graph = CallGraph(keyed)
+        assert graph.callees_first()[0] is functions[f"f{size - 1}"]
+        assert len(named(functions, graph.holds_control_flow)) == size
+        return time.process_time() - started
+
+    least = [min(seconds(size) for _ in range(3)) for size in (200, 1600)]
+    assert least[1] < 30 * least[0], "what each one reaches was written out"
+
+
+def test_calls_in_bodies_count():
+    model = loaded(
+        "g (x) => (y) { y = local.outer (x) }",
+        f"outer (a) => (r) {{ n = Constant <value_int = 2> () {LOOP % 'local.inner'} }}",
+        "inner (a) => (r) { r = Neg (a) }",
+        "alone (a) => (r) { r = local.outer (a) }",
+    )
+    calls = CallGraph(model.functions)
+    keys = {name: ("local", name, "") for name in ("outer", "inner", "alone")}
+    outer, inner, alone = (model.functions[key] for key in keys.values())
+    assert calls.reached_from(model.graph) == {keys["outer"], keys["inner"]}
+    assert live_functions(model) == {keys["outer"], keys["inner"]}
+    assert [calls.holds_control_flow(f) for f in (outer, inner, alone)] == [True, False, True]
+    assert not any(map(calls.is_recursive, (outer, inner, alone)))
+    order = calls.callees_first()
+    assert order.index(inner) < order.index(outer) < order.index(alone)
+    assert [f for _, f in calls.leading_to_control_flow(model.graph)] == [outer]
+    assert calls.leading_to_control_flow(outer.graph) == []
+    assert count_control_flow(outer.graph) == 1
+
+
+@pytest.mark.parametrize("op_type", ["If", "Loop", "Scan", "SequenceMap"])
+def test_every_kind_of_control_flow_counts(op_type):
+    model = loaded("g (x) => (y) { y = Neg (x) }")
+    model.graph.add_node(ir.Operator(op_type), [model.graph.inputs[0]], ["z"])
+    model.graph.add_node(ir.Operator(op_type, domain="own"), [model.graph.inputs[0]], ["w"])
+    assert count_control_flow(model.graph) == 1
+
+
+def test_what_training_calls_is_alive():
+    model = loaded(
+        "g (x) => (y) { y = Neg (x) }", NEG, NEG.replace("f (", "h ("), NEG.replace("f (", "k (")
+    )
+    inner = helper.make_graph([helper.make_node("h", [], [], domain="local")], "inner", [], [])
+    holding = helper.make_node("If", [], [], then_branch=inner)
+    info = onnx.TrainingInfoProto()
+    info.algorithm.node.append(helper.make_node("f", [], [], domain="local"))
+    info.initialization.node.append(holding)
+    model.training_info.append(info)
+    assert live_functions(model) == {("local", "f", ""), ("local", "h", "")}
