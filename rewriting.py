@@ -64,32 +64,32 @@ def count_all_nodes(model: Model) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Watched(Pass):
-    """A pass that runs in a session of its watcher's, who is told after each of its runs."""
+    """A pass that leaves its remarks with a watcher, who is told after each of its runs."""
 
     name: ClassVar[str] = "watched"
     watched: Pass
-    session: Run
+    collected: Run
     after: Callable[[Pass, Model, bool], None]
 
     def run(self, model: Model, run: Run) -> bool:
-        """Run the watched pass; the pipeline's own session stays empty."""
-        self.session.standard = run.standard
-        self.session.forget_kept(self.watched)
-        changed = self.watched.run(model, self.session)
+        """Run the watched pass; the pipeline's own run stays empty."""
+        self.collected.standard = run.standard
+        self.collected.forget_kept(self.watched)
+        changed = self.watched.run(model, self.collected)
         self.after(self.watched, model, changed)
         return changed
 
 
 def watched(
-    pipeline: Pipeline, session: Run, after: Callable[[Pass, Model, bool], None]
+    pipeline: Pipeline, collected: Run, after: Callable[[Pass, Model, bool], None]
 ) -> Pipeline:
     """The pipeline with a watcher behind each of its passes.
 
     Args:
-        session: collects the remarks.
+        collected: is left the remarks.
         after: called after each run of a pass, with the pass, the model and whether it changed.
     """
-    return Pipeline([Watched(p, session, after) for p in pipeline.passes], pipeline.repeat)
+    return Pipeline([Watched(p, collected, after) for p in pipeline.passes], pipeline.repeat)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,10 +238,10 @@ class Rewritten:
         model, bound = self.rewriting.prepare()
         if compare(model, bound).status == "different":
             return MismatchError(verdict, "that binds inputs")
-        session, done = Run(), [0]
+        collected, done = Run(), [0]
 
         def check(pass_: Pass, model: Model, changed: bool) -> None:
-            made = [remark for remark in session.remarks if remark.action == "rewritten"]
+            made = [remark for remark in collected.remarks if remark.action == "rewritten"]
             new, done[0] = made[done[0] :], len(made)
             if changed:
                 found = compare(model, bound)
@@ -249,7 +249,7 @@ class Rewritten:
                     raise MismatchError(found, pass_.name, tuple(new))
 
         try:
-            watched(self.rewriting.pipeline, session, check).apply(model)
+            watched(self.rewriting.pipeline, collected, check).apply(model)
         except MismatchError as error:
             return error
         return MismatchError(verdict, "")

@@ -15,10 +15,11 @@ from typing import ClassVar
 import onnx
 
 from ...analysis.constants.evaluation import construct_evaluator, is_call
-from ...analysis.constants.folding import MAX_BYTES, Folder
+from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
 from ...ir import Graph, Model, Node, Operator, Tensor
 from ..base import Pass, Run
+from ..tools.budget import DEFAULT_MAX_BYTES
 from ..tools.emit import Emitter
 
 
@@ -32,7 +33,7 @@ class FoldConstants(Pass):
 
     name: ClassVar[str] = "fold-constants"
     by_default: ClassVar[bool] = True
-    max_bytes: int = MAX_BYTES
+    max_bytes: int = DEFAULT_MAX_BYTES
 
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph, inputs before what depends on them."""

@@ -48,9 +48,9 @@ class IfsToSelects(Pass):
 
 
 class _Converter:
-    def __init__(self, options: IfsToSelects, model: Model, session: Run) -> None:
+    def __init__(self, options: IfsToSelects, model: Model, run: Run) -> None:
         self.options = options
-        self.session = session
+        self.run = run
         self.folder = Folder(model)
         self.speculation = Speculation(ShapeInference(model), model.functions)
 
@@ -61,7 +61,7 @@ class _Converter:
         if reason is None:
             facts, reason = self.outputs(graph, node)
         if reason is not None:
-            self.session.kept(self.options, node, reason)
+            self.run.kept(self.options, node, reason)
             return False
         self.convert(graph, node, facts)
         return True
@@ -105,7 +105,7 @@ class _Converter:
                 new = select(emitter, condition, a, b, fact.elem_type, old.name)
                 replace_value(graph, old, new)
         graph.remove(node)
-        self.session.rewritten(self.options, node, path, "both branches run, selects choose")
+        self.run.rewritten(self.options, node, path, "both branches run, selects choose")
 
     def copy(self, graph: Graph, branch: Graph) -> list[Value]:
         """The results of a branch that now always runs; what it declares need not hold then."""

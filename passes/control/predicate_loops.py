@@ -34,13 +34,12 @@ from ...facts.fact import Shape
 from ...ir import Graph, Model, Node, Template, Value
 from ...operators.randomness import find_random
 from ..base import Pass, Run
+from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.emit import Emitter
 from ..tools.guards import given_by_caller, named_from_outside, unstackable_output
 from ..tools.replace import replace_value
 from ..tools.select import broadcasting, select
-from .unroll_loops import DEFAULT_MAX_NODES
 
-_MOST_EVALUATED = 1_000_000
 _SELECT_NODES = 4
 """A select takes this many nodes at most."""
 
@@ -72,10 +71,11 @@ class PredicateLoops(Pass):
 
 
 class _Predicator:
-    def __init__(self, options: PredicateLoops, model: Model, session: Run) -> None:
+    def __init__(self, options: PredicateLoops, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
-        self.session = session
+        self.run = run
+        self.budget = Budget(run, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
         self.speculation = Speculation(ShapeInference(model), model.functions)
 
@@ -85,14 +85,14 @@ class _Predicator:
         if reason is None:
             most = _maximum(loop)
             template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-            reason = self.over_budget(loop, template, most)
+            reason = self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True)
             if reason is None:
                 prediction = predict(self.speculation, loop, most)
                 reason = prediction.obstacle or _unstackable(graph, loop, prediction)
                 if reason is None:
                     self.predicate(graph, loop, template, prediction)
                     return True
-        self.session.kept(self.options, loop, reason)
+        self.run.kept(self.options, loop, reason)
         return False
 
     def obstacle(self, loop: Node) -> str | None:
@@ -103,9 +103,8 @@ class _Predicator:
             return unknown
         if opset < OLDEST_OPSET:
             return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
-        limit = self.options.max_trips
-        evaluated = min(_MOST_EVALUATED if limit is None else limit, self.options.max_nodes) + 1
-        trips = trip_count(loop, self.folder, evaluated, self.options.absent_cond)
+        most = self.budget.most_trips()
+        trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:
             return f"constants decide its trips, {trips.count}; unroll-loops unrolls it"
         maximum = loop.input(0)
@@ -120,20 +119,6 @@ class _Predicator:
             return f"it draws random numbers ({random}), and each copy would draw, live or not"
         return named_from_outside(loop)
 
-    def over_budget(self, loop: Node, template: Template, most: int) -> str | None:
-        """Why the copies would be too much; None if they are not."""
-        options, used = self.options, self.session.added_nodes
-        if options.max_trips is not None and most > options.max_trips:
-            return f"its maximum of {most} trips is more than max_trips={options.max_trips} allows"
-        outputs = len(loop.body("body").outputs)
-        cost = template.cost(most) + outputs * (_SELECT_NODES * most + _SELECT_NODES)
-        if max(cost, most) + used > options.max_nodes:
-            return (
-                f"its maximum of {most} trips would add {cost} nodes to the {used} added so far,"
-                f" over max_nodes={options.max_nodes}; raise it with --max-nodes"
-            )
-        return None
-
     def predicate(
         self, graph: Graph, loop: Node, template: Template, prediction: Prediction
     ) -> None:
@@ -146,16 +131,16 @@ class _Predicator:
             writer.go_on_if(start, self.speculation.outside(start).fact.shape, "live_0")
         for number, trip in enumerate(trips):
             writer.write_trip(number, trip, last=number + 1 == len(trips))
-            if self.session.progress is not None and number % 100 == 0:
-                self.session.progress(f"predicating {path}", number, len(trips))
+            if self.run.progress is not None and number % 100 == 0:
+                self.run.progress(f"predicating {path}", number, len(trips))
         for old, new in zip(loop.outputs, writer.outputs(), strict=False):
             if old is not None and new is not None:
                 replace_value(graph, old, new)
         graph.remove(loop)
         writer.drop_unused()
         what = f"{len(trips)} trips written out, selects keep what the live ones give"
-        self.session.rewritten(self.options, loop, path, what)
-        self.session.added_nodes += len(graph) - before + 1
+        self.run.rewritten(self.options, loop, path, what)
+        self.budget.spend(len(graph) - before + 1)
 
 
 class _Writer:
@@ -259,6 +244,12 @@ class _Writer:
 def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None:
     cut = not all(trip.certain for trip in prediction.trips)
     return unstackable_output(graph, loop, len(prediction.trips), ["Slice"] if cut else ())
+
+
+def _cost(loop: Node, template: Template, trips: int) -> int:
+    """How many nodes the copies and their selects take at most."""
+    outputs = len(loop.body("body").outputs)
+    return template.cost(trips) + outputs * _SELECT_NODES * (trips + 1)
 
 
 def _maximum(loop: Node) -> int:

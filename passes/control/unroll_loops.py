@@ -18,23 +18,17 @@ from ...analysis.trips.given import given_condition, iteration_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import scanned_element
 from ...ir import Graph, Model, Node, Template, Tensor, Value
-from ...operators.randomness import find_random
 from ..base import Pass, Run
+from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.emit import Emitter
 from ..tools.guards import (
+    drawn_alike,
     given_by_caller,
     named_from_outside,
     unnameable_output,
     unstackable_output,
 )
 from ..tools.replace import replace_value
-
-DEFAULT_MAX_NODES = 50_000
-"""onnxruntime loads a flat graph in time quadratic in its size: 21,000 nodes take about 6 s, so
-this many take about half a minute, and that is where a model stops being usable."""
-
-_MOST_EVALUATED = 1_000_000
-"""A while loop's condition is computed for so many trips at most, when no budget is smaller."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +59,11 @@ class UnrollLoops(Pass):
 
 
 class _Unroller:
-    def __init__(self, options: UnrollLoops, model: Model, session: Run) -> None:
+    def __init__(self, options: UnrollLoops, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
-        self.session = session
+        self.run = run
+        self.budget = Budget(run, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
@@ -76,20 +71,22 @@ class _Unroller:
         obstacle = self.obstacle(loop)
         if obstacle is None:
             template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-            most = self.most_trips(loop, template)
+            each = template.cost(2) - template.cost(1) + _scan_outputs(loop)
+            most = self.budget.most_trips(each)
             trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
             obstacle = trips.reason
             if trips.exceeded:
-                obstacle += f", more than {self.limit(most)}"
+                obstacle += f", more than {self.budget.told(most)}"
             if trips.count is not None:
-                obstacle = self.over_budget(loop, template, trips.count)
+                cost = template.cost(trips.count) + _scan_outputs(loop) * (trips.count + 1)
+                obstacle = self.budget.refuses_trips(trips.count, cost)
                 if obstacle is None:
                     obstacle = self.unwritable_output(graph, loop, trips.count)
                 if obstacle is None:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
                     return True
-        self.session.kept(self.options, loop, obstacle)
+        self.run.kept(self.options, loop, obstacle)
         return False
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
@@ -103,40 +100,7 @@ class _Unroller:
         unknown = given_by_caller(loop)
         if unknown is not None:
             return unknown
-        random = find_random(loop.body("body"), self.model.functions)
-        if random is not None:
-            return (
-                f"it draws random numbers ({random}), and copies of one random node would all draw"
-                " the same"
-            )
-        return named_from_outside(loop)
-
-    def most_trips(self, loop: Node, template: Template) -> int:
-        """How many trips no budget forbids; more need not be counted."""
-        each = template.cost(2) - template.cost(1) + _scan_outputs(loop)
-        limit = self.options.max_trips
-        most = _MOST_EVALUATED if limit is None else limit
-        return min(most, self.options.max_nodes // max(each, 1))
-
-    def limit(self, most: int) -> str:
-        """Which option allows no more than so many trips, and how to raise it."""
-        trips, nodes = self.options.max_trips, self.options.max_nodes
-        if trips == most:
-            return f"max_trips={trips} allows; raise it with --max-trips"
-        return f"max_nodes={nodes} allows; raise it with --max-nodes"
-
-    def over_budget(self, loop: Node, template: Template, trips: int) -> str | None:
-        """Why unrolling would be too much; None if it is not."""
-        options, used = self.options, self.session.added_nodes
-        if options.max_trips is not None and trips > options.max_trips:
-            return f"its {trips} trips are more than max_trips={options.max_trips} allows"
-        cost = template.cost(trips) + _scan_outputs(loop) * (trips + 1)
-        if max(cost, trips) + used > options.max_nodes:
-            return (
-                f"its {trips} trips would add {cost} nodes to the {used} added so far, over"
-                f" max_nodes={options.max_nodes}; raise it with --max-nodes"
-            )
-        return None
+        return drawn_alike(loop, self.model.functions) or named_from_outside(loop)
 
     def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
         """Why an output of the Loop cannot be written down without it; None if all can."""
@@ -177,14 +141,14 @@ class _Unroller:
                 replace_value(graph, old, new)
         graph.remove(loop)
         given.drop_unused()
-        self.session.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
+        self.run.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
         for node, where in template.resolved.items():
-            self.session.rewritten(self.options, node, where, "decided on each trip")
-        self.session.added_nodes += template.added + sum(len(column) for column in scanned)
+            self.run.rewritten(self.options, node, where, "decided on each trip")
+        self.budget.spend(template.added + sum(len(column) for column in scanned))
 
     def report(self, path: str, trip: int, trips: int) -> None:
-        if self.session.progress is not None and trip % 100 == 0:
-            self.session.progress(f"unrolling {path}", trip, trips)
+        if self.run.progress is not None and trip % 100 == 0:
+            self.run.progress(f"unrolling {path}", trip, trips)
 
     def stack(
         self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]

@@ -13,6 +13,7 @@ from ...ir import (
     Graph,
     Model,
     Node,
+    count_nodes,
     downstream,
     normal_domain,
     upstream,
@@ -93,6 +94,11 @@ def _in_circles(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
 def count_control_flow(graph: Graph) -> int:
     """The number of control-flow operators in a graph and in what its nodes hold."""
     return sum(is_control_flow(node) for g in graph.walk() for node in g.unordered_nodes())
+
+
+def function_size(function: Function) -> int:
+    """The number of nodes in a function and in what they hold."""
+    return sum(count_nodes(node) for node in function.graph.unordered_nodes())
 
 
 def is_control_flow(node: Node) -> bool:

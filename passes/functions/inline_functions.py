@@ -23,11 +23,11 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...ir import Function, Model, Node, count_nodes
+from ...ir import Function, Model, Node
 from ..base import Pass, RewriteError, Run
-from ..control.unroll_loops import DEFAULT_MAX_NODES
+from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
-from .calls import CallGraph, live_functions
+from .calls import CallGraph, function_size, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions
 from .trial import Trials
 
@@ -82,7 +82,8 @@ class _Inliner:
     def __init__(self, options: InlineFunctions, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
-        self.session = run
+        self.run = run
+        self.budget = Budget(run, options.max_nodes)
         self.folder = Folder(model)
         self.calls = CallGraph(model.functions)
         self.kept: dict[Node, str] = {}
@@ -110,38 +111,26 @@ class _Inliner:
         return [(node, function) for node, function in calls if node not in self.kept]
 
     def _reason_to_keep(self, call: Node, function: Function) -> str | None:
-        reason = obstacle(function, call, self.calls) or self._over_budget(function)
+        reason = obstacle(function, call, self.calls)
+        reason = reason or self.budget.refuses(function_size(function), "inlining it")
         if reason is not None or self.options.always:
             return reason
         if self._trials is None:
-            passes = self.options.passes_of_trial(self.session)
-            self._trials = Trials(self.model, passes, self.options.max_nodes)
+            passes = self.options.passes_of_trial(self.run)
+            self._trials = Trials(self.model, passes, self.budget)
         return self._trials.reason_to_keep(call, function)
-
-    def _over_budget(self, function: Function) -> str | None:
-        cost, used, most = _size(function), self.session.added_nodes, self.options.max_nodes
-        if cost + used <= most:
-            return None
-        return (
-            f"inlining it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
-            " raise it with --max-nodes"
-        )
 
     def _inline(self, call: Node, function: Function) -> None:
         path = call.path
         resolved = inline_call(call, bind(function, call), self.folder.fold)
-        self.session.added_nodes += _size(function)
-        self.session.rewritten(self.options, call, path, f"inlined {function}")
+        self.budget.spend(function_size(function))
+        self.run.rewritten(self.options, call, path, f"inlined {function}")
         for node, where in resolved.items():
-            self.session.rewritten(self.options, node, where, "inlined with the function around it")
+            self.run.rewritten(self.options, node, where, "inlined with the function around it")
 
     def report(self) -> None:
         """Say why calls were kept, save those in functions that are gone."""
         for call, reason in self.kept.items():
             root = call.graph.root if call.graph is not None else None
             if root is self.model or root in self.model.functions.values():
-                self.session.kept(self.options, call, reason)
-
-
-def _size(function: Function) -> int:
-    return sum(count_nodes(node) for node in function.graph.unordered_nodes())
+                self.run.kept(self.options, call, reason)

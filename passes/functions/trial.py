@@ -9,11 +9,12 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node, Tensor, Value
-from ...ir.copying import copy_graph, count_nodes
+from ...ir.copying import copy_graph
 from ..base import Pass, Remark, Run
 from ..running import rewrite_model
+from ..tools.budget import Budget
 from .binding import bind, inline_call, obstacle
-from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow
+from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 
 _Key = tuple[object, ...]
 
@@ -27,13 +28,13 @@ class Trials:
     Args:
         model: the model; it is not changed.
         passes: what would resolve control flow after a call is inlined.
-        max_nodes: how large a scratch model may become by inlining.
+        budget: how much may be inlined on trial, all trials together.
     """
 
-    def __init__(self, model: Model, passes: Sequence[Pass], max_nodes: int) -> None:
+    def __init__(self, model: Model, passes: Sequence[Pass], budget: Budget) -> None:
         self.model = model
         self.passes = passes
-        self.max_nodes = max_nodes
+        self.budget = budget
         self.inference = ShapeInference(model)
         self.functions = self._simplified()
         self.calls = CallGraph(self.functions)
@@ -85,6 +86,12 @@ class Trials:
         scratch = self._scratch(call.graph.root.opset_imports)
         _place(scratch.graph, call, types)
         written = self._expand(scratch)
+        if written is None:
+            return (
+                f"inlining calls on trial takes more nodes than max_nodes={self.budget.max_nodes}"
+                " allows; raise it with --max-nodes, or choose with --passes"
+                " 'straighten{always=true}'"
+            )
         reached = self.calls.reached_from(scratch.graph)
         scratch.functions = {key: self.functions[key] for key in reached}
         if count_control_flow(scratch.graph) < written:
@@ -96,15 +103,15 @@ class Trials:
             return None
         return _reason(call, remarks)
 
-    def _expand(self, scratch: Model) -> int:
-        """Inline every call that leads to control flow; how much control flow was written there."""
-        written, nodes = 0, 0
+    def _expand(self, scratch: Model) -> int | None:
+        """Inline every call that leads to control flow; how much control flow was written there.
+        None where that is more than may be tried."""
+        written = 0
         fold = Folder(scratch).fold
         while calls := self._calls_to_expand(scratch.graph):
             for call, function in calls:
-                nodes += sum(count_nodes(node) for node in function.graph.unordered_nodes())
-                if nodes > self.max_nodes:
-                    return written
+                if not self.budget.may_try(function_size(function)):
+                    return None
                 bound = bind(function, call)
                 written += count_control_flow(bound.graph)
                 inline_call(call, bound, fold)

@@ -24,12 +24,11 @@ from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Model, Node, Template, Value
-from ...operators.randomness import find_random
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
-from ..control.unroll_loops import DEFAULT_MAX_NODES
+from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.emit import Emitter
-from ..tools.guards import named_from_outside
+from ..tools.guards import drawn_alike, named_from_outside
 from .elements import Stack, Unstacked, known_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
@@ -110,10 +109,11 @@ class _Plan:
 
 
 class _Unroller:
-    def __init__(self, options: UnrollScans, model: Model, session: Run) -> None:
+    def __init__(self, options: UnrollScans, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
-        self.session = session
+        self.run = run
+        self.budget = Budget(run, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
         self.inference = ShapeInference(model)
         survey_scans([root for root in model.roots() if root.opset() == 8], 8, self.inference)
@@ -127,13 +127,14 @@ class _Unroller:
                 if holder.is_op("Scan"):
                     self.visit(graph, holder)
             return True
-        self.session.kept(self.options, node, plan)
+        self.run.kept(self.options, node, plan)
         return False
 
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
         """How to unroll a Scan, or why it must stay."""
         version = graph.root.opset()
-        reason = unreadable(node, version) or named_from_outside(node) or self.random(node)
+        reason = unreadable(node, version) or named_from_outside(node)
+        reason = reason or drawn_alike(node, self.model.functions)
         if reason is not None:
             return reason
         shapes = ScanShapes(node, version, self.inference)
@@ -150,29 +151,8 @@ class _Unroller:
             return lengths
         template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
         plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
-        return self.over_budget(plan) or _unknown_zeros(plan) or _unsayable(plan, version) or plan
-
-    def random(self, node: Node) -> str | None:
-        """Why the body cannot be repeated; None if it can."""
-        random = find_random(node.body("body"), self.model.functions)
-        if random is None:
-            return None
-        return (
-            f"it draws random numbers ({random}), and copies of one random node would all draw"
-            " the same"
-        )
-
-    def over_budget(self, plan: _Plan) -> str | None:
-        """Why unrolling would be too much; None if it is not."""
-        options, used = self.options, self.session.added_nodes
-        if options.max_trips is not None and plan.trips > options.max_trips:
-            return f"its {plan.trips} trips are more than max_trips={options.max_trips} allows"
-        if max(plan.cost, plan.trips) + used > options.max_nodes:
-            return (
-                f"its {plan.trips} trips would add {plan.cost} nodes to the {used} added so far,"
-                f" over max_nodes={options.max_nodes}; raise it with --max-nodes"
-            )
-        return None
+        refusal = self.budget.refuses_trips(plan.trips, plan.cost)
+        return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
     def unroll(self, graph: Graph, plan: _Plan) -> None:
         """Put copies of the body in the place of the Scan."""
@@ -182,8 +162,8 @@ class _Unroller:
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
-        self.session.rewritten(self.options, node, path, what)
-        self.session.added_nodes += plan.template.added + moves
+        self.run.rewritten(self.options, node, path, what)
+        self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
         """Copy the body for every trip of every row; the Scan's outputs."""
@@ -216,8 +196,8 @@ class _Unroller:
         return stack.join([[results[index] for results in row] for row in rows], old.name)
 
     def report(self, node: Node, trip: int, trips: int) -> None:
-        if self.session.progress is not None and trip % 100 == 0:
-            self.session.progress(f"unrolling {node.label}", trip, trips)
+        if self.run.progress is not None and trip % 100 == 0:
+            self.run.progress(f"unrolling {node.label}", trip, trips)
 
 
 def _final_states(

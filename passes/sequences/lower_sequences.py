@@ -24,11 +24,10 @@ import numpy as np
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
-from ...operators.randomness import find_random
 from ..base import Pass, Run
-from ..control.unroll_loops import DEFAULT_MAX_NODES
+from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.emit import Emitter
-from ..tools.guards import given_by_caller, named_from_outside
+from ..tools.guards import drawn_alike, given_by_caller, named_from_outside
 from ..tools.replace import replace_value
 from .split import Parts, shape_of
 from .structure import Element, Elements, Held, Structures, Undecided, plain, position
@@ -72,7 +71,8 @@ class _Lowering:
     def __init__(self, options: LowerSequences, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
-        self.session = run
+        self.run = run
+        self.budget = Budget(run, options.max_nodes)
         self.inference = ShapeInference(model)
         self.folder = Folder(model)
         self.structures = Structures(self.inference)
@@ -97,14 +97,14 @@ class _Lowering:
 
     def sweep(self) -> None:
         """Remove sequence operators that nothing needs any more."""
-        self.session.added_nodes += sum(parts.cost for parts in self._parts if parts.is_made)
+        self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_made))
         for graph in reversed(list(self.model.graphs())):
             for node in reversed(graph.nodes()):
                 if self._is_ours(node) and not graph.is_needed(node):
                     path = node.path
                     graph.remove(node)
                     self.changed = True
-                    self.session.rewritten(self.options, node, path, "removed, nothing needs it")
+                    self.run.rewritten(self.options, node, path, "removed, nothing needs it")
 
     def _is_ours(self, node: Node) -> bool:
         if node.is_op("Identity"):
@@ -117,7 +117,7 @@ class _Lowering:
             for node in graph.nodes():
                 if node.op.qualname in _RULES and not node.is_op("Identity"):
                     reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
-                    self.session.kept(self.options, node, str(reason))
+                    self.run.kept(self.options, node, str(reason))
 
     # Sequences ----------------------------------------------------------------------------------
 
@@ -181,14 +181,10 @@ class _Lowering:
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
             raise Undecided("the inputs and outputs of its body are not as many as its own")
-        random = find_random(body, self.model.functions)
-        obstacle = named_from_outside(node)
-        if obstacle is not None or random is not None:
-            raise Undecided(
-                obstacle
-                or f"its body draws random numbers ({random}), and copies of one random"
-                " node would all draw the same"
-            )
+        alike = drawn_alike(node, self.model.functions, whose="its body")
+        obstacle = named_from_outside(node) or alike
+        if obstacle is not None:
+            raise Undecided(obstacle)
         if not count:
             self._map_nothing(graph, node)
             return
@@ -198,7 +194,7 @@ class _Lowering:
             template.instantiate([column[index]() for column in columns], f"_{index}")
             for index in range(count)
         ]
-        self.session.added_nodes += template.added
+        self.budget.spend(template.added)
         for index, old in enumerate(node.outputs):
             if old is not None:
                 self._give_sequence(graph, old, [row[index] for row in rows])
@@ -284,12 +280,9 @@ class _Lowering:
         return self._emitters[graph]
 
     def _check_budget(self, cost: int) -> None:
-        used, most = self.session.added_nodes, self.options.max_nodes
-        if cost + used > most:
-            raise Undecided(
-                f"it would add {cost} nodes to the {used} added so far, over max_nodes={most};"
-                " raise it with --max-nodes"
-            )
+        refusal = self.budget.refuses(cost, "it")
+        if refusal is not None:
+            raise Undecided(refusal)
 
     def _check_attributes(self, node: Node) -> None:
         reason = given_by_caller(node)
@@ -314,7 +307,7 @@ class _Lowering:
         path = node.path
         graph.remove(node)
         self.changed = True
-        self.session.rewritten(self.options, node, path, f"lowered, {what}")
+        self.run.rewritten(self.options, node, path, f"lowered, {what}")
 
 
 def _element_type(sequence: Value, element: Value) -> int | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...analysis.shapes.element_types import ElementTypes
-from ...ir import Graph, Node, Value
+from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.references import named_tensors
+from ...operators.randomness import find_random
 from ...operators.vocabulary import unsayable
 
 _IDENTITY_OF_SEQUENCES = 14
@@ -22,6 +23,19 @@ def given_by_caller(node: Node) -> str | None:
                 " function first"
             )
     return None
+
+
+def drawn_alike(
+    node: Node, functions: dict[FunctionKey, Function], whose: str = "it"
+) -> str | None:
+    """Why the body of a node cannot be copied: it draws random numbers; None if it does not."""
+    random = find_random(node.body("body"), functions)
+    if random is None:
+        return None
+    return (
+        f"{whose} draws random numbers ({random}), and copies of one random node would all draw"
+        " the same"
+    )
 
 
 def named_from_outside(node: Node) -> str | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes import FoldConstants, RewriteError
+from straightline.passes import FoldConstants, Pipeline, RewriteError
 from straightline.passes.base import Run
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import Trials
 from straightline.passes.registry import default_passes
+from straightline.passes.tools.budget import Budget
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
+RUN = Run(standard=default_passes())
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
 
 CHOOSE = """choose (a, c) => (r) {
@@ -28,9 +31,7 @@ def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c",
     texts = "".join(LOCAL + text for text in functions)
     model = ir.load(as_model(f"{HEAD} g ({signature}) => (y) <{constants}> {{ {main} }}{texts}"))
     before = ir.to_proto(model).SerializeToString(deterministic=True)
-    trials = Trials(
-        model, InlineFunctions().passes_of_trial(Run(standard=default_passes())), max_nodes
-    )
+    trials = Trials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, max_nodes))
     found = {}
     for node in model.graph.nodes():
         function = model.functions.get(node.op.function_key)
@@ -102,6 +103,32 @@ def test_a_trial_has_a_budget():
     for most, resolves in ((2, False), (8, False), (9, True)):
         found = verdicts(main, OUTER, CHOOSE, max_nodes=most, constants=constants)
         assert (found["y"] is None) == resolves, most
+        assert resolves or f"more nodes than max_nodes={most} allows" in found["y"]
+
+
+def test_all_trials_of_a_run_share_it():
+    main = "u = local.outer (x, yes) v = local.outer (x, no) y = Add (u, v)"
+    constants = "bool yes = {1}, bool no = {0}"
+    found = verdicts(main, OUTER, CHOOSE, max_nodes=17, constants=constants)
+    assert found["u"] is None and "inlining calls on trial takes more nodes" in found["v"]
+    assert not any(verdicts(main, OUTER, CHOOSE, max_nodes=18, constants=constants).values())
+
+
+@pytest.mark.parametrize("levels", [6, 30])
+def test_functions_that_call_another_twice_are_tried_within_the_budget(levels):
+    """The last one would be as many copies as 2 to the power of the levels."""
+    doubling = [f"f0 {CHOOSE.removeprefix('choose')}"]
+    for level in range(1, levels):
+        call = f"local.f{level - 1}"
+        doubling.append(f"f{level} (a, c) => (r) {{ u = {call} (a, c) r = {call} (u, c) }}")
+    text = "".join(LOCAL + function for function in doubling)
+    signature = "g (float[2] x, bool c) => (float[2] y)"
+    main = f"{HEAD} {signature} {{ y = local.f{levels - 1} (x, c) }}{text}"
+    # onnx's checker would follow every copy.
+    result = Pipeline([InlineFunctions(max_nodes=500)]).run(onnx.parser.parse_model(main))
+    assert not result.changed
+    refused = [r for r in result.remarks if "more nodes than max_nodes=500" in r.reason]
+    assert bool(refused) == (levels == 30)
 
 
 def test_only_an_input_of_the_model_is_asked_for():
@@ -113,7 +140,7 @@ def test_only_an_input_of_the_model_is_asked_for():
             f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.inner (x, c) }}{LOCAL}{inside}"
         )
     )
-    trials = Trials(model, InlineFunctions().passes_of_trial(Run(standard=default_passes())), 100)
+    trials = Trials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, 100))
     (call,) = model.functions["local", "inner", ""].graph.nodes()
     reason = trials.reason_to_keep(call, model.functions["local", "choose", ""])
     assert "would not resolve If" in reason and "decide it with" not in reason
