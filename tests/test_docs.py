@@ -43,7 +43,13 @@ def test_every_exit_code_is_described():
     assert told == {0, *codes}
 
 
-def test_links_lead_somewhere():
-    for page in (ROOT / "README.md", ROOT / "DESIGN.md", *DOCS.rglob("*.md")):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page}: {target}"
+PAGES = (*ROOT.glob("*.md"), *DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_files_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / target).exists(), target
+    for file in re.findall(r"`(?:python )?([a-z_/]+/[a-z_0-9]+\.py)", text):
+        assert (ROOT / file).exists(), file
