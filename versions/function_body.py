@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import onnx
 
-from ..ir import Node, OnnxError, Template, Value, ask_onnx, load
+from ..ir import Node, OnnxError, Template, Value, ask_onnx, captured_by, load
 from ..reference.functions import specialize
 from .schemas import Schema, default_of, schema_at
 from .types import Types, connected
@@ -82,15 +82,32 @@ def instantiate_function(
     """
     graph = node.graph
     assert graph is not None
-    wanted = [v is not None for v in node.outputs]
-    body = _body_of(proto, node, version, types)
-    before = set(graph.unordered_nodes())
-    arguments = [node.input(index) for index in range(len(body.graph.input))]
-    results = Template(load(body).graph, graph, keep_infos=False).instantiate(arguments)
-    added = [n for n in graph.unordered_nodes() if n not in before]
-    _learn(added, _types_in(body), types)
+    message = _body_of(proto, node, version, types)
+    body = load(message).graph
+    for inner in reversed(body.nodes()):
+        if not body.is_needed(inner):
+            body.remove(inner)
+    arguments = [node.input(index) for index in range(len(body.inputs))]
+    results = Template(body, graph, keep_infos=False).instantiate(arguments)
+    added = _computing(results, arguments)
+    _learn(added, _types_in(message), types)
     made = iter(results)
-    return [next(made) if is_wanted else None for is_wanted in wanted], added
+    return [None if output is None else next(made) for output in node.outputs], added
+
+
+def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> list[Node]:
+    """The nodes of one graph from which results are computed, as far as the arguments."""
+    seen: set[Value | None] = {None, *arguments}
+    found: dict[Node, None] = {}
+    open_: list[Value | None] = list(results)
+    while open_:
+        value = open_.pop()
+        node = None if value is None or value in seen else value.producer
+        seen.add(value)
+        if node is not None and node not in found:
+            found[node] = None
+            open_ += (*node.inputs, *captured_by(node))
+    return list(reversed(found))
 
 
 def _body_of(proto: onnx.FunctionProto, node: Node, version: int, types: Types) -> onnx.ModelProto:
