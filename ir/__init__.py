@@ -9,7 +9,7 @@ from .constant import constant_operator, constant_tensor
 from .copying import captured_by, copy_graph, count_nodes, empty_header
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .external_data import out_of_reach
-from .graph import Annotation, Graph, Use
+from .graph import Graph
 from .instantiate import Fold, Template, instantiate
 from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
 from .node import Node
@@ -27,6 +27,7 @@ from .sources import (
     save,
     to_proto,
 )
+from .structure import Annotation, Use
 from .target import Target
 from .tensor import Array, Tensor
 from .text import parse, to_text

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
 
-from .graph import Annotation, Graph
+from .graph import Graph
 from .node import Node
+from .structure import Annotation
 from .value import Value
 
 

@@ -10,12 +10,13 @@ import onnx
 from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
-from .graph import Annotation, Graph
+from .graph import Graph
 from .model import Function, Model, normal_domain
 from .node import Node
 from .operator import Operator
 from .ordering import graphs_of, in_order, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
+from .structure import Annotation
 from .tensor import Tensor
 from .value import Value
 from .well_formed import check_well_formed

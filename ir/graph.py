@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import networkx as nx
 import onnx
 
-from .constant import constant_tensor
 from .errors import GraphError
 from .node import Node
-from .operator import Operator
 from .tensor import Tensor
-from .topology import Topology
 from .value import Value
-
-if TYPE_CHECKING:
-    from .model import Function, Model
-
-IDENTITY = Operator("Identity")
+from .wiring import Wiring
 
 
-class Use(NamedTuple):
-    """One place that reads a value: an input of a node, or an output slot of a graph."""
-
-    user: Node | Graph
-    position: int
-
-
-class Annotation(NamedTuple):
-    """A quantization annotation: the tensor it speaks of and the tensors that parametrise it.
-
-    A name that no value of the graph carries is kept as the string it came as.
-    """
-
-    value: Value | str
-    parameters: tuple[tuple[str, Value | str], ...]
-
-    def renewed(self, old: Value, new: Value) -> Annotation:
-        """The same with one value in the place of another."""
-
-        def now(value: Value | str) -> Value | str:
-            return new if value is old else value
-
-        return Annotation(now(self.value), tuple((key, now(v)) for key, v in self.parameters))
-
-
-class Graph:
+class Graph(Wiring):
     """The main graph of a model, the body of a function, or a graph that a node holds.
 
     The topology is one directed graph. Its vertices are the nodes, the values that no node of this
@@ -68,182 +32,7 @@ class Graph:
             value may take them.
     """
 
-    __slots__ = (
-        "_inputs",
-        "_outputs",
-        "_topology",
-        "annotations",
-        "header",
-        "initializers",
-        "listed",
-        "output_infos",
-        "owner",
-        "reserved",
-        "value_infos",
-    )
-
-    def __init__(self, owner: Model | Function | Node | None, header: onnx.GraphProto) -> None:
-        self.owner = owner
-        self.header = header
-        self.initializers: dict[Value, Tensor] = {}
-        self.listed: list[Value] = []
-        self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
-        self.value_infos: list[Value | onnx.ValueInfoProto] = []
-        self.annotations: list[Annotation] = []
-        self.reserved: set[str] = set()
-        self._inputs: list[Value] = []
-        self._outputs: tuple[Value, ...] = ()
-        self._topology = Topology()
-        self._topology.insert(self)
-
-    # What is there ------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The graph's own name."""
-        return self.header.name
-
-    @property
-    def inputs(self) -> tuple[Value, ...]:
-        """The inputs, in order."""
-        return tuple(self._inputs)
-
-    @property
-    def outputs(self) -> tuple[Value, ...]:
-        """The values that the graph gives out, in order; one may stand there twice."""
-        return self._outputs
-
-    @property
-    def changes(self) -> int:
-        """How often the topology was changed so far."""
-        return self._topology.changes
-
-    @property
-    def holder(self) -> Node | None:
-        """The node that holds this graph; None for a main graph and a function's."""
-        return self.owner if isinstance(self.owner, Node) else None
-
-    @property
-    def is_interface(self) -> bool:
-        """Whether names of inputs and outputs are a promise to callers (not so in a body)."""
-        return not isinstance(self.owner, Node)
-
-    @property
-    def root(self) -> Model | Function:
-        """The model or function that this graph is a part of, however deep."""
-        owner = self.owner
-        while isinstance(owner, Node):
-            assert owner.graph is not None
-            owner = owner.graph.owner
-        assert owner is not None
-        return owner
-
-    def nodes(self) -> list[Node]:
-        """The nodes in a stable topological order.
-
-        Raises:
-            ModelError: the graph has a cycle.
-        """
-        return [v for v in self._topology.ordered(self) if type(v) is Node]
-
-    def unordered_nodes(self) -> Iterator[Node]:
-        """The nodes in the order in which they were added."""
-        return (v for v in self._topology.sources if type(v) is Node)
-
-    def __len__(self) -> int:
-        """The number of nodes."""
-        return sum(1 for _ in self.unordered_nodes())
-
-    def walk(self) -> Iterator[Graph]:
-        """This graph, then every graph that its nodes hold, outer before inner."""
-        yield self
-        for node in [node for node in self.unordered_nodes() if node.bodies]:
-            for graph in node.graphs():
-                yield from graph.walk()
-
-    def captures(self) -> list[Value]:
-        """The values from around that this graph or a graph inside it uses, in order."""
-        return [v for v in self._topology.sources if type(v) is Value and v.owner is not self]
-
-    def sees(self, value: Value) -> bool:
-        """Whether a node of this graph may read the value."""
-        graph: Graph | None = self
-        home = value.graph
-        while graph is not None:
-            if graph is home:
-                return True
-            graph = graph.holder.graph if graph.holder is not None else None
-        return False
-
-    def users(self, value: Value) -> list[Node | Graph]:
-        """The nodes of this graph that use the value, themselves or in their bodies, and the graph
-        itself where it gives the value out."""
-        source = self.vertex(value)
-        found = self._topology.users.get(source, ())
-        if value.producer is not source or len(source.outputs) == 1:
-            return list(found)
-        return [user for user in found if self._reads(user, (value,))]
-
-    def uses(self, value: Value) -> list[Use]:
-        """Every place that reads the value, in this graph and in all graphs inside it."""
-        places = []
-        for user in self.users(value):
-            read = user.outputs if user is self else user.inputs
-            places += [Use(user, index) for index, v in enumerate(read) if v is value]
-            if isinstance(user, Node):
-                for graph in user.graphs():
-                    if value in graph._topology.sources:
-                        places += graph.uses(value)
-        return places
-
-    def is_used(self, value: Value) -> bool:
-        """Whether anything reads the value."""
-        return bool(self.users(value))
-
-    def is_needed(self, node: Node) -> bool:
-        """Whether anything uses an output of the node, or names one from outside the data flow."""
-        pinned = any(value is not None and value.pinned for value in node.outputs)
-        return pinned or bool(self._topology.users[node])
-
-    def view(self) -> nx.DiGraph[Any]:
-        """A read-only networkx view of this graph, for every algorithm that networkx has.
-
-        An edge leads from what provides a value to what uses it. The vertices are the nodes; the
-        values that come from elsewhere (inputs, initializers, captured values); and the graph
-        itself, which all that it gives out leads to. The view changes with the graph. The edges
-        that control flow makes are there too: what a node's bodies capture leads to the node.
-
-        The longest path, here of nodes only:
-
-        >>> import networkx as nx
-        >>> from straightline import ir
-        >>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>
-        ...     main (float[3] x, float[3] w) => (float[3] z) {
-        ...         a = Exp (x)
-        ...         b = Mul (a, w)
-        ...         z = Add (b, w)
-        ...     }''')
-        >>> view = model.graph.view()
-        >>> [v.op_type for v in nx.dag_longest_path(view) if isinstance(v, ir.Node)]
-        ['Exp', 'Mul', 'Add']
-
-        What depends on an input:
-
-        >>> x, w = model.graph.inputs
-        >>> sorted(v.op_type for v in nx.descendants(view, w) if isinstance(v, ir.Node))
-        ['Add', 'Mul']
-        >>> model.graph in nx.descendants(view, w)
-        True
-
-        For many vertices at once see `upstream` and `downstream` in `straightline.ir`.
-        """
-        return self._topology.view()
-
-    def vertex(self, value: Value) -> Node | Value:
-        """The vertex of `view` that provides a value: the node of this graph that computes it, or
-        the value itself. A value that nothing here uses or defines is no vertex."""
-        producer = value.producer
-        return producer if producer is not None and producer.graph is self else value
+    __slots__ = ()
 
     # Adding -------------------------------------------------------------------------------------
 
@@ -271,38 +60,6 @@ class Graph:
         self.initializers[value] = value.constant
         return value
 
-    def add_node(
-        self,
-        op: Operator,
-        inputs: Sequence[Value | None],
-        outputs: Sequence[str],
-        name: str = "",
-    ) -> Node:
-        """Append a node; an empty label among `outputs` stands for an omitted output.
-
-        Raises:
-            GraphError: an input is not visible in this graph.
-        """
-        node = Node(op, inputs, outputs, name)
-        present = self._topology.users
-        sources: list[Node | Value] = []
-        try:
-            for value in inputs:
-                if value is not None:
-                    producer = value.producer
-                    if producer is not None and producer.graph is self:
-                        sources.append(producer)
-                    else:
-                        sources.append(value if value in present else self._capture(value))
-        except GraphError:
-            self._drop_captures(sources)
-            raise
-        self._topology.insert(node, sources)
-        node.graph = self
-        if op.qualname == "Constant":
-            self._read_constant(node)
-        return node
-
     def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> Graph:
         """Give a node of this graph one more graph, still empty, under the attribute's name.
 
@@ -323,153 +80,7 @@ class Graph:
         node.bodies = bodies
         return graph
 
-    def _capture(self, value: Value) -> Value:
-        """Make a value from around a vertex of this graph, and a use in the graphs between."""
-        outer = self.holder.graph if self.holder is not None else None
-        if outer is None or value.owner is self or (value.producer and not value.producer.graph):
-            raise GraphError(
-                f"{value} is not visible in graph '{self.name}'; it must be defined there or in a"
-                " graph around it, and not be removed"
-            )
-        source = outer._source(value)
-        self._topology.insert(value)
-        outer._topology.connect(source, self.holder)
-        return value
-
-    def _source(self, value: Value) -> Node | Value:
-        """The vertex of this graph that provides a value, captured from around if need be."""
-        vertex = self.vertex(value)
-        return vertex if vertex in self._topology.sources else self._capture(value)
-
-    def _sources(self, values: Sequence[Value]) -> list[Node | Value]:
-        """The vertices that provide some values; nothing has changed if one is not visible."""
-        sources: list[Node | Value] = []
-        try:
-            for value in values:
-                sources.append(self._source(value))
-        except GraphError:
-            self._drop_captures(sources)
-            raise
-        return sources
-
-    # Changing -----------------------------------------------------------------------------------
-
-    def set_outputs(
-        self, values: Sequence[Value], infos: Sequence[onnx.ValueInfoProto] | None = None
-    ) -> None:
-        """Give out these values; `infos` declares them (as before where it is None).
-
-        Where names are a promise (main graph, function) a value that cannot take the name of its
-        slot, because it is an input, a constant or stands in another slot, gets an Identity.
-
-        Raises:
-            GraphError: a value is not visible here, or the number of declarations does not fit.
-        """
-        infos = self.output_infos if infos is None else tuple(infos)
-        if len(infos) != len(values):
-            raise GraphError(
-                f"graph '{self.name}': {len(values)} outputs but {len(infos)} declarations;"
-                " give one declaration for each output"
-            )
-        sources = self._sources(values)
-        old, self._outputs, self.output_infos = self._outputs, tuple(values), infos
-        for source in sources:
-            self._topology.connect(source, self)
-        for value in old:
-            self._release(value, self)
-        if self.is_interface:
-            self._name_outputs()
-
-    def _name_outputs(self) -> None:
-        """Put an Identity before each output whose value cannot carry the name of its slot."""
-        names: dict[Value, str] = {}
-        copies: dict[tuple[Value, str], Value] = {}
-        for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
-            fixed = value.producer is None or value.pinned
-            if names.setdefault(value, value.name if fixed else info.name) != info.name:
-                key = value, info.name
-                if key not in copies:  # two slots may have one name
-                    copies[key] = self._identity(*key)
-                self._set_read(self, slot, copies[key])
-
-    def _identity(self, value: Value, name: str) -> Value:
-        return self.add_node(IDENTITY, [value], [name]).output()
-
-    def set_input(self, node: Node, index: int, value: Value | None) -> None:
-        """Make a node read another value.
-
-        Raises:
-            GraphError: the node is not of this graph, the value not visible, the index too large.
-        """
-        self._check_own(node)
-        if not 0 <= index < len(node.inputs):
-            raise GraphError(f"{node} has no input {index}; it has {len(node.inputs)}")
-        self._set_read(node, index, value)
-
-    def resize_inputs(self, node: Node, count: int) -> None:
-        """Cut the inputs of a node to a number, or write further ones out as absent.
-
-        Raises:
-            GraphError: the node is not of this graph, or the number is negative.
-        """
-        self._check_own(node)
-        if count < 0:
-            raise GraphError(f"{node} cannot have {count} inputs")
-        dropped = node._inputs[count:]
-        node._inputs = node._inputs[:count] + (None,) * (count - len(node._inputs))
-        for value in dropped:
-            if value is not None:
-                self._release(value, node)
-
-    def set_node_outputs(self, node: Node, outputs: Sequence[Value | str | None]) -> None:
-        """Give a node other outputs.
-
-        Args:
-            node: a node of this graph.
-            outputs: those that stay, and the label of each new one; None or an empty label stands
-                for an omitted output.
-
-        Raises:
-            GraphError: the node is not of this graph, a value is not an output of it or stands
-                there twice, or an output that would go is used or pinned.
-        """
-        self._check_own(node)
-        kept: set[Value] = set()
-        for value in outputs:
-            if isinstance(value, Value):
-                if value.producer is not node or value in kept:
-                    raise GraphError(f"{node}: {value} is no output of it, or would be one twice")
-                kept.add(value)
-        for old in node._outputs:
-            if old is not None and old not in kept and (old.pinned or self.is_used(old)):
-                raise GraphError(f"{node}: its output '{old.name}' is used; replace its uses first")
-        made = [Value(v, None, node) if isinstance(v, str) and v else v or None for v in outputs]
-        if made != list(node._outputs):
-            node._outputs = tuple(made)
-            self._topology.changes += 1
-
-    def set_operator(self, node: Node, op: Operator) -> None:
-        """Change what a node computes; its inputs, outputs and bodies stay.
-
-        Raises:
-            GraphError: the node is not of this graph, or the operator has no attribute for a graph
-                that the node holds.
-        """
-        self._check_own(node)
-        for name in node.bodies:
-            if name not in op.attributes:
-                raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
-        known = "Constant" in (op.qualname, node._op.qualname)
-        node._op = op
-        if known:
-            self._read_constant(node)
-
-    def _read_constant(self, node: Node) -> None:
-        """Note what the output of a Constant is."""
-        output = node._outputs[0] if node._outputs else None
-        if output is not None:
-            constant = node.is_op("Constant")
-            output.constant = constant_tensor(node._op, self.root.base_dir) if constant else None
+    # Replacing ----------------------------------------------------------------------------------
 
     def supersede(self, old: Value, new: Value) -> Value:
         """Put a value in the place of another one of this graph, with all that is said of it.
@@ -519,19 +130,6 @@ class Graph:
         for graph in self.walk():
             if graph.annotations:
                 graph.annotations = [a.renewed(old, new) for a in graph.annotations]
-
-    def _set_read(self, user: Node | Graph, index: int, value: Value | None) -> None:
-        source = None if value is None else self._source(value)
-        read = list(user.outputs if user is self else user.inputs)
-        old, read[index] = read[index], value
-        if isinstance(user, Node):
-            user._inputs = tuple(read)
-        else:
-            self._outputs = tuple(read)  # type: ignore[arg-type]
-        if source is not None:
-            self._topology.connect(source, user)
-        if old is not None:
-            self._release(old, user)
 
     def replace_uses(self, old: Value, new: Value) -> None:
         """Make every reader of `old` (of this graph) read `new`, in the graphs inside too.
@@ -654,45 +252,6 @@ class Graph:
         self._topology.discard(value)
         self.initializers.pop(value, None)
         value.owner = None
-
-    def _release(self, value: Value, user: Node | Graph) -> None:
-        """Drop the edge to `user` from what provides `value` unless it still uses something."""
-        source = self.vertex(value)
-        provided = source.outputs if isinstance(source, Node) else (source,)
-        if not self._reads(user, provided):
-            if user in self._topology.users.get(source, ()):
-                self._topology.disconnect(source, user)
-            self._drop_captures([source])
-
-    def _drop_captures(self, sources: Iterable[Node | Value]) -> None:
-        """Forget those among some vertices that are captured and no longer used in this graph."""
-        holder = self.holder
-        for source in sources:
-            captured = isinstance(source, Value) and source.owner is not self
-            if captured and self._topology.users.get(source) == {}:
-                self._topology.discard(source)
-                if holder is not None and holder.graph is not None:
-                    holder.graph._release(source, holder)  # type: ignore[arg-type]
-
-    def _reads(self, user: Node | Graph, values: Sequence[Value | None]) -> bool:
-        if user is self:
-            return any(v in values for v in self._outputs)
-        assert isinstance(user, Node)
-        if any(v is not None and v in values for v in user.inputs):
-            return True
-        return any(v in graph._topology.sources for graph in user.graphs() for v in values if v)
-
-    def _check_own(self, node: Node) -> None:
-        if node.graph is not self:
-            raise GraphError(f"{node} is not a node of graph '{self.name}'")
-
-    def _check_defined(self, value: Value) -> None:
-        if value.graph is not self:
-            raise GraphError(f"{value} is not defined in graph '{self.name}'")
-
-    def __repr__(self) -> str:
-        holder = self.holder
-        return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")
 
 
 def _declared(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:

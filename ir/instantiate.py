@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from .copying import Loosened, captured_by, copy_annotations, copy_graph, count_nodes
 from .errors import GraphError
-from .graph import Annotation, Graph
+from .graph import Graph
 from .node import Node
 from .operator import Operator
+from .structure import Annotation
 from .tensor import Tensor
 from .topology import downstream
 from .value import Value

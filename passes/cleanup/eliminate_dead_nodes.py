@@ -7,7 +7,6 @@ unused = Exp(x)     ->
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, upstream
@@ -43,8 +42,10 @@ def _sweep(graph: Graph) -> bool:
 
 
 def _sweep_nodes(graph: Graph) -> bool:
-    live = upstream(graph.view(), _ends(graph))
-    if all(node in live for node in graph.unordered_nodes()):
+    live = upstream(graph.view(), [graph])
+    others = [node for node in graph.unordered_nodes() if node not in live]
+    live |= upstream(graph.view(), [node for node in others if _is_named(node)])
+    if all(node in live for node in others):
         return False
     for node in reversed(graph.nodes()):
         if node not in live:
@@ -52,12 +53,9 @@ def _sweep_nodes(graph: Graph) -> bool:
     return True
 
 
-def _ends(graph: Graph) -> Iterator[Graph | Node]:
-    """What keeps others alive: the graph, for its outputs, and nodes that something else names."""
-    yield graph
-    for node in graph.unordered_nodes():
-        if any(value is not None and value.pinned for value in node.outputs):
-            yield node
+def _is_named(node: Node) -> bool:
+    """Whether something names an output of a node from outside the data flow."""
+    return any(value is not None and value.pinned for value in node.outputs)
 
 
 def _sweep_initializers(graph: Graph) -> bool:

@@ -1,0 +1,239 @@
+"""What a graph holds, and every question that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import networkx as nx
+import onnx
+
+from .node import Node
+from .tensor import Tensor
+from .topology import Topology
+from .value import Value
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .model import Function, Model
+
+
+class Use(NamedTuple):
+    """One place that reads a value: an input of a node, or an output slot of a graph."""
+
+    user: Node | Graph
+    position: int
+
+
+class Annotation(NamedTuple):
+    """A quantization annotation: the tensor it speaks of and the tensors that parametrise it.
+
+    A name that no value of the graph carries is kept as the string it came as.
+    """
+
+    value: Value | str
+    parameters: tuple[tuple[str, Value | str], ...]
+
+    def renewed(self, old: Value, new: Value) -> Annotation:
+        """The same with one value in the place of another."""
+
+        def now(value: Value | str) -> Value | str:
+            return new if value is old else value
+
+        return Annotation(now(self.value), tuple((key, now(v)) for key, v in self.parameters))
+
+
+class Structure:
+    """The part of a `Graph` that only tells."""
+
+    __slots__ = (
+        "_inputs",
+        "_outputs",
+        "_topology",
+        "annotations",
+        "header",
+        "initializers",
+        "listed",
+        "output_infos",
+        "owner",
+        "reserved",
+        "value_infos",
+    )
+
+    def __init__(self, owner: Model | Function | Node | None, header: onnx.GraphProto) -> None:
+        self.owner = owner
+        self.header = header
+        self.initializers: dict[Value, Tensor] = {}
+        self.listed: list[Value] = []
+        self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
+        self.value_infos: list[Value | onnx.ValueInfoProto] = []
+        self.annotations: list[Annotation] = []
+        self.reserved: set[str] = set()
+        self._inputs: list[Value] = []
+        self._outputs: tuple[Value, ...] = ()
+        self._topology = Topology()
+        self._topology.insert(self)
+
+    @property
+    def name(self) -> str:
+        """The graph's own name."""
+        return self.header.name
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The inputs, in order."""
+        return tuple(self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that the graph gives out, in order; one may stand there twice."""
+        return self._outputs
+
+    @property
+    def changes(self) -> int:
+        """How often the topology was changed so far."""
+        return self._topology.changes
+
+    @property
+    def holder(self) -> Node | None:
+        """The node that holds this graph; None for a main graph and a function's."""
+        return self.owner if isinstance(self.owner, Node) else None
+
+    @property
+    def is_interface(self) -> bool:
+        """Whether names of inputs and outputs are a promise to callers (not so in a body)."""
+        return not isinstance(self.owner, Node)
+
+    @property
+    def root(self) -> Model | Function:
+        """The model or function that this graph is a part of, however deep."""
+        owner = self.owner
+        while isinstance(owner, Node):
+            assert owner.graph is not None
+            owner = owner.graph.owner
+        assert owner is not None
+        return owner
+
+    @property
+    def _graph(self) -> Graph:
+        """Itself, under the name by which others know it."""
+        return cast("Graph", self)
+
+    def nodes(self) -> list[Node]:
+        """The nodes in a stable topological order.
+
+        Raises:
+            ModelError: the graph has a cycle.
+        """
+        return [v for v in self._topology.ordered(self) if type(v) is Node]
+
+    def unordered_nodes(self) -> Iterator[Node]:
+        """The nodes in the order in which they were added."""
+        return (v for v in self._topology.sources if type(v) is Node)
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return sum(1 for _ in self.unordered_nodes())
+
+    def walk(self) -> Iterator[Graph]:
+        """This graph, then every graph that its nodes hold, outer before inner."""
+        yield self._graph
+        for node in [node for node in self.unordered_nodes() if node.bodies]:
+            for graph in node.graphs():
+                yield from graph.walk()
+
+    def captures(self) -> list[Value]:
+        """The values from around that this graph or a graph inside it uses, in order."""
+        return [v for v in self._topology.sources if type(v) is Value and v.owner is not self]
+
+    def sees(self, value: Value) -> bool:
+        """Whether a node of this graph may read the value."""
+        graph: Structure | None = self
+        home = value.graph
+        while graph is not None:
+            if graph is home:
+                return True
+            graph = graph.holder.graph if graph.holder is not None else None
+        return False
+
+    def users(self, value: Value) -> list[Node | Graph]:
+        """The nodes of this graph that use the value, themselves or in their bodies, and the graph
+        itself where it gives the value out."""
+        source = self.vertex(value)
+        found = self._topology.users.get(source, ())
+        if value.producer is not source or len(source.outputs) == 1:
+            return list(found)
+        return [user for user in found if self._reads(user, (value,))]
+
+    def uses(self, value: Value) -> list[Use]:
+        """Every place that reads the value, in this graph and in all graphs inside it."""
+        places: list[Use] = []
+        for user in self.users(value):
+            read = user.outputs if user is self else user.inputs
+            places += [Use(user, index) for index, v in enumerate(read) if v is value]
+            if isinstance(user, Node):
+                for graph in user.graphs():
+                    if value in graph._topology.sources:
+                        places += graph.uses(value)
+        return places
+
+    def is_used(self, value: Value) -> bool:
+        """Whether anything reads the value."""
+        return bool(self.users(value))
+
+    def is_needed(self, node: Node) -> bool:
+        """Whether anything uses an output of the node, or names one from outside the data flow."""
+        pinned = any(value is not None and value.pinned for value in node.outputs)
+        return pinned or bool(self._topology.users[node])
+
+    def view(self) -> nx.DiGraph[Any]:
+        """A read-only networkx view of this graph, for every algorithm that networkx has.
+
+        An edge leads from what provides a value to what uses it. The vertices are the nodes; the
+        values that come from elsewhere (inputs, initializers, captured values); and the graph
+        itself, which all that it gives out leads to. The view changes with the graph. The edges
+        that control flow makes are there too: what a node's bodies capture leads to the node.
+
+        The longest path, here of nodes only:
+
+        >>> import networkx as nx
+        >>> from straightline import ir
+        >>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>
+        ...     main (float[3] x, float[3] w) => (float[3] z) {
+        ...         a = Exp (x)
+        ...         b = Mul (a, w)
+        ...         z = Add (b, w)
+        ...     }''')
+        >>> view = model.graph.view()
+        >>> [v.op_type for v in nx.dag_longest_path(view) if isinstance(v, ir.Node)]
+        ['Exp', 'Mul', 'Add']
+
+        What depends on an input:
+
+        >>> x, w = model.graph.inputs
+        >>> sorted(v.op_type for v in nx.descendants(view, w) if isinstance(v, ir.Node))
+        ['Add', 'Mul']
+        >>> model.graph in nx.descendants(view, w)
+        True
+
+        For many vertices at once see `upstream` and `downstream` in `straightline.ir`.
+        """
+        return self._topology.view()
+
+    def vertex(self, value: Value) -> Node | Value:
+        """The vertex of `view` that provides a value: the node of this graph that computes it, or
+        the value itself. A value that nothing here uses or defines is no vertex."""
+        producer = value.producer
+        return producer if producer is not None and producer.graph is self else value
+
+    def _reads(self, user: Node | Graph, values: Sequence[Value | None]) -> bool:
+        if user is self:
+            return any(v in values for v in self._outputs)
+        assert isinstance(user, Node)
+        if any(v is not None and v in values for v in user.inputs):
+            return True
+        return any(v in graph._topology.sources for graph in user.graphs() for v in values if v)
+
+    def __repr__(self) -> str:
+        holder = self.holder
+        return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")
