@@ -1,0 +1,129 @@
+"""What a graph tells of itself."""
+
+from __future__ import annotations
+
+import doctest
+
+import onnx
+import pytest
+from nested import MODEL, RELU, SPLIT, node, value
+from straightline import ir
+from straightline.ir import Graph, Model, Node, Operator
+
+
+@pytest.fixture
+def model() -> Model:
+    return ir.parse(MODEL)
+
+
+class TestQueries:
+    def test_captures_are_uses_of_every_holder_around(self, model: Model) -> None:
+        outer = node(model, "y")
+        inner = node(model, "p")
+        deep = inner.body("then_branch")
+        a, w = value(model, "a"), value(model, "w")
+        assert deep.captures() == [a, w]
+        assert set(outer.body("then_branch").captures()) == {a, w, *model.graph.inputs[:1]} | {
+            value(model, "b")
+        }
+        assert model.graph.users(a) == [node(model, "b"), outer]
+        assert deep.users(a) == [node(model, "d")]
+
+    def test_uses_lists_every_place_at_every_depth(self, model: Model) -> None:
+        b = value(model, "b")
+        places = [(use.user, use.position) for use in model.graph.uses(b)]
+        assert set(places) == {(node(model, label), 0) for label in "eqz"}
+        same = node(model, "p").body("else_branch")
+        same.set_outputs([b])
+        assert (same, 0) in [(use.user, use.position) for use in model.graph.uses(b)]
+        assert model.graph.is_used(b)
+        assert not model.graph.is_used(value(model, "unused"))
+
+    def test_asking_changes_nothing(self, model: Model) -> None:
+        branch = node(model, "y").body("else_branch")
+        a = value(model, "a")
+        assert not branch.is_used(a)
+        assert branch.uses(a) == []
+        ir.verify(model)
+        assert model.graph.users(node(model, "d").output()) == []
+
+    def test_users_of_one_output_among_several(self, model: Model) -> None:
+        graph = model.graph
+        split = graph.add_node(SPLIT, [graph.inputs[1]], ["s", "t"])
+        s, t = split.outputs
+        assert s is not None and t is not None
+        user = graph.add_node(RELU, [t], ["r"])
+        assert graph.users(s) == [] and graph.users(t) == [user]
+        assert graph.is_needed(split) and not graph.is_needed(user)
+
+    def test_sees(self, model: Model) -> None:
+        deep = node(model, "p").body("then_branch")
+        assert deep.sees(value(model, "w")) and deep.sees(value(model, "d"))
+        assert not model.graph.sees(value(model, "d"))
+        assert not node(model, "y").body("else_branch").sees(value(model, "p"))
+
+    def test_view_cannot_be_changed(self, model: Model) -> None:
+        with pytest.raises(Exception, match="Frozen"):
+            model.graph.view().remove_node(model.graph.inputs[0])
+        assert len(model.graph.view()) == 1 + len(model.graph) + 4
+
+    def test_the_examples_of_the_view_run(self) -> None:
+        tests = doctest.DocTestFinder().find(Graph.view, "view", globs={})
+        results = [doctest.DocTestRunner().run(test) for test in tests]
+        assert [result.failed for result in results] == [0]
+        assert results[0].attempted >= 6
+
+    def test_vertices_of_the_view(self, model: Model) -> None:
+        graph, inner = model.graph, node(model, "y").body("then_branch")
+        a, x = value(model, "a"), value(model, "x")
+        assert graph.vertex(a) is a.producer and graph.vertex(x) is x
+        assert inner.vertex(a) is a, "captured"
+        assert all(v in graph.view() for v in (a.producer, x)) and a in inner.view()
+
+    def test_nodes_come_in_an_order_that_stays(self, model: Model) -> None:
+        graph = model.graph
+        late = graph.add_node(RELU, [value(model, "w")], ["late"])
+        graph.set_input(node(model, "b"), 0, late.output())
+        labels = [n.label for n in graph.nodes()]
+        assert labels == ["a", "late", "b", "y", "z"]
+
+    def test_long_chains_and_deep_nests(self) -> None:
+        model = ir.parse(MODEL)
+        graph, last = model.graph, value(model, "x")
+        for _ in range(50_000):
+            last = graph.add_node(RELU, [last], ["r"]).output()
+        graph.set_outputs([last, last])
+        assert len(graph.nodes()) == 50_000 + 5
+        ir.to_proto(model)
+
+    def test_nest_of_a_hundred_levels(self) -> None:
+        model = ir.parse(MODEL)
+        top = nest(model, 100)
+        ir.verify(model)
+        assert len(model.graph.uses(value(model, "x"))) == 2 + 100
+        model.graph.replace_uses(value(model, "x"), value(model, "unused"))
+        ir.verify(model)
+        assert len(model.graph.uses(value(model, "unused"))) == 2 + 100
+        assert ir.to_proto(model).graph.node[-1].op_type == "If"
+        model.graph.remove(top)
+        ir.verify(model)
+        assert len(model.graph.uses(value(model, "unused"))) == 2
+
+
+def nest(model: Model, depth: int) -> Node:
+    """Ifs inside each other, with a node in each branch that uses an input of the model."""
+    c, x = model.graph.inputs[:2]
+    info = model.graph.output_infos[:1]
+    graph = model.graph
+    top = None
+    for level in range(depth):
+        holder = graph.add_node(Operator("If"), [c], [f"n{level}"])
+        top = top or holder
+        if graph is not model.graph:
+            graph.set_outputs([holder.output()], info)
+        other = graph.add_body(holder, "else_branch", onnx.GraphProto(name="other"))
+        other.set_outputs([other.add_node(RELU, [x], ["e"]).output()], info)
+        graph = graph.add_body(holder, "then_branch", onnx.GraphProto(name="then"))
+    graph.set_outputs([graph.add_node(RELU, [c], ["e"]).output()], info)
+    assert top is not None
+    return top
