@@ -62,27 +62,9 @@ def copy_graph(
         loosened: given where the symbols of declared sizes need not hold for the copy.
     """
     values = dict(mapping)
-    for value in source.inputs:
-        info = value.info
-        values[value] = target.add_input(value.name, _loose(info, loosened) if info else None)
-    for value, tensor in source.initializers.items():
-        if value in values:
-            target.initializers[values[value]] = tensor
-        else:
-            values[value] = target.add_initializer(value.name, tensor)
-            _keep(value, values[value], loosened)
+    _copy_sources(source, target, values, loosened)
     for node in source.nodes():
-        inputs = [None if v is None else values.get(v, v) for v in node.inputs]
-        labels = ["" if v is None else v.name for v in node.outputs]
-        copy = target.add_node(node.op, inputs, labels, node.name)
-        for attribute, graphs in node.bodies.items():
-            for graph in graphs:
-                inner = target.add_body(copy, attribute, graph.header)
-                copy_graph(graph, inner, values, loosened)
-        for old, new in zip(node.outputs, copy.outputs, strict=True):
-            if old is not None and new is not None:
-                values[old] = new
-                _keep(old, new, loosened)
+        _copy_node(node, target, values, loosened)
     infos = [_loose(info, loosened) for info in source.output_infos]
     target.set_outputs([values.get(v, v) for v in source.outputs], infos)
     target.value_infos = [
@@ -92,6 +74,37 @@ def copy_graph(
     ]
     target.reserved |= source.reserved
     copy_annotations(source.annotations, target, values)
+
+
+def _copy_sources(
+    source: Graph, target: Graph, values: dict[Value, Value], loosened: Loosened | None
+) -> None:
+    """Copy inputs and initializers."""
+    for value in source.inputs:
+        info = value.info
+        values[value] = target.add_input(value.name, _loose(info, loosened) if info else None)
+    for value, tensor in source.initializers.items():
+        if value in values:
+            target.initializers[values[value]] = tensor
+        else:
+            values[value] = target.add_initializer(value.name, tensor)
+            _keep(value, values[value], loosened)
+
+
+def _copy_node(
+    node: Node, target: Graph, values: dict[Value, Value], loosened: Loosened | None
+) -> None:
+    """Copy a node with the graphs that it holds."""
+    inputs = [None if v is None else values.get(v, v) for v in node.inputs]
+    labels = ["" if v is None else v.name for v in node.outputs]
+    copy = target.add_node(node.op, inputs, labels, node.name)
+    for attribute, graphs in node.bodies.items():
+        for graph in graphs:
+            copy_graph(graph, target.add_body(copy, attribute, graph.header), values, loosened)
+    for old, new in zip(node.outputs, copy.outputs, strict=True):
+        if old is not None and new is not None:
+            values[old] = new
+            _keep(old, new, loosened)
 
 
 def _keep(old: Value, new: Value, loosened: Loosened | None) -> None:

@@ -13,31 +13,12 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from .session import ModelData, Session, Unsupported
 
 _LENGTH = struct.Struct(">Q")
-
-Feeds = Mapping[str, Any]
-
-
-class ModelData(NamedTuple):
-    """A model on its way to the child: a path, or bytes and the folder of its external data."""
-
-    path: str | None
-    data: bytes | None
-    base_dir: str | None
-
-
-class Unsupported(Exception):
-    """The runtime cannot take this model or this type at all, whatever the values."""
-
-
-class Session(Protocol):
-    """A loaded model."""
-
-    def __call__(self, feeds: Feeds) -> list[Any]:
-        """The outputs, in the order of the graph."""
 
 
 def send(stream: BinaryIO, message: Any) -> None:

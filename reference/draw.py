@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ..ir.errors import Error
+from .session import Feeds
 from .signature import Dim, Signature, dims_of, type_text
 from .strain import KINDS, strained, strains
 
-Feeds = dict[str, Any]
 Array = NDArray[Any]
 
 _WORDS = ("straight", "line", "", "a", "Zürich", "two words")

@@ -20,9 +20,9 @@ from ..ir import Tensor, read_bytes
 from ..ir.boundary import Boundary
 from ..ir.errors import Error, LoadError
 from ..ir.well_formed.contents import check_tensor
+from .session import Feeds
 from .signature import Signature, type_text
 
-Feeds = dict[str, Any]
 Given = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str | os.PathLike[str]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from ._child import Feeds, ModelData, Session, Unsupported
+from .session import Feeds, ModelData, Session, Unsupported
 
 Array = NDArray[Any]
 

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import IO, Any, BinaryIO, Literal, cast
 
 from ..ir.errors import Error
-from ._child import ModelData, receive, send
+from ._child import receive, send
+from .session import ModelData
 from .source import Source
 
 RuntimeName = Literal["onnxruntime", "reference"]

@@ -13,7 +13,7 @@ from google.protobuf.message import EncodeError
 
 from .. import ir
 from ..ir.boundary import one_line
-from ._child import ModelData
+from .session import ModelData
 
 _keys = itertools.count()
 

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from .compare import EXACT, Difference, Tolerance, combine, compare
-from .draw import Feeds, Sample
+from .draw import Sample
 from .runtimes import RuntimeFailure, Worker
+from .session import Feeds
 from .signature import Signature, has_random_operators
 from .source import Source
 from .strain import perturbed
@@ -54,7 +55,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Run:
+class Accepted:
     """A sample that the original accepted, and its outputs."""
 
     label: str
@@ -70,11 +71,11 @@ class Trial:
         worker: the runtime.
         pair: the models.
         tolerance: how far values may be off.
-        keep: keep the runs.
+        keep: keep the samples that the original accepted, with its outputs.
         other: another runtime, asked where a strained sample seems to tell the models apart.
 
     Attributes:
-        runs: the samples that the original accepted, where they are kept.
+        accepted: the samples that the original accepted, where they are kept.
         status: the verdict so far.
         reason: why.
         output_names: the outputs, in order.
@@ -92,7 +93,7 @@ class Trial:
         other: Callable[[], Worker] | None = None,
     ) -> None:
         self.runtime = worker.runtime
-        self.runs: list[Run] = []
+        self.accepted: list[Accepted] = []
         self.status: Status = "equal"
         self.reason = ""
         self.beyond_runtime = False
@@ -115,11 +116,11 @@ class Trial:
     def run(self, samples: Iterator[Sample]) -> None:
         """Go through the samples until a verdict stands."""
         for sample in samples:
-            run = self._strained(sample) if sample.strained else self._original(sample)
-            if run is not None:
+            accepted = self._strained(sample) if sample.strained else self._original(sample)
+            if accepted is not None:
                 if self._keep:
-                    self.runs.append(run)
-                self._rewrite(run)
+                    self.accepted.append(accepted)
+                self._rewrite(accepted)
             if self.reason or self.timed_out:
                 return
         if not self._compared:
@@ -173,7 +174,7 @@ class Trial:
     def _stop(self, status: Status, reason: str, beyond_runtime: bool = False) -> None:
         self.status, self.reason, self.beyond_runtime = status, reason, beyond_runtime
 
-    def _original(self, sample: Sample) -> Run | None:
+    def _original(self, sample: Sample) -> Accepted | None:
         """The first candidate that the original accepts."""
         failure: RuntimeFailure | None = None
         refused = 0
@@ -188,7 +189,7 @@ class Trial:
                 continue
             self._refused += refused
             self._quickest = min(self._quickest, time.perf_counter() - start)
-            return Run(sample.label, feeds, outputs)
+            return Accepted(sample.label, feeds, outputs)
         reason = f"the original does not run on {sample.label}: {failure}"
         self.timed_out = failure is not None and failure.reason == "timed out"
         hopeless = failure is not None and failure.reason != "failed" and not self._compared
@@ -199,7 +200,7 @@ class Trial:
             self._notes.append(reason)
         return None
 
-    def _strained(self, sample: Sample) -> Run | None:
+    def _strained(self, sample: Sample) -> Accepted | None:
         """As `_original`, but what fails here or takes long says nothing."""
         if not self._compared or self._gave_up:
             return None
@@ -209,7 +210,7 @@ class Trial:
             for feeds in sample.candidates:
                 try:
                     outputs = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
-                    return Run(sample.label, feeds, outputs, strained=True)
+                    return Accepted(sample.label, feeds, outputs, strained=True)
                 except RuntimeFailure as error:
                     self._gave_up = error.reason != "failed"
                     if self._gave_up:
@@ -218,32 +219,36 @@ class Trial:
             self._worker.timeout = patience
         return None
 
-    def _rewrite(self, run: Run) -> None:
+    def _rewrite(self, accepted: Accepted) -> None:
         """Run the rewrite on what the original accepted, and compare."""
-        feeds = self._pair.feeds_after(run.feeds)
+        feeds = self._pair.feeds_after(accepted.feeds)
         try:
             outputs = self._worker.run(self._pair.after, feeds, fresh=self._pair.random)
         except RuntimeFailure as error:
-            self._blame(run, error)
+            self._blame(accepted, error)
             return
-        self._compared.append(run.label)
-        parts = [compare(b, a, self._tolerance) for b, a in zip(run.outputs, outputs, strict=True)]
+        self._compared.append(accepted.label)
+        parts = [
+            compare(b, a, self._tolerance) for b, a in zip(accepted.outputs, outputs, strict=True)
+        ]
         if any(part.kind for part in parts):
-            self._repeat(run, parts)
-            if run.strained:
-                parts = self._allow_for_rounding(run, outputs, parts)
-                parts = self._confirm(run, parts)
+            self._repeat(accepted, parts)
+            if accepted.strained:
+                parts = self._allow_for_rounding(accepted, outputs, parts)
+                parts = self._confirm(accepted, parts)
         for number, part in enumerate(parts):
             if part.kind in self._unstable[number]:
                 continue
             if part.kind and not self._found[number].kind:
-                self._samples[number] = run.label
+                self._samples[number] = accepted.label
             self._found[number] = combine([self._found[number], part])
 
-    def _blame(self, run: Run, failure: RuntimeFailure) -> None:
+    def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
         """The rewrite gave no outputs: a fault of it, unless the runtime refuses a valid model."""
         if failure.reason != "unsupported":
-            reason = f"the rewrite does not run on {run.label}, where the original does: {failure}"
+            reason = (
+                f"the rewrite does not run on {accepted.label}, where the original does: {failure}"
+            )
             self._stop("different", reason)
         elif self._pair.after.fault:
             reason = f"the rewrite is not a valid model: {self._pair.after.fault}"
@@ -251,7 +256,7 @@ class Trial:
         else:
             self._stop("not verified", f"of the rewrite, {failure}", beyond_runtime=True)
 
-    def _repeat(self, run: Run, parts: Sequence[Difference]) -> None:
+    def _repeat(self, accepted: Accepted, parts: Sequence[Difference]) -> None:
         """Excuse the outputs in which the original differs from itself in the same way."""
         open_questions = {n for n, part in enumerate(parts) if part.kind not in self._unstable[n]}
         open_questions = {n for n in open_questions if parts[n].kind}
@@ -259,39 +264,43 @@ class Trial:
             if not open_questions:
                 return
             try:
-                again = self._worker.run(self._pair.before, run.feeds, fresh=True)
+                again = self._worker.run(self._pair.before, accepted.feeds, fresh=True)
             except RuntimeFailure as error:
                 self._notes.append(f"the original did not run a second time: {error}")
                 return
             for number in list(open_questions):
-                own = compare(run.outputs[number], again[number], EXACT)
+                own = compare(accepted.outputs[number], again[number], EXACT)
                 if own.kind == parts[number].kind:
                     self._unstable[number].add(own.kind)
                     open_questions.discard(number)
 
     def _allow_for_rounding(
-        self, run: Run, outputs: Sequence[Any], parts: Sequence[Difference]
+        self, accepted: Accepted, outputs: Sequence[Any], parts: Sequence[Difference]
     ) -> list[Difference]:
         """Excuse what is no more than the original itself moves by where its inputs are rounded
         otherwise: far from zero a right form may differ from another as much."""
         moved = [0.0] * len(parts)
         for seed in range(_PERTURBED):
             try:
-                feeds = perturbed(run.feeds, seed)
+                feeds = perturbed(accepted.feeds, seed)
                 others = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
             except RuntimeFailure as error:
-                self._notes.append(f"the original runs on {run.label}, not close to them: {error}")
+                self._notes.append(
+                    f"the original runs on {accepted.label}, not close to them: {error}"
+                )
                 return [Difference(total=part.total) for part in parts]
-            for number, (one, other) in enumerate(zip(run.outputs, others, strict=True)):
+            for number, (one, other) in enumerate(zip(accepted.outputs, others, strict=True)):
                 found = compare(one, other, EXACT)
                 distance = found.max_abs if found.kind in ("", "values") else math.inf
                 moved[number] = max(moved[number], distance)
         return [
             self._beyond(one, other, part, _ROUNDED * distance)
-            for one, other, part, distance in zip(run.outputs, outputs, parts, moved, strict=True)
+            for one, other, part, distance in zip(
+                accepted.outputs, outputs, parts, moved, strict=True
+            )
         ]
 
-    def _confirm(self, run: Run, parts: list[Difference]) -> list[Difference]:
+    def _confirm(self, accepted: Accepted, parts: list[Difference]) -> list[Difference]:
         """What another runtime finds different, too: of what is special (an infinity at a bound
         that is absent, a NaN in a TopK) each version of a kernel may have its own idea."""
         if self._other is None or not any(part.kind for part in parts):
@@ -299,17 +308,17 @@ class Trial:
         worker = self._other()
         judge = Trial(worker, self._pair, self._tolerance)
         try:
-            outputs = worker.run(self._pair.before, run.feeds, fresh=self._pair.random)
+            outputs = worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
         except RuntimeFailure:
             return parts
-        judge._rewrite(replace(run, outputs=outputs))
+        judge._rewrite(replace(accepted, outputs=outputs))
         worker.forget(self._pair.before)
         worker.forget(self._pair.after)
         if judge.reason:
             return parts
         pairs = list(zip(parts, judge._found, strict=True))
         if any(part.kind and not found.kind for part, found in pairs):
-            self._notes.append(f"on {run.label}, {self.runtime} alone tells the two apart")
+            self._notes.append(f"on {accepted.label}, {self.runtime} alone tells the two apart")
         return [part if found.kind else found for part, found in pairs]
 
     def _beyond(self, before: Any, after: Any, part: Difference, slack: float) -> Difference:
@@ -328,15 +337,15 @@ def disagreements(
 ) -> tuple[OutputDifference, ...]:
     """The outputs of the original in which two runtimes disagree on the same inputs."""
     loose = Tolerance(tolerance.rtol, tolerance.atol, _RUNTIMES_FACTOR)
-    others = {run.label: run for run in second.runs}
+    others = {accepted.label: accepted for accepted in second.accepted}
     unstable = first.unstable | second.unstable
     found: dict[str, OutputDifference] = {}
-    for run in first.runs:
-        if run.label not in others or run.strained:
+    for accepted in first.accepted:
+        if accepted.label not in others or accepted.strained:
             continue  # on strained inputs each runtime may have its own way
-        pairs = zip(run.outputs, others[run.label].outputs, strict=True)
+        pairs = zip(accepted.outputs, others[accepted.label].outputs, strict=True)
         for output, (one, two) in zip(first.output_names, pairs, strict=True):
             part = compare(one, two, loose)
             if part.kind and output not in found and output not in unstable:
-                found[output] = OutputDifference(output, "different", part, run.label)
+                found[output] = OutputDifference(output, "different", part, accepted.label)
     return tuple(found.values())

@@ -15,9 +15,10 @@ import numpy as np
 from ..ir import ModelSource
 from ..ir.errors import Error, ModelError
 from .compare import Tolerance
-from .draw import Drawer, DrawError, Feeds, Sample
+from .draw import Drawer, DrawError, Sample
 from .feeds import Given, check_feeds, read_feeds
 from .runtimes import RuntimeName, Worker, Workers, has_onnxruntime
+from .session import Feeds
 from .signature import mismatches
 from .source import Source
 from .steering import steering_inputs
@@ -81,26 +82,29 @@ def verify(
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
     pair.before.require_well_formed()
-    unreadable = pair.before.unreadable or pair.after.unreadable
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
-    fault = _fault(pair, fixed)
-    if fault:
-        verdict = Verdict("different", fault)
-    elif unreadable:
-        verdict = Verdict("not verified", unreadable)
-    else:
+    verdict = _untried(pair, fixed)
+    if verdict is None:
         try:
             # A distance that is given is one for values of an ordinary magnitude.
             most_strained = samples if atol is None else 0
             inputs = _inputs(pair, feeds, fixed, (samples, most_strained), seed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
-                verdict = _verdict(
-                    _Trials(pair, pool, Tolerance(rtol, atol), timeout), inputs, runtime
-                )
+                trials = _Trials(pair, pool, Tolerance(rtol, atol), timeout)
+                verdict = _verdict(trials, inputs, runtime)
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
     return replace(verdict, seconds=time.perf_counter() - start)
+
+
+def _untried(pair: Pair, bound: Feeds) -> Verdict | None:
+    """The verdict on models that need not or cannot be run; None on others."""
+    fault = _fault(pair, bound)
+    if fault:
+        return Verdict("different", fault)
+    unreadable = pair.before.unreadable or pair.after.unreadable
+    return Verdict("not verified", unreadable) if unreadable else None
 
 
 def _fault(pair: Pair, bound: Feeds) -> str:
@@ -194,10 +198,10 @@ def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict
 def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     """Run both runtimes on the same inputs; tell a fault of a runtime from one of the rewrite."""
     first = trials.run("onnxruntime", inputs(), keep=True)
-    if first.timed_out and not first.runs:
+    if first.timed_out and not first.accepted:
         return first.verdict()
-    same = (Sample(r.label, iter([r.feeds]), strained=r.strained) for r in first.runs)
-    second = trials.run("reference", same if first.runs else inputs(), keep=True)
+    same = (Sample(r.label, iter([r.feeds]), strained=r.strained) for r in first.accepted)
+    second = trials.run("reference", same if first.accepted else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()
     notes = tuple(f"onnxruntime: {note}" for note in one.notes)
     notes += tuple(f"reference: {note}" for note in two.notes)
