@@ -194,35 +194,55 @@ def bind_shapes(model: Model, shapes: Shapes) -> None:
 
 def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.TypeProto:
     """The type of an input with the given dimensions; the sizes of its symbols are noted."""
+    declared = _declared_dims(value, dims)
+    for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
+        if new is not None:
+            _check_dim(value, axis, old, new)
+            if isinstance(old, str):
+                _note_size(value, old, int(new), symbols)
+    assert value.type is not None
+    return _with_dims(value.type, dims)
+
+
+def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | str | None]:
+    """The dimensions that an input declares, as many as are given."""
     if value.type is None or not value.type.HasField("tensor_type"):
         raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
     declared = value.shape if value.shape is not None else (None,) * len(dims)
-    given = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
     if len(declared) != len(dims):
+        given = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
         raise BindingError(
             f"input '{value.name}' has rank {len(declared)}, but the shape {given} rank {len(dims)}"
         )
+    return declared
+
+
+def _check_dim(value: Value, axis: int, old: int | str | None, new: Any) -> None:
+    if isinstance(new, bool) or not isinstance(new, int | np.integer) or new < 0:
+        raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
+    if isinstance(old, int) and old >= 0 and old != new:
+        raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
+
+
+def _note_size(value: Value, symbol: str, size: int, symbols: Sizes) -> None:
+    noted, other = symbols.setdefault(symbol, (size, value.name))
+    if noted != size:
+        raise BindingError(
+            f"input '{value.name}': dimension '{symbol}' would be {size}, but input '{other}'"
+            f" makes it {noted}"
+        )
+
+
+def _with_dims(declared: onnx.TypeProto, dims: Sequence[int | None]) -> onnx.TypeProto:
     type_ = onnx.TypeProto()
-    type_.CopyFrom(value.type)
+    type_.CopyFrom(declared)
     shape = type_.tensor_type.shape
     shape.SetInParent()
     while len(shape.dim) < len(dims):
         shape.dim.add()
-    for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
-        if new is None:
-            continue
-        if isinstance(new, bool) or not isinstance(new, int | np.integer) or new < 0:
-            raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
-        if isinstance(old, int) and old >= 0 and old != new:
-            raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
-        if isinstance(old, str):
-            size, other = symbols.setdefault(old, (int(new), value.name))
-            if size != new:
-                raise BindingError(
-                    f"input '{value.name}': dimension '{old}' would be {new}, but input '{other}'"
-                    f" makes it {size}"
-                )
-        shape.dim[axis].dim_value = int(new)
+    for axis, size in enumerate(dims):
+        if size is not None:
+            shape.dim[axis].dim_value = int(size)
     return type_
 
 

@@ -112,7 +112,7 @@ def rewrite(
     from ..rewriting import MismatchError, Rewriting
 
     interrupts.raise_from_now_on()
-    options = _given(max_trips=max_trips, max_nodes=max_nodes)
+    options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json) as told:
         original, read = _opened(source, most, target, inputs, force)
@@ -309,7 +309,7 @@ def inspect(
         values=values,
         shapes=shapes,
         freeze_initializers=freeze_initializers,
-        **_given(max_trips=max_trips, max_nodes=max_nodes),
+        **_chosen(max_trips=max_trips, max_nodes=max_nodes),
     )
     return finish(0, lambda: report.show_inspection(found, source, as_json), product=True)
 
@@ -324,5 +324,5 @@ def list_passes(as_json: Json = False) -> int:
     return finish(0, lambda: report.show_passes(found, as_json), product=True)
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _chosen(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}

@@ -53,7 +53,7 @@ class ConstructEvaluator:
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = _reads(node)
-        self._budget = _Budget()
+        self._budget = _TripsLeft()
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
@@ -74,13 +74,13 @@ class ConstructEvaluator:
         return [Tensor(array=result) for result in results]
 
 
-class _Budget:
+class _TripsLeft:
     """The trips that are left."""
 
     trips = MAX_TRIPS
 
 
-def _bounded_loop(budget: _Budget) -> type[Loop]:
+def _bounded_loop(budget: _TripsLeft) -> type[Loop]:
     from ...reference.loop import Loop
 
     class BoundedLoop(Loop):
@@ -95,7 +95,7 @@ def _bounded_loop(budget: _Budget) -> type[Loop]:
 class _Counted:
     """A body of a Loop that can be run only so often."""
 
-    def __init__(self, run: Any, budget: _Budget) -> None:
+    def __init__(self, run: Any, budget: _TripsLeft) -> None:
         self.run = run
         self.body = run.body
         self.budget = budget

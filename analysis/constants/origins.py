@@ -64,13 +64,13 @@ class _Walk:
                 yield Origin(f"the random operator {node}")
             else:
                 inner = shape_only or node.is_op(*_SHAPE_OPERATORS)
-                reads = [v for v in (*node.inputs, *_given(node, value)) if v is not None]
+                reads = [v for v in (*node.inputs, *_given_out(node, value)) if v is not None]
                 if all(v.constant is not None and v.constant.is_readable for v in reads):
                     yield Origin(f"the operator {node}")
                 stack += [(v, inner) for v in reversed(reads)]
 
 
-def _given(node: Node, value: Value) -> Iterator[Value]:
+def _given_out(node: Node, value: Value) -> Iterator[Value]:
     """What a node's bodies give out for one of its outputs."""
     index = node.outputs.index(value)
     for graph in node.graphs():

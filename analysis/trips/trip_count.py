@@ -49,38 +49,54 @@ def trip_count(
         limit: give up when a computed condition still holds after so many trips.
         absent_cond: how to read a Loop without an initial condition.
     """
-    mistyped = _mistyped(loop)
+    most, first = _scalar(loop.input(0)), _scalar(loop.input(1))
+    decided = _by_inputs(loop, most, first)
+    if decided is not None:
+        return decided
+    unconditional = loop.input(1) is None
+    if always_holds(loop.body("body")) or (unconditional and absent_cond == "ignore"):
+        return _by_maximum(loop, most)
+    if unconditional and loop.input(0) is not None and absent_cond == "keep":
+        return _in_either_reading(loop, folder, most, limit)
+    return _count_by_condition(loop, folder, most, limit)
+
+
+def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | None:
+    """What the maximum and the initial condition say by themselves; None if nothing."""
+    mistyped, start = _mistyped(loop), loop.input(1)
     if mistyped is not None:
         return TripCount(None, mistyped)
-    maximum, start = loop.input(0), loop.input(1)
-    most = _scalar(maximum)
-    first = _scalar(start)
     if (most is not None and most <= 0) or (first is not None and not first):
         return TripCount(0)
     if start is not None and first is None:
         return TripCount(None, f"its initial condition depends on {origins(start)}")
-    if most == 1:
-        # What the body computes is about further trips.
-        return TripCount(1)
-    body = loop.body("body")
-    if always_holds(body) or (start is None and absent_cond == "ignore"):
-        if maximum is None:
-            return TripCount(None, "it never ends: it has no maximum and its condition stays true")
-        if most is None:
-            return TripCount(None, f"trip count depends on {origins(maximum)}")
-        return TripCount(int(most))
-    if start is None and maximum is not None and absent_cond == "keep":
-        if most is not None and most <= limit:
-            computed = _count_by_condition(loop, folder, most, limit)
-            if computed.count == most:
-                return computed
-        return TripCount(
-            None,
-            "it has no initial condition but its body computes one: the specification ignores it,"
-            " onnxruntime stops when it is false; choose with --passes"
-            " 'straighten{absent_cond=ignore}' or 'straighten{absent_cond=honour}'",
-        )
-    return _count_by_condition(loop, folder, most, limit)
+    # What the body computes is about further trips.
+    return TripCount(1) if most == 1 else None
+
+
+def _by_maximum(loop: Node, most: int | None) -> TripCount:
+    """The trips of a Loop that nothing but its maximum ends."""
+    maximum = loop.input(0)
+    if maximum is None:
+        return TripCount(None, "it never ends: it has no maximum and its condition stays true")
+    if most is None:
+        return TripCount(None, f"trip count depends on {origins(maximum)}")
+    return TripCount(int(most))
+
+
+def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
+    """The trips of a Loop without an initial condition, where its condition holds on each trip
+    and so changes nothing."""
+    if most is not None and most <= limit:
+        computed = _count_by_condition(loop, folder, most, limit)
+        if computed.count == most:
+            return computed
+    return TripCount(
+        None,
+        "it has no initial condition but its body computes one: the specification ignores it,"
+        " onnxruntime stops when it is false; choose with --passes"
+        " 'straighten{absent_cond=ignore}' or 'straighten{absent_cond=honour}'",
+    )
 
 
 def always_holds(body: Graph) -> bool:

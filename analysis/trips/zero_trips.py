@@ -15,7 +15,7 @@ from ..constants.evaluation import alone
 from ..shapes.inference import ShapeInference
 
 
-class Element(NamedTuple):
+class ScanElement(NamedTuple):
     """The type of one element, with 0 for sizes that nothing tells."""
 
     elem_type: int
@@ -27,7 +27,7 @@ class Element(NamedTuple):
         return Tensor(array=np.empty((0, *self.shape), dtype))
 
 
-def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
+def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
     """The element of a scan output; None where its type or its rank is not known.
 
     The reference decides by the body alone, so it comes first; what it leaves open may follow
@@ -43,14 +43,14 @@ def scanned_element(loop: Node, index: int, model: Model) -> Element | None:
     shape = None if fact.shape is None else tuple(dim.value or 0 for dim in fact.shape)
     told = _by_reference(loop, index, model)
     if told is None:
-        return None if shape is None or not fact.elem_type else Element(fact.elem_type, shape)
+        return None if shape is None or not fact.elem_type else ScanElement(fact.elem_type, shape)
     if shape is not None and len(told.shape) == len(shape):
         merged = tuple(a or b for a, b in zip(told.shape, shape, strict=True))
-        return Element(told.elem_type, merged)
+        return ScanElement(told.elem_type, merged)
     if told.shape or _is_declared(loop, index):
         return told
     # For the reference a shape that nothing tells is that of a scalar.
-    return None if shape is None else Element(told.elem_type, shape)
+    return None if shape is None else ScanElement(told.elem_type, shape)
 
 
 def declare_elements(loop: Node, model: Model) -> None:
@@ -74,7 +74,7 @@ def declare_elements(loop: Node, model: Model) -> None:
     body.set_outputs(body.outputs, infos)
 
 
-def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
+def _by_reference(loop: Node, index: int, model: Model) -> ScanElement | None:
     from ...reference.bodies import Body
 
     proto = alone(loop, model)
@@ -85,7 +85,7 @@ def _by_reference(loop: Node, index: int, model: Model) -> Element | None:
         dtype, shape = body.element(index)
     except EvaluationError:
         return None
-    return Element(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+    return ScanElement(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 
 def _is_declared(loop: Node, index: int) -> bool:

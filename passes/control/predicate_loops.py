@@ -124,7 +124,7 @@ class _Predicator:
     ) -> None:
         """Put a copy of the body for each trip that may be made in the place of the Loop."""
         path, before, trips = loop.path, len(graph), prediction.trips
-        writer = _Writer(graph, loop, template, Emitter(graph, self.folder.fold))
+        writer = _TripWriter(graph, loop, template, Emitter(graph, self.folder.fold))
         if not trips[0].certain:
             start = loop.input(1)
             assert start is not None
@@ -143,7 +143,7 @@ class _Predicator:
         self.budget.spend(len(graph) - before + 1)
 
 
-class _Writer:
+class _TripWriter:
     """Writes trips one after another.
 
     Attributes:

@@ -50,7 +50,7 @@ class UnrollLoops(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Unroll inner Loops before the ones around them."""
-        unroller = _Unroller(self, model, run)
+        unroller = _LoopUnroller(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.unordered_nodes() if n.is_op("Loop")]:
@@ -58,7 +58,7 @@ class UnrollLoops(Pass):
         return changed
 
 
-class _Unroller:
+class _LoopUnroller:
     def __init__(self, options: UnrollLoops, model: Model, run: Run) -> None:
         self.options = options
         self.model = model
@@ -120,7 +120,7 @@ class _Unroller:
     def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
         """Put `trips` copies of the body in the place of the Loop."""
         path, body = loop.path, loop.body("body")
-        given = _Given(graph, body)
+        given = _TripInputs(graph, body)
         states = len(loop.inputs) - 2
         carried: Sequence[Value | None] = loop.inputs[2:]
         scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
@@ -176,7 +176,7 @@ def _scan_outputs(loop: Node) -> int:
     return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
 
 
-class _Given:
+class _TripInputs:
     """The iteration numbers and the condition that the copies of a body see."""
 
     def __init__(self, graph: Graph, body: Graph) -> None:

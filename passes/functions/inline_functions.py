@@ -29,7 +29,7 @@ from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, function_size, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions
-from .trial import Trials
+from .trial import InliningTrials
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +87,7 @@ class _Inliner:
         self.folder = Folder(model)
         self.calls = CallGraph(model.functions)
         self.kept: dict[Node, str] = {}
-        self._trials: Trials | None = None
+        self._trials: InliningTrials | None = None
 
     def visit(self, root: Model | Function) -> bool:
         """Inline in one root, then in what that brought."""
@@ -117,7 +117,7 @@ class _Inliner:
             return reason
         if self._trials is None:
             passes = self.options.passes_of_trial(self.run)
-            self._trials = Trials(self.model, passes, self.budget)
+            self._trials = InliningTrials(self.model, passes, self.budget)
         return self._trials.reason_to_keep(call, function)
 
     def _inline(self, call: Node, function: Function) -> None:

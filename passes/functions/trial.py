@@ -19,7 +19,7 @@ from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, funct
 _Key = tuple[object, ...]
 
 
-class Trials:
+class InliningTrials:
     """Tries calls of one model's functions.
 
     The functions are taken as the passes leave them by themselves, so that a call counts only for

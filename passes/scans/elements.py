@@ -12,7 +12,7 @@ from ..tools.emit import Emitter
 from .layout import ScanLayout
 from .shapes import ScanShapes
 
-Elements = list[list[Value | None]]
+Rows = list[list[Value | None]]
 """For each row of a batch its elements in the order of the axis; None where nothing reads them."""
 
 
@@ -51,7 +51,7 @@ class Unstacked:
         self.lengths = lengths
         self.longest = longest
         self.batched = batched
-        self._forward: dict[tuple[Value, int], Elements] = {}
+        self._forward: dict[tuple[Value, int], Rows] = {}
 
     def states(self) -> list[list[Value]]:
         """For each row its initial states."""
@@ -74,7 +74,7 @@ class Unstacked:
             for row, length in enumerate(self.lengths)
         ]
 
-    def _column(self, index: int) -> Elements:
+    def _column(self, index: int) -> Rows:
         """The elements of one scan input, in the order of the trips."""
         scan = self.scan
         if not scan.body.is_used(scan.body.inputs[len(scan.states) + index]):
@@ -82,7 +82,7 @@ class Unstacked:
         rows = self._rows(scan.scanned[index], scan.input_axes[index])
         return [row[::-1] for row in rows] if scan.input_backward[index] else rows
 
-    def _rows(self, value: Value, axis: int) -> Elements:
+    def _rows(self, value: Value, axis: int) -> Rows:
         """The elements of each row along an axis, made once however often they are scanned."""
         if (value, axis) not in self._forward:
             rows = slices(self.emitter, value, len(self.lengths), 0) if self.batched else [value]

@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Array, Tensor, Value
 from ..tools.emit import Emitter
-from .shapes import Axis, ScanShapes, Size
+from .shapes import ScanShapes, Size, ValueAxis
 
 _MOST = np.iinfo(np.int64).max
 _PICKED = frozenset(
@@ -65,7 +65,7 @@ class Padding:
 def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Padding:
     """What the rows of a Scan 8 need that end before the longest one does."""
     scan, known = shapes.scan, shapes.length()
-    longest: Sequence[Size] = [known] if known is not None else [Axis(scan.scanned[0], 1)]
+    longest: Sequence[Size] = [known] if known is not None else [ValueAxis(scan.scanned[0], 1)]
     sizes: list[Value | None] = []
     for index, value in enumerate(scan.scan_outputs):
         found = None if value is None else shapes.element_sizes(index)

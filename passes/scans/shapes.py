@@ -14,17 +14,17 @@ from ...operators.vocabulary import NEGATIVE_AXES
 from .layout import ScanLayout, read_scan
 
 
-class Axis(NamedTuple):
+class ValueAxis(NamedTuple):
     """The size of one axis of a value, which only run time tells."""
 
     value: Value
     axis: int
 
 
-Size = int | Axis
+Size = int | ValueAxis
 
 
-class _Place(NamedTuple):
+class _ReadAxis(NamedTuple):
     """The size of one axis of what the node reads at a position, whatever value that is by then."""
 
     position: int
@@ -52,7 +52,7 @@ class ScanShapes:
         self._around: list[Fact] | None = None
         self._body_inputs: list[Fact] = []
         self._elements: list[Fact] | None = None
-        self._sizes: list[list[int | Axis | _Place] | None] | None = None
+        self._sizes: list[list[int | ValueAxis | _ReadAxis] | None] | None = None
 
     @property
     def scan(self) -> ScanLayout:
@@ -147,11 +147,11 @@ class ScanShapes:
         None where its sizes are not known before the body runs."""
         sizes: list[Size] = []
         for size in self._locate()[index] or ():
-            if isinstance(size, _Place):
+            if isinstance(size, _ReadAxis):
                 value = self.node.inputs[size.position]
                 assert value is not None
-                size = Axis(value, size.axis)
-            if isinstance(size, Axis) and size.value.graph is None:
+                size = ValueAxis(value, size.axis)
+            if isinstance(size, ValueAxis) and size.value.graph is None:
                 return None  # a captured value that something else has replaced
             sizes.append(size)
         return None if self._locate()[index] is None else sizes
@@ -164,14 +164,14 @@ class ScanShapes:
             inside.symbols = self.inference.symbols
             for value in body.captures():
                 inside.assume(value, self._look(value))
-            self._body_inputs = list(self._given())
+            self._body_inputs = list(self._inputs_inside())
             for value, fact in zip(body.inputs, self._body_inputs, strict=True):
                 inside.assume(value, fact)
             collected = range(len(self.scan.states), len(body.outputs))
             self._elements = [self._with_declared(inside, index) for index in collected]
         return self._elements
 
-    def _given(self) -> Iterator[Fact]:
+    def _inputs_inside(self) -> Iterator[Fact]:
         """What the body's inputs are on every trip: a state keeps its shape (operator
         specification, Scan)."""
         scan, states = self.scan, len(self.scan.states)
@@ -196,7 +196,7 @@ class ScanShapes:
                 fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
         return fact
 
-    def _locate(self) -> list[list[int | Axis | _Place] | None]:
+    def _locate(self) -> list[list[int | ValueAxis | _ReadAxis] | None]:
         """Where the sizes of the elements can be read, found once."""
         if self._sizes is None:
             self._sizes = []
@@ -208,7 +208,7 @@ class ScanShapes:
                 self._sizes.append(known if whole else None)
         return self._sizes
 
-    def _size_of(self, dim: Dimension) -> int | Axis | _Place | None:
+    def _size_of(self, dim: Dimension) -> int | ValueAxis | _ReadAxis | None:
         if dim.value is not None:
             return dim.value
         scan = self.scan
@@ -219,11 +219,11 @@ class ScanShapes:
                     if index >= len(scan.states):
                         scanned = scan.input_axes[index - len(scan.states)]
                         shift += axis >= scanned % (len(fact.shape or ()) + 1)
-                    return _Place(self._before + index, axis + shift)
+                    return _ReadAxis(self._before + index, axis + shift)
         for value in scan.body.captures():
             for axis, known in enumerate(self._look(value).shape or ()):
                 if known == dim:
-                    return Axis(value, axis)
+                    return ValueAxis(value, axis)
         return None
 
     def _teach(self) -> None:

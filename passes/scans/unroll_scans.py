@@ -51,7 +51,7 @@ class UnrollScans(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Unroll inner Scans before the ones around them."""
-        unroller = _Unroller(self, model, run)
+        unroller = _ScanUnroller(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.nodes() if n.is_op("Scan")]:
@@ -108,7 +108,7 @@ class _Plan:
         return self.template.cost(self.trips) + self.moves
 
 
-class _Unroller:
+class _ScanUnroller:
     def __init__(self, options: UnrollScans, model: Model, run: Run) -> None:
         self.options = options
         self.model = model

@@ -30,7 +30,7 @@ from ..tools.emit import Emitter
 from ..tools.guards import drawn_alike, given_by_caller, named_from_outside
 from ..tools.replace import replace_value
 from .split import Parts, shape_of
-from .structure import Element, Elements, Held, Structures, Undecided, plain, position
+from .structure import Held, KnownSequence, LazyValue, Structures, Undecided, plain, position
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,10 +122,10 @@ class _Lowering:
     # Sequences ----------------------------------------------------------------------------------
 
     def sequence_empty(self, graph: Graph, node: Node) -> None:
-        self._know(node, Elements())
+        self._know(node, KnownSequence())
 
     def sequence_construct(self, graph: Graph, node: Node) -> None:
-        self._know(node, Elements(tuple([plain(v) for v in node.inputs if v is not None])))
+        self._know(node, KnownSequence(tuple([plain(v) for v in node.inputs if v is not None])))
 
     def sequence_insert(self, graph: Graph, node: Node) -> None:
         old, element = self.structures.sequence(node.input(0)), node.input(1)
@@ -151,7 +151,7 @@ class _Lowering:
         parts = Parts(node, self._emitter(graph), self.inference)
         self._check_budget(parts.cost)
         self._parts.append(parts)
-        self._know(node, Elements(parts.elements()))
+        self._know(node, KnownSequence(parts.elements()))
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
@@ -201,7 +201,7 @@ class _Lowering:
         self._dissolve(graph, node, f"its body is copied for {count} elements")
         self.expanded = True
 
-    def _column(self, value: Value | None, count: int) -> tuple[Element, ...]:
+    def _column(self, value: Value | None, count: int) -> tuple[LazyValue, ...]:
         """What an input gives to each copy of the body."""
         if value is None:
             raise Undecided("an input of it is absent")
@@ -219,7 +219,7 @@ class _Lowering:
 
     def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
         made = self._emitter(graph).add("SequenceConstruct", values, old.name)
-        self.structures.known[made] = Elements(tuple([plain(value) for value in values]))
+        self.structures.known[made] = KnownSequence(tuple([plain(value) for value in values]))
         replace_value(graph, old, made)
 
     def _map_nothing(self, graph: Graph, node: Node) -> None:
@@ -231,12 +231,12 @@ class _Lowering:
         if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
             # No SequenceEmpty can be written, but readers may resolve all the same.
             for value in filter(None, node.outputs):
-                self.structures.known[value] = Elements()
+                self.structures.known[value] = KnownSequence()
             return
         for old, elem_type in zip(node.outputs, types, strict=True):
             if old is not None:
                 made = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
-                self.structures.known[made] = Elements()
+                self.structures.known[made] = KnownSequence()
                 replace_value(graph, old, made)
         self._dissolve(graph, node, "its sequence is empty")
 
@@ -271,7 +271,7 @@ class _Lowering:
 
     # What the rules share -----------------------------------------------------------------------
 
-    def _know(self, node: Node, elements: Elements) -> None:
+    def _know(self, node: Node, elements: KnownSequence) -> None:
         self.structures.known[node.output()] = elements
 
     def _emitter(self, graph: Graph) -> Emitter:

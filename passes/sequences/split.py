@@ -10,7 +10,7 @@ from ...analysis.constants.origins import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Node, Value
 from ..tools.emit import Emitter
-from .structure import Element, Undecided
+from .structure import LazyValue, Undecided
 
 _SIZES_AS_INPUT = 13
 """The opset in which Split takes its sizes as an input."""
@@ -70,11 +70,11 @@ class Parts:
         """Whether a part was asked for."""
         return self._made is not None
 
-    def elements(self) -> tuple[Element, ...]:
+    def elements(self) -> tuple[LazyValue, ...]:
         """The parts, not made before they are used."""
         return tuple([self._element(index) for index in range(self.count)])
 
-    def _element(self, index: int) -> Element:
+    def _element(self, index: int) -> LazyValue:
         return lambda: self._make()[index]
 
     def _make(self) -> list[Value]:

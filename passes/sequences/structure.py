@@ -11,11 +11,11 @@ from ...analysis.constants.origins import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Node, Value
 
-Element = Callable[[], Value]
+LazyValue = Callable[[], Value]
 """Gives one element of a sequence; it may make nodes when it is first asked."""
 
 
-class Elements:
+class KnownSequence:
     """A sequence whose elements are known, in order.
 
     One that came from another by a single edit remembers the edit: a list that a loop built has
@@ -25,35 +25,43 @@ class Elements:
         flat: the elements, for a sequence that is not an edit of another.
     """
 
-    __slots__ = ("_asked", "_at", "_base", "_element", "_flat", "count")
+    __slots__ = ("_asked_before", "_at", "_base", "_element", "_flat", "count")
 
-    def __init__(self, flat: tuple[Element, ...] = ()) -> None:
+    def __init__(self, flat: tuple[LazyValue, ...] = ()) -> None:
         self.count = len(flat)
-        self._flat: tuple[Element, ...] | None = flat
+        self._flat: tuple[LazyValue, ...] | None = flat
         self._base = self
         self._at = 0
-        self._element: Element | None = None
-        self._asked = False
+        self._element: LazyValue | None = None
+        self._asked_before = False
 
-    def inserted(self, at: int, element: Element) -> Elements:
+    def inserted(self, at: int, element: LazyValue) -> KnownSequence:
         """With one more element, before the one at a position."""
         return self._edited(1, at, element)
 
-    def erased(self, at: int) -> Elements:
+    def erased(self, at: int) -> KnownSequence:
         """Without the element at a position."""
         return self._edited(-1, at, None)
 
-    def _edited(self, more: int, at: int, element: Element | None) -> Elements:
-        edited = Elements()
+    def _edited(self, more: int, at: int, element: LazyValue | None) -> KnownSequence:
+        edited = KnownSequence()
         edited.count = self.count + more
         edited._flat, edited._base, edited._at, edited._element = None, self, at, element
         return edited
 
-    def element(self, index: int) -> Element:
-        """One element; only from the second question on are all put in order."""
-        if self._asked:
+    def element(self, index: int) -> LazyValue:
+        """One element.
+
+        Of most versions of a list at most one element is asked for: it is found by going back over
+        the edits, and nothing is written down. Who asks a second time may ask for all, so that
+        question puts all of them in order.
+        """
+        if self._asked_before:
             return self.all()[index]
-        self._asked = True
+        self._asked_before = True
+        return self._behind_edits(index)
+
+    def _behind_edits(self, index: int) -> LazyValue:
         version = self
         while version._flat is None:
             if version._element is None:
@@ -65,7 +73,7 @@ class Elements:
             version = version._base
         return version._flat[index]
 
-    def all(self) -> tuple[Element, ...]:
+    def all(self) -> tuple[LazyValue, ...]:
         """All elements."""
         edits = []
         version = self
@@ -89,7 +97,7 @@ class Held:
     value: Value | None
 
 
-Structure = Elements | Held
+Structure = KnownSequence | Held
 
 
 class Undecided(Exception):
@@ -120,14 +128,14 @@ class Structures:
         self.known: dict[Value, Structure] = {}
         self.reasons: dict[Node, Undecided] = {}
 
-    def sequence(self, value: Value | None) -> Elements:
+    def sequence(self, value: Value | None) -> KnownSequence:
         """The elements of a sequence.
 
         Raises:
             Undecided: they are not known.
         """
         structure = None if value is None else self.known.get(value)
-        if isinstance(structure, Elements):
+        if isinstance(structure, KnownSequence):
             return structure
         raise self._unknown(value, "sequence")
 
@@ -146,7 +154,7 @@ class Structures:
         """What a value may be: of "tensor", "seq" and "optional" those that are possible."""
         structure = self.known.get(value)
         if structure is not None:
-            return frozenset({"seq" if isinstance(structure, Elements) else "optional"})
+            return frozenset({"seq" if isinstance(structure, KnownSequence) else "optional"})
         type_ = value.type or self.inference.fact(value).type_proto()
         kind = type_.WhichOneof("value") if type_ is not None else None
         if kind is not None:
@@ -198,7 +206,7 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
     return frozenset(text.partition("(")[0] for text in schema.outputs[index].types)
 
 
-def plain(value: Value) -> Element:
+def plain(value: Value) -> LazyValue:
     """An element that is there already."""
     return lambda: value
 

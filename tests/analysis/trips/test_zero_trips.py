@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.trips.zero_trips import Element, scanned_element
+from straightline.analysis.trips.zero_trips import ScanElement, scanned_element
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
@@ -11,16 +11,16 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 @pytest.mark.parametrize(
     ("state", "node", "output", "element"),
     [
-        ("float[2] a", "s = Neg (a)", "float[2] s", Element(1, (2,))),
-        ("float[2] a", "s = Neg (a)", "float[M] s", Element(1, (2,))),
-        ("float[2] a", "s = Neg (a)", "s", Element(1, (2,))),
-        ("float[N] a", "s = Neg (a)", "float[M] s", Element(1, (2,))),
-        ("a", "s = Neg (a)", "s", Element(1, (2,))),
-        ("a", "s = Neg (w)", "s", Element(1, (3,))),
-        ("a", "s = Neg (v)", "s", Element(1, (0,))),
-        ("a", "s = Size (a)", "s", Element(7, ())),
-        ("a", "s = com.microsoft.Strange (a)", "float[4] s", Element(1, (4,))),
-        ("a", "s = com.microsoft.Strange (a)", "float s", Element(1, ())),
+        ("float[2] a", "s = Neg (a)", "float[2] s", ScanElement(1, (2,))),
+        ("float[2] a", "s = Neg (a)", "float[M] s", ScanElement(1, (2,))),
+        ("float[2] a", "s = Neg (a)", "s", ScanElement(1, (2,))),
+        ("float[N] a", "s = Neg (a)", "float[M] s", ScanElement(1, (2,))),
+        ("a", "s = Neg (a)", "s", ScanElement(1, (2,))),
+        ("a", "s = Neg (w)", "s", ScanElement(1, (3,))),
+        ("a", "s = Neg (v)", "s", ScanElement(1, (0,))),
+        ("a", "s = Size (a)", "s", ScanElement(7, ())),
+        ("a", "s = com.microsoft.Strange (a)", "float[4] s", ScanElement(1, (4,))),
+        ("a", "s = com.microsoft.Strange (a)", "float s", ScanElement(1, ())),
         ("a", "s = com.microsoft.Strange (a)", "s", None),
     ],
 )

@@ -9,7 +9,7 @@ from straightline import ir
 from straightline.passes import FoldConstants, Pipeline, RewriteError
 from straightline.passes.base import Run
 from straightline.passes.functions.inline_functions import InlineFunctions
-from straightline.passes.functions.trial import Trials
+from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.registry import default_passes
 from straightline.passes.tools.budget import Budget
 
@@ -31,7 +31,7 @@ def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c",
     texts = "".join(LOCAL + text for text in functions)
     model = ir.load(as_model(f"{HEAD} g ({signature}) => (y) <{constants}> {{ {main} }}{texts}"))
     before = ir.to_proto(model).SerializeToString(deterministic=True)
-    trials = Trials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, max_nodes))
+    trials = InliningTrials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, max_nodes))
     found = {}
     for node in model.graph.nodes():
         function = model.functions.get(node.op.function_key)
@@ -140,7 +140,7 @@ def test_only_an_input_of_the_model_is_asked_for():
             f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.inner (x, c) }}{LOCAL}{inside}"
         )
     )
-    trials = Trials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, 100))
+    trials = InliningTrials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, 100))
     (call,) = model.functions["local", "inner", ""].graph.nodes()
     reason = trials.reason_to_keep(call, model.functions["local", "choose", ""])
     assert "would not resolve If" in reason and "decide it with" not in reason

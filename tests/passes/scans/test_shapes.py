@@ -7,7 +7,7 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.dimension import Dimension
-from straightline.passes.scans.shapes import Axis, ScanShapes
+from straightline.passes.scans.shapes import ScanShapes, ValueAxis
 
 N = Dimension.symbol("N")
 
@@ -47,7 +47,7 @@ def named(sizes):
     """Sizes with the names of the values that they are read from."""
     if sizes is None:
         return None
-    return [(s.value.name, s.axis) if isinstance(s, Axis) else s for s in sizes]
+    return [(s.value.name, s.axis) if isinstance(s, ValueAxis) else s for s in sizes]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.sequences.structure import (
-    Elements,
     Held,
+    KnownSequence,
     Structures,
     Undecided,
     plain,
@@ -32,7 +32,7 @@ def value(name):
 )
 def test_edits_are_those_of_a_list(start, edits, questions):
     plain_list = [value(f"s{k}") for k in range(start)]
-    elements = Elements(tuple(map(plain, plain_list)))
+    elements = KnownSequence(tuple(map(plain, plain_list)))
     versions = [(elements, list(plain_list))]
     for number, (insert, at) in enumerate(edits):
         if insert:
@@ -57,7 +57,7 @@ def test_edits_are_those_of_a_list(start, edits, questions):
 
 def test_the_first_question_puts_nothing_in_order():
     first, second, third = (value(name) for name in "abc")
-    base = Elements((plain(first), plain(second)))
+    base = KnownSequence((plain(first), plain(second)))
     edited = base.inserted(1, plain(third)).erased(0)
     assert edited.element(0)() is third
     assert edited.inserted(0, plain(first)).element(2)() is second
@@ -134,7 +134,7 @@ def test_kinds_by_structure_type_and_operator(structures):
         "h": {"tensor"},
     }
     assert {name: set(found.kinds(names[name])) for name in wanted} == wanted
-    found.known[names["untyped"]] = Elements()
+    found.known[names["untyped"]] = KnownSequence()
     found.known[names["b"]] = Held(None)
     assert found.kinds(names["untyped"]) == {"seq"}
     assert found.kinds(names["b"]) == {"optional"}
@@ -153,7 +153,7 @@ def test_kinds_of_operators_that_came_later_or_by_the_other_name(structures):
 
 def test_structures_that_are_known(structures):
     found, names = structures
-    elements, held = Elements((plain(names["x"]),)), Held(names["x"])
+    elements, held = KnownSequence((plain(names["x"]),)), Held(names["x"])
     found.known.update({names["s"]: elements, names["o"]: held})
     assert found.sequence(names["s"]) is elements
     assert found.optional(names["o"]) is held
