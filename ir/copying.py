@@ -64,7 +64,7 @@ def copy_graph(
     values = dict(mapping)
     _copy_sources(source, target, values, loosened)
     for node in source.nodes():
-        _copy_node(node, target, values, loosened)
+        copy_node(node, target, values, loosened)
     infos = [_loose(info, loosened) for info in source.output_infos]
     target.set_outputs([values.get(v, v) for v in source.outputs], infos)
     target.value_infos = [
@@ -91,10 +91,18 @@ def _copy_sources(
             _keep(value, values[value], loosened)
 
 
-def _copy_node(
-    node: Node, target: Graph, values: dict[Value, Value], loosened: Loosened | None
-) -> None:
-    """Copy a node with the graphs that it holds."""
+def copy_node(
+    node: Node, target: Graph, values: dict[Value, Value], loosened: Loosened | None = None
+) -> Node:
+    """Copy a node with the graphs that it holds.
+
+    Args:
+        node: the node to copy.
+        target: the graph that the copy goes to.
+        values: what the values that it reads become there; its outputs are added. One that is not
+            among them is read as it is.
+        loosened: given where the symbols of declared sizes need not hold for the copy.
+    """
     inputs = [None if v is None else values.get(v, v) for v in node.inputs]
     labels = ["" if v is None else v.name for v in node.outputs]
     copy = target.add_node(node.op, inputs, labels, node.name)
@@ -105,6 +113,7 @@ def _copy_node(
         if old is not None and new is not None:
             values[old] = new
             _keep(old, new, loosened)
+    return copy
 
 
 def _keep(old: Value, new: Value, loosened: Loosened | None) -> None:

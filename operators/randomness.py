@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..ir import Function, Graph, Node
 from .rules import OperatorRules, Total, describes, rules_of
 
@@ -51,16 +53,22 @@ def draws_random_numbers(node: Node) -> bool:
     return rules_of(node.op).draws_random_numbers(node)
 
 
-def find_random(graph: Graph, functions: dict[tuple[str, str, str], Function]) -> Node | None:
+Functions = dict[tuple[str, str, str], Function]
+
+
+def find_random(graph: Graph, functions: Functions) -> Node | None:
     """A random node in a graph, in what its nodes hold, or in a model function that one calls;
     None if there is none."""
-    return _find(graph, functions, set())
+    return _find(graph.unordered_nodes(), functions, set())
 
 
-def _find(
-    graph: Graph, functions: dict[tuple[str, str, str], Function], seen: set[Function]
-) -> Node | None:
-    for node in graph.unordered_nodes():
+def find_random_in(node: Node, functions: Functions) -> Node | None:
+    """The same for one node: itself, or one inside it or a function that it calls."""
+    return _find([node], functions, set())
+
+
+def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> Node | None:
+    for node in nodes:
         if draws_random_numbers(node):
             return node
         inside = list(node.graphs())
@@ -69,7 +77,7 @@ def _find(
             seen.add(called)
             inside.append(called.graph)
         for body in inside:
-            found = _find(body, functions, seen)
+            found = _find(body.unordered_nodes(), functions, seen)
             if found is not None:
                 return found
     return None

@@ -33,11 +33,13 @@ class Hazard(Error):
 
     Attributes:
         node: that node.
+        why: what could happen, as the rest of a sentence that begins with the node.
     """
 
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(f"{node} {why}")
         self.node = node
+        self.why = why
 
 
 class Speculation:
@@ -72,13 +74,23 @@ class Speculation:
         environment: Environment = dict(zip(body.inputs, arguments, strict=True))
         for node in body.nodes():
             inputs = [self._known(value, environment) for value in node.inputs]
-            results = self._run_node(node, inputs, certain)
-            for value, result in zip(node.outputs, results, strict=False):
-                if value is not None:
-                    constant = value.constant
-                    given = result if constant is None else known(constant_fact(constant))
-                    environment[value] = given
+            self._remember(node, self._run_node(node, inputs, certain), environment)
         return [self._known(value, environment) for value in body.outputs]
+
+    def survey(self, nodes: Sequence[Node]) -> dict[Node, Hazard]:
+        """Which of some nodes may fail if they run although the original might not run them, and
+        why: those that they read come first, and what these read besides is known outside."""
+        environment: Environment = {}
+        hazards: dict[Node, Hazard] = {}
+        for node in nodes:
+            inputs = [self._known(value, environment) for value in node.inputs]
+            try:
+                results = self._run_node(node, inputs, certain=False)
+            except Hazard as hazard:
+                hazards[node] = hazard
+                results = [Known(UNKNOWN)] * len(node.outputs)
+            self._remember(node, results, environment)
+        return hazards
 
     def outside(self, value: Value, steps: int = _MOST_STEPS) -> Known:
         """What is known about a value of the model as it stands."""
@@ -95,6 +107,12 @@ class Speculation:
             result = known_outputs(node, inputs, facts)[node.outputs.index(value)]
         self._outside[value] = result
         return result
+
+    def _remember(self, node: Node, results: Sequence[Known], environment: Environment) -> None:
+        for value, result in zip(node.outputs, results, strict=False):
+            if value is not None:
+                constant = value.constant
+                environment[value] = result if constant is None else known(constant_fact(constant))
 
     def _known(self, value: Value | None, environment: Environment) -> Known:
         if value is None:
