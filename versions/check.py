@@ -24,7 +24,7 @@ def conform(site: Site, schema: Schema) -> None:
         site.inputs.pop()
     _check_inputs(site, schema)
     _check_outputs(site, schema)
-    check_types(site, schema)
+    _check_types(site, schema)
 
 
 def keep_defaults(site: Site, schema: Schema) -> None:
@@ -101,28 +101,42 @@ def _check_outputs(site: Site, schema: Schema) -> None:
             site.refuse(f"its output {index} is used and does not exist in opset {site.target}")
 
 
-def check_types(site: Site, schema: Schema) -> None:
-    """Check the types of inputs and outputs, as far as they are known.
-
-    Raises:
-        Refused: the schema does not allow one.
-    """
+def _check_types(site: Site, schema: Schema) -> None:
+    """Check the types of inputs and outputs, as far as they are known."""
     outputs = site.node.outputs[: schema.max_output]
     read = [value if site.is_used(index) else None for index, value in enumerate(outputs)]
+    of_variables: dict[str, tuple[str, list[str]]] = {}
     for values, parameters in ((site.inputs, schema.inputs), (read, schema.outputs)):
         for value, parameter in zip(values, _formal(parameters, len(values)), strict=True):
             if value is not None:
-                _check_type(site, value, allowed_types(schema, parameter.type_str))
+                types = [text for text in map(type_text, site.types.every(value)) if text]
+                _check_allowed(site, schema, value, types, parameter)
+                if types and parameter.is_homogeneous:
+                    first = of_variables.setdefault(parameter.type_str, (parameter.name, types))
+                    _check_alike(site, *first, parameter.name, types)
 
 
-def _check_type(site: Site, value: Value, allowed: frozenset[str]) -> None:
-    for type_ in site.types.every(value):
-        text = type_text(type_)
-        if text and text not in allowed:
+def _check_allowed(
+    site: Site, schema: Schema, value: Value, types: Sequence[str], parameter: Any
+) -> None:
+    allowed = allowed_types(schema, parameter.type_str)
+    for text in types:
+        if text not in allowed:
             site.refuse(
                 f"'{value.name}' is a {text}, which {site.op_type} does not take in opset"
                 f" {site.target}"
             )
+
+
+def _check_alike(
+    site: Site, name: str, types: Sequence[str], other: str, others: Sequence[str]
+) -> None:
+    """Check that what a schema gives one type variable has one type (in each call, of several)."""
+    if set(types) != set(others):
+        site.refuse(
+            f"{name} is a {' or '.join(types)} and {other} a {' or '.join(others)}, which opset"
+            f" {site.target} wants to be of one type"
+        )
 
 
 def target_schema(site: Site) -> Schema | None:

@@ -16,7 +16,7 @@ from .schemas import Schema, constant_takes, default_of, schema_at
 from .types import Types, dims_of
 
 _EXACT = 2.0**53
-"""Up to this number every integer is exact as a 64-bit float."""
+"""Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
 
 
 class Site:
@@ -211,7 +211,7 @@ class Site:
         """
         array = tensor.numpy()
         floats = array.astype(np.float64) if array.dtype.kind in "iub" else None
-        if floats is None or (np.abs(floats) > _EXACT).any():
+        if floats is None or (np.abs(floats) >= _EXACT).any():
             self.refuse(
                 f"a function has no initializers, and opset {self.target} no Constant of the type"
                 f" {array.dtype}; inline the function first"
@@ -271,13 +271,6 @@ class Site:
 
     def unsqueeze(self, value: Value, axes: Sequence[int]) -> Value:
         """`value` with axes of length 1 inserted."""
-        return self._with_axes("Unsqueeze", value, axes)
-
-    def squeeze(self, value: Value, axes: Sequence[int]) -> Value:
-        """`value` without axes of length 1."""
-        return self._with_axes("Squeeze", value, axes)
-
-    def _with_axes(self, op_type: str, value: Value, axes: Sequence[int]) -> Value:
         if self.target < 13:
-            return self.emit(op_type, [value], axes=list(axes))
-        return self.emit(op_type, [value, self.ints(axes, "axes")])
+            return self.emit("Unsqueeze", [value], axes=list(axes))
+        return self.emit("Unsqueeze", [value, self.ints(axes, "axes")])
