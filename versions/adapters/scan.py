@@ -23,7 +23,7 @@ from ..site import Site
 
 @downgrade(11, "Scan")
 def count_scan_axes(site: Site) -> Outcome:
-    """Scan names the axes of its scanned inputs, and those of its outputs in their own rank."""
+    """Write negative axes as positive ones, each in the rank of its own input or output."""
     body = site.body("body")
     scanned = site.attribute("num_scan_inputs")
     states = len(site.inputs) - scanned

@@ -109,7 +109,7 @@ def _bound(site: Site, index: int, place: int, whole: Value, low: Value, high: V
 
 @downgrade(11, "Slice")
 def count_slice_axes(site: Site) -> Outcome:
-    """Slice 10 has its axes as an input already."""
+    """Write negative axes as positive ones; they are an input already."""
     if site.input(3) is None:
         return None
     axes = site.required_constant(3, "input 'axes'")
