@@ -155,21 +155,29 @@ def set_ir_version(model: Model, version: int) -> None:
     before = model.ir_version
     model.header.ir_version = version
     if version < _OVERRIDES:
-        for graph in list(model.graph.walk())[1:]:
-            if graph.holder is not None and fed_by(graph.holder) is None:
-                _hoist(model, graph)
-        for value, tensor in list(model.graph.initializers.items()):
-            if value not in model.graph.inputs:
-                _make_input(model.graph, value, tensor)
+        _list_among_inputs(model)
     elif before < _OVERRIDES:
         for value in model.graph.inputs:
             if value in model.graph.initializers:
                 model.graph.freeze_input(value)
 
 
+def _list_among_inputs(model: Model) -> None:
+    """Make every initializer an input of the main graph, or leave it to a body that lists it."""
+    for graph in list(model.graph.walk())[1:]:
+        if graph.holder is not None and fed_by(graph.holder) is None:
+            _hoist(model, graph)
+    listed = set(model.graph.inputs)
+    for value, tensor in list(model.graph.initializers.items()):
+        if value not in listed:
+            _make_input(model.graph, value, tensor)
+
+
 def _hoist(model: Model, body: Graph) -> None:
+    """Move constants that no Constant node of the opset can hold to the main graph."""
+    listed = set(body.inputs)
     for value, tensor in list(body.initializers.items()):
-        if value in body.inputs or constant_takes(tensor.elem_type, model.opset()):
+        if value in listed or constant_takes(tensor.elem_type, model.opset()):
             continue
         hoisted = model.graph.add_initializer(value.name, tensor)
         body.replace_uses(value, hoisted)
@@ -177,6 +185,7 @@ def _hoist(model: Model, body: Graph) -> None:
 
 
 def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
+    """Put an input that has the tensor as its default in the place of an initializer."""
     info = onnx.ValueInfoProto()
     if value.info is not None:
         info.CopyFrom(value.info)

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from straightline import convert_version, ir
 from straightline.versions import ConversionError
-from straightline.versions.ir_version import released_with
+from straightline.versions.ir_version import needed, released_with
 
 TEXT = """
 <ir_version: {ir}, opset_import: ["": {opset}]>
@@ -98,3 +98,62 @@ def test_it_can_be_chosen() -> None:
     assert convert_version(model(8, 13), 8, ir_version=6).ir_version == 6
     with pytest.raises(ConversionError, match="newest"):
         convert_version(model(8, 13), 8, ir_version=99)
+
+
+def sparse(proto: onnx.ModelProto) -> None:
+    tensor = proto.graph.sparse_initializer.add(dims=[4])
+    tensor.values.CopyFrom(onnx.helper.make_tensor("k", onnx.TensorProto.FLOAT, [1], [2.0]))
+    tensor.indices.CopyFrom(onnx.helper.make_tensor("", onnx.TensorProto.INT64, [1], [1]))
+
+
+def function(proto: onnx.ModelProto) -> None:
+    node = onnx.helper.make_node("Relu", ["a"], ["b"])
+    opsets = [onnx.helper.make_opsetid("", 13)]
+    proto.functions.append(onnx.helper.make_function("own", "F", ["a"], ["b"], [node], opsets))
+    proto.opset_import.add(domain="own", version=1)
+
+
+def optional_input(proto: onnx.ModelProto) -> None:
+    tensor = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [2])
+    type_ = onnx.helper.make_optional_type_proto(tensor)
+    proto.graph.input.append(onnx.helper.make_value_info("maybe", type_))
+
+
+def quantization(proto: onnx.ModelProto) -> None:
+    annotation = proto.graph.quantization_annotation.add(tensor_name="y")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
+
+
+def node_metadata(proto: onnx.ModelProto) -> None:
+    proto.graph.node[0].metadata_props.add(key="k", value="v")
+
+
+def element_type(elem_type: int):
+    def declare(proto: onnx.ModelProto) -> None:
+        proto.graph.input.append(onnx.helper.make_tensor_value_info("odd", elem_type, [2]))
+
+    return declare
+
+
+@pytest.mark.parametrize(
+    ("feature", "least", "why"),
+    [
+        (lambda proto: None, 3, "opset imports"),
+        (sparse, 6, "sparse tensors"),
+        (function, 8, "functions"),
+        (optional_input, 8, "optional types"),
+        (quantization, 5, "quantization annotations"),
+        (node_metadata, 10, "metadata of nodes"),
+        (element_type(onnx.TensorProto.BFLOAT16), 4, "element types"),
+        (element_type(onnx.TensorProto.FLOAT8E5M2), 9, "element types"),
+        (element_type(onnx.TensorProto.INT4), 10, "element types"),
+        (element_type(onnx.TensorProto.FLOAT4E2M1), 11, "element types"),
+    ],
+)
+def test_a_model_needs_what_its_features_do(feature, least: int, why: str) -> None:
+    proto = model(13, 13)
+    feature(proto)
+    assert needed(ir.load(proto)) == (least, why)
+    if least > 3:
+        with pytest.raises(ConversionError, match=f"this model needs {least} .{why}."):
+            convert_version(proto, 13, ir_version=least - 1)
