@@ -2,7 +2,7 @@
 
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 
-- 18: one for each group; taken back since as a mistake.
+- 18: one for each group; deprecated since.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GroupNormalization-18
 - 21: one for each channel; `stash_type` is the type to compute in, by default float.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GroupNormalization-21

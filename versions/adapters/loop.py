@@ -3,8 +3,7 @@
 https://onnx.ai/onnx/operators/onnx__Loop.html
 
 - 1: one tensor or more. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
-- 11: it may carry nothing, and shapes may change from trip to trip.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
+- 11: it may carry nothing. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
 - 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-13
 - 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-16
 - 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-19

@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__ScatterElements.html
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 
 - 9: Scatter appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scatter-9
-- 11: its name is ScatterElements, and its axis may be negative; ScatterND appears.
+- 11: its name is ScatterElements; ScatterND appears.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-11
 - 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-13
 - 16: `reduction` adds or multiplies instead of replacing.
