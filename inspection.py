@@ -168,7 +168,7 @@ def describe_passes() -> list[dict[str, Any]]:
     return [
         {
             "name": kind.name,
-            "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+            "summary": kind().summary,
             "default": kind.name in default,
             "options": [{"name": name, "default": value} for name, value in kind().options()],
         }

@@ -1,0 +1,88 @@
+"""How a command ends: the exit code of each error, and one line for each."""
+
+import errno
+
+import pytest
+import typer
+from straightline.cli import boundary
+from straightline.cli.boundary import Commands, finish
+from straightline.ir import LoadError
+from straightline.passes import PassOptionError
+
+
+def command_that(raises):
+    app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def main():
+        """So that there are commands."""
+
+    @app.command()
+    def work():
+        raise raises
+
+    return app
+
+
+@pytest.fixture(autouse=True)
+def _streams(monkeypatch):
+    monkeypatch.setattr(boundary.interrupts, "over", lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (LoadError("it is broken"), 1, "error: it is broken\n"),
+        (PassOptionError("no such pass"), 2, "error: no such pass\n"),
+        (typer.BadParameter("bad  \n value"), 2, "bad value (see --help)\n"),
+        (OSError(errno.ENOSPC, "no space"), 1, "error: [Errno 28] no space\n"),
+        (MemoryError(), 1, "error: out of memory\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (TypeError("a\nb"), 70, "error: a fault of straightline itself, TypeError: a b;"),
+    ],
+)
+def test_every_error_is_one_line_and_a_code(error, code, line, capsys, monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_TRACEBACK", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        command_that(error)(["work"])
+    told = capsys.readouterr()
+    assert ended.value.code == code
+    assert line in told.err and told.err.count("\n") == 1
+    assert told.out == ""
+
+
+def test_a_fault_can_be_traced(monkeypatch):
+    monkeypatch.setenv("STRAIGHTLINE_TRACEBACK", "1")
+    with pytest.raises(TypeError, match="oops"):
+        command_that(TypeError("oops"))(["work"])
+
+
+def lose():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("code", "show", "product", "wanted", "told"),
+    [
+        (0, lambda: None, True, 0, ""),
+        (4, lambda: None, False, 4, ""),
+        (0, lose, True, 1, "error: the result could not be shown: No space left on device\n"),
+        (3, lose, True, 3, "error: the result could not be shown"),
+        (0, lose, False, 0, "warning: the report could not be shown"),
+        (0, interrupt, False, 0, ""),
+    ],
+)
+def test_what_cannot_be_shown(code, show, product, wanted, told, capsys, monkeypatch):
+    monkeypatch.setattr("straightline.cli.terminal._silence", lambda stream: None)
+    assert finish(code, show, product=product) == wanted
+    err = capsys.readouterr().err
+    assert told in err and bool(told) == bool(err)
+
+
+def test_an_interrupt_while_the_product_is_shown():
+    with pytest.raises(KeyboardInterrupt):
+        finish(0, interrupt, product=True)

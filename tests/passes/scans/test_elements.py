@@ -1,0 +1,112 @@
+"""A Scan's inputs taken apart and its outputs put together, against numpy."""
+
+import numpy as np
+import onnx
+import pytest
+from harness import as_model
+from straightline import ir, reference
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.scans.elements import Stack, Unstacked, known_shape, slices, zeros_of
+from straightline.passes.scans.layout import read_scan
+from straightline.passes.scans.shapes import ScanShapes
+from straightline.passes.tools.emit import Emitter
+
+
+def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[2] e", lens=""):
+    model = ir.load(
+        as_model(
+            f"""<ir_version: 8, opset_import: ["" : {version}]> g ({signature}) => (y, z) {{
+            y, z = Scan <num_scan_inputs = 1{attributes}, body = b ({body}) => (float[3] a2, r) {{
+                a2 = Identity (a) r = Neg ({used})
+            }}> ({lens} s, x)
+        }}"""
+        )
+    )
+    (node,) = model.graph.nodes()
+    return model, read_scan(node, version), ScanShapes(node, version, ShapeInference(model))
+
+
+def run(model, values, **feeds):
+    infos = [onnx.helper.make_tensor_value_info(v.name, 1, None) for v in values]
+    model.graph.set_outputs(values, infos)
+    return reference.run(ir.to_proto(model), feeds)
+
+
+S, X = np.arange(3, dtype=np.float32), np.arange(8, dtype=np.float32).reshape(4, 2)
+S8 = np.arange(6, dtype=np.float32).reshape(2, 3)
+X8 = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
+
+
+@pytest.mark.parametrize(("axis", "backward"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_elements_in_the_order_of_the_trips(axis, backward):
+    attributes = f", scan_input_axes = [{axis}], scan_input_directions = [{backward}]"
+    dims = "float[4,2]" if axis == 0 else "float[2,4]"
+    model, scan, _ = scan_of(attributes, f"float[3] s, {dims} x")
+    parts = Unstacked(scan, Emitter(model.graph), [4], 4, batched=False)
+    assert parts.states() == [list(scan.states)]
+    (trips,) = parts.elements()
+    x = X if axis == 0 else X.T
+    found = run(model, [value for (value,) in trips], s=S, x=x)
+    np.testing.assert_array_equal(found, X[::-1] if backward else X)
+
+
+def test_rows_of_a_batch_end_where_their_lengths_say():
+    signature = "float[2,3] s, float[2,4,2] x"
+    model, scan, _ = scan_of(", directions = [1]", signature, version=8, lens=",")
+    parts = Unstacked(scan, Emitter(model.graph), [4, 1], 4, batched=True)
+    states, rows = parts.states(), parts.elements()
+    assert [len(row) for row in rows] == [4, 1]
+    values = [value for (value,) in (*rows[0], *rows[1])]
+    found = run(model, [*(s for (s,) in states), *values], s=S8, x=X8)
+    np.testing.assert_array_equal(found[:2], S8)
+    np.testing.assert_array_equal(found[2:6], X8[0][::-1])
+    np.testing.assert_array_equal(found[6], X8[1, 0])
+
+
+def test_what_the_body_does_not_read_is_not_made():
+    model, scan, _ = scan_of("", "float[3] s, float[4,2] x", used="a")
+    parts = Unstacked(scan, Emitter(model.graph), [4], 4, batched=False)
+    assert parts.elements() == [[[None]] * 4]
+    assert len(model.graph) == 1
+
+
+def test_one_slice_is_the_value_itself():
+    model, scan, _ = scan_of("", "float[3] s, float[4,2] x")
+    emitter, x = Emitter(model.graph), scan.scanned[0]
+    assert slices(emitter, x, 1, 0) == [x]
+    assert len(slices(emitter, x, 1, 0, rest=3)) == 1
+    assert len(slices(emitter, x, 2, 0, rest=2)) == 2
+
+
+@pytest.mark.parametrize(("axis", "backward"), [(0, 0), (0, 1), (1, 0), (-1, 1)])
+def test_outputs_are_put_together_along_their_axis(axis, backward):
+    attributes = f", scan_output_axes = [{axis}], scan_output_directions = [{backward}]"
+    model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
+    emitter = Emitter(model.graph)
+    (trips,) = Unstacked(scan, emitter, [4], 4, batched=False).elements()
+    stack = Stack(scan, 0, shapes, emitter, 4, batched=False)
+    (found,) = run(model, [stack.join([[v for (v,) in trips]], "r")], s=S, x=X)
+    np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
+
+
+@pytest.mark.parametrize("inner", ["float[2] e", "e"])
+def test_short_rows_end_in_zeros(inner):
+    """Of a known shape, or of that which another element has at run time."""
+    signature = "float[2,3] s, float[2,4,2] x" if inner != "e" else "float[2,3] s, float[2,4,K] x"
+    body = f"float[3] a, {inner}"
+    model, scan, shapes = scan_of("", signature, version=8, lens=",", body=body)
+    assert (known_shape(shapes, 0) == (2,)) == (inner != "e")
+    emitter = Emitter(model.graph)
+    rows = Unstacked(scan, emitter, [2, 4], 4, batched=True).elements()
+    stack = Stack(scan, 0, shapes, emitter, 4, batched=True)
+    joined = stack.join([[v for (v,) in row] for row in rows], "r")
+    (found,) = run(model, [joined], s=S8, x=X8)
+    expected = X8.copy()
+    expected[0, 2:] = 0
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_zeros_are_of_the_type_of_the_output():
+    _, _, shapes = scan_of("", "float[3] s, float[4,2] x")
+    zeros = zeros_of(shapes, 0, (1, 2))
+    assert (zeros.dtype, zeros.shape, zeros.any()) == (np.float32, (1, 2), False)
