@@ -1,0 +1,100 @@
+"""Loops that a condition ends: while loops, and the two readings of an absent one."""
+
+import numpy as np
+import pytest
+from harness import (
+    assert_keeps,
+)
+from loops import HEAD, NEGATE, X, assert_unrolls
+from straightline.passes import UnrollLoops
+
+CONDITIONS = {
+    "always false": "c2 = Constant <value = bool {0}> ()",
+    "false after three trips": "c2 = Less (i, two)",
+    "from outside": "c2 = Not (q)",
+}
+
+
+def without_condition(kind):
+    return f"""g (float[2] x, bool q) => (float[2] y, bool[K] s) <int64 n = {{5}}, int64 two =
+        {{2}}> {{
+        y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
+                                   => (bool c2, float[2] r, bool d) {{
+            {CONDITIONS[kind]} r = Neg (a) d = Identity (c)
+        }}>
+    }}"""
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+@pytest.mark.parametrize("q", [False, True])
+def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, q):
+    text = without_condition(kind)
+    assert_keeps(
+        UnrollLoops(), HEAD + text, "choose with --passes 'straighten{absent_cond=ignore}'"
+    )
+    assert_unrolls(text, {**X, "q": np.array(q)}, absent_cond="ignore")
+
+
+@pytest.mark.parametrize("kind", list(CONDITIONS)[:2])
+def test_without_an_initial_condition_onnxruntime_honours_the_bodys(kind):
+    feed = {**X, "q": np.array(True)}
+    text = without_condition(kind)
+    assert_unrolls(text, feed, absent_cond="honour", break_without_cond=True)
+
+
+def test_a_computed_condition_that_never_fails_is_not_ambiguous():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {3}, int64 nine = {9}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Less (i, nine) r = Neg (a)
+            }>
+        }""",
+        X,
+    )
+
+
+@pytest.mark.parametrize("given", ["", "yes"])
+def test_one_trip_whatever_the_body_says(given):
+    assert_unrolls(
+        f"""g (float[2] x, bool q) => (float[2] y) <int64 n = {{1}}, bool yes = {{1}}> {{
+            y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a)
+                                           => (bool c2, float[2] r) {{ c2 = Not (q) r = Neg (a) }}>
+        }}""",
+        {**X, "q": np.array(True)},
+    )
+
+
+@pytest.mark.parametrize("most", ["", "most"])
+def test_while_loop(most):
+    assert_unrolls(
+        f"""g (float[2] x) => (float[2] y, int64 k) <int64 most = {{9223372036854775807}},
+              int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}, bool yes = {{1}}> {{
+            y, k = Loop ({most}, yes, x, zero)
+                <body = b (int64 i, bool c, float[2] a, int64 k0)
+                       => (bool c2, float[2] r, int64 k1) {{
+                    k1 = Add (k0, one) c2 = Less (k1, five) r = Neg (a)
+                }}>
+        }}""",
+        X,
+    )
+
+
+def test_an_unknown_maximum_may_end_a_while_loop_at_once():
+    assert_keeps(
+        UnrollLoops(),
+        HEAD
+        + """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
+            y = Loop (m, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Identity (no) r = Neg (a)
+            }>
+        }""",
+        "trip count depends on input 'm'",
+    )
+
+
+@pytest.mark.parametrize("inputs", ["", "yes"])
+def test_a_loop_that_never_ends_is_kept(inputs):
+    text = (
+        f"g (float[2] x) => (float[2] y) <bool yes = {{1}}> {{ y = Loop (, {inputs}, x) {NEGATE} }}"
+    )
+    assert_keeps(UnrollLoops(), HEAD + text, "it never ends")
