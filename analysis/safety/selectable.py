@@ -6,8 +6,14 @@ from ...facts.fact import Fact, Shape
 from ...facts.premises import shown as shown_dim
 from ...operators.vocabulary import unsayable
 
-OLDEST_OPSET = 9
-"""Where exists from this opset on."""
+_OLDEST_OPSET = 9
+
+
+def without_select(opset: int) -> str | None:
+    """Why nothing can be selected in an opset; None if something can."""
+    if opset >= _OLDEST_OPSET:
+        return None
+    return f"opset {opset} has no Where; convert to opset {_OLDEST_OPSET} first"
 
 
 def unselectable(one: Fact, other: Fact, opset: int) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.safety.selectable import OLDEST_OPSET, unselectable
+from ...analysis.safety.selectable import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
@@ -69,12 +69,11 @@ class _Converter:
     def obstacle(self, node: Node) -> str | None:
         """Why an If must stay whatever its branches do; None if it need not."""
         assert node.graph is not None
-        condition, opset = node.inputs[0], node.graph.root.opset()
+        condition = node.inputs[0]
         if condition is not None and condition.constant is not None:
             return "its condition is constant; inline-ifs takes the branch that it decides"
-        if opset < OLDEST_OPSET:
-            return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
-        return given_by_caller(node) or named_from_outside(node)
+        older = without_select(node.graph.root.opset())
+        return older or given_by_caller(node) or named_from_outside(node)
 
     def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
         """What both branches give out, and why they cannot both run, or selects not choose."""

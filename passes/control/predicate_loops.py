@@ -25,7 +25,7 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...analysis.safety.predication import Prediction, Trip, predict
-from ...analysis.safety.selectable import OLDEST_OPSET
+from ...analysis.safety.selectable import without_select
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.given import given_condition, iteration_number
@@ -98,11 +98,9 @@ class _Predicator:
     def obstacle(self, loop: Node) -> str | None:
         """Why a Loop must stay whatever its body does; None if it need not."""
         assert loop.graph is not None
-        unknown, opset = given_by_caller(loop), loop.graph.root.opset()
-        if unknown is not None:
-            return unknown
-        if opset < OLDEST_OPSET:
-            return f"opset {opset} has no Where; convert to opset {OLDEST_OPSET} first"
+        reason = given_by_caller(loop) or without_select(loop.graph.root.opset())
+        if reason is not None:
+            return reason
         most = self.budget.most_trips()
         trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:

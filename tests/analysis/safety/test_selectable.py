@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import helper
-from straightline.analysis.safety.selectable import shown, unselectable
+from straightline.analysis.safety.selectable import shown, unselectable, without_select
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact
 
@@ -45,3 +45,10 @@ def test_what_no_select_can_choose_from(one, other, opset, why):
 def test_shapes_as_messages_show_them():
     assert shown(()) == "[]"
     assert shown((TWO, N + 1, Dimension.symbol("?0"))) == "[2, N + 1, unknown]"
+
+
+@pytest.mark.parametrize(
+    ("opset", "why"), [(8, "opset 8 has no Where; convert to opset 9 first"), (9, None), (18, None)]
+)
+def test_the_opset_must_have_a_select(opset, why):
+    assert without_select(opset) == why
