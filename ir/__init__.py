@@ -11,7 +11,7 @@ from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .external_data import out_of_reach
 from .graph import Graph
 from .instantiate import Fold, Template, instantiate
-from .model import MAX_OPSET, Function, FunctionKey, Model, normal_domain
+from .model import MAX_OPSET, Function, Model
 from .node import Node
 from .operator import Operator
 from .reading import TWO_GB, read_bytes
@@ -34,6 +34,7 @@ from .text import parse, to_text
 from .topology import downstream, upstream
 from .value import Dim, Value
 from .verify import verify
+from .well_formed.places import FunctionKey, normal_domain
 
 __all__ = [
     "MAX_OPSET",

@@ -11,15 +11,17 @@ from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Graph
-from .model import Function, Model, normal_domain
+from .model import Function, Model
 from .node import Node
 from .operator import Operator
-from .ordering import graphs_of, in_order, put_in_order
+from .ordering import in_order, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .structure import Annotation
 from .tensor import Tensor
 from .value import Value
 from .well_formed import check_well_formed
+from .well_formed.attributes import graphs_in
+from .well_formed.places import normal_domain
 
 _GRAPH = onnx.AttributeProto.GRAPH
 _GRAPHS = onnx.AttributeProto.GRAPHS
@@ -229,7 +231,7 @@ class _Reader:
             if value is not None:
                 scope.define(value, graph)
         for attribute in proto.attribute:
-            for body in graphs_of(attribute):
+            for body in graphs_in(attribute):
                 inner = graph.add_body(node, attribute.name, onnx.GraphProto())
                 self.read(inner, body, Scope(scope))
         return node

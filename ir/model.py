@@ -9,15 +9,9 @@ import onnx
 
 from .graph import Graph
 from .value import Value
-
-FunctionKey = tuple[str, str, str]
+from .well_formed.places import FunctionKey, normal_domain
 
 MAX_OPSET = onnx.defs.onnx_opset_version()
-
-
-def normal_domain(domain: str) -> str:
-    """The domain, with the default one always written as the empty string."""
-    return "" if domain == "ai.onnx" else domain
 
 
 class Model:

@@ -9,6 +9,7 @@ import onnx
 
 from .errors import ModelError
 from .well_formed.attributes import value_of
+from .well_formed.places import FunctionKey, key_of
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -76,9 +77,9 @@ class Operator:
         return Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
 
     @property
-    def function_key(self) -> tuple[str, str, str]:
+    def function_key(self) -> FunctionKey:
         """Domain, name and overload of the model function that it calls, if there is one."""
-        return "" if self.domain == "ai.onnx" else self.domain, self.op_type, self.overload
+        return key_of(self.domain, self.op_type, self.overload)
 
     @property
     def references(self) -> bool:

@@ -8,16 +8,7 @@ import onnx
 
 from .errors import ModelError
 from .topology import Topology
-
-_GRAPH = onnx.AttributeProto.GRAPH
-_GRAPHS = onnx.AttributeProto.GRAPHS
-
-
-def graphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
-    """The graphs that an attribute holds itself."""
-    if attribute.type == _GRAPH and not attribute.ref_attr_name:
-        return (attribute.g,)
-    return attribute.graphs if attribute.type == _GRAPHS else ()
+from .well_formed.attributes import graphs_in
 
 
 def free_names(graph: onnx.GraphProto) -> set[str]:
@@ -33,13 +24,13 @@ def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
     """The names of its own graph, or of one around it, that a node and its bodies read."""
     yield from proto.input
     for attribute in proto.attribute:
-        for graph in graphs_of(attribute):
+        for graph in graphs_in(attribute):
             yield from free_names(graph)
 
 
 def nesting(nodes: Iterable[onnx.NodeProto]) -> int:
     """How deep graphs are nested in nodes."""
-    held = [g for node in nodes for attribute in node.attribute for g in graphs_of(attribute)]
+    held = [g for node in nodes for attribute in node.attribute for g in graphs_in(attribute)]
     return max([1 + nesting(graph.node) for graph in held], default=0)
 
 

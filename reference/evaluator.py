@@ -12,11 +12,12 @@ from onnx.reference.op_run import OpRun
 
 from .. import ir
 from ..ir.well_formed import check_well_formed
+from ..ir.well_formed.places import normal_domain
 from . import kernels
 from .bodies import Array, label
 from .conditional import If
 from .errors import EvaluationError
-from .functions import domain_of, function_key
+from .functions import function_key
 from .kernels import Environment, build_kernel
 from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
@@ -109,7 +110,7 @@ class Evaluator:
         proto = _to_proto(model, base_dir)
         check_well_formed(proto)
         environment = Environment(
-            opsets={domain_of(o.domain): o.version for o in proto.opset_import},
+            opsets={normal_domain(o.domain): o.version for o in proto.opset_import},
             operators=_table([*operators, *control_flow_operators(break_without_cond)]),
             run_graph=GraphEvaluator,
             functions={function_key(f): f for f in proto.functions},
@@ -172,7 +173,7 @@ def operator_kernel(
     Both raise EvaluationError: this one if the operator has no reference implementation or
     needs more than its inputs, the function it makes if the operator fails on its inputs.
     """
-    opsets = {domain_of(domain): version for domain, version in opset_imports.items()}
+    opsets = {normal_domain(domain): version for domain, version in opset_imports.items()}
     environment = Environment(opsets, _table(control_flow_operators()), GraphEvaluator)
     return kernels.operator_kernel(node, environment)
 
@@ -189,7 +190,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
 
 def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun]]:
     """Operators by domain and name; of two for one operator the first is used."""
-    return {(domain_of(o.op_domain), o.__name__): o for o in reversed(operators)}
+    return {(normal_domain(o.op_domain), o.__name__): o for o in reversed(operators)}
 
 
 def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:

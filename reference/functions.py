@@ -6,18 +6,13 @@ from collections.abc import Iterable
 
 import onnx
 
-FunctionKey = tuple[str, str, str]
-
-
-def domain_of(domain: str) -> str:
-    """The domain, with the standard one always written as the empty string."""
-    return "" if domain == "ai.onnx" else domain
+from ..ir.well_formed.places import FunctionKey, key_of
 
 
 def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
     """What a node and the function it calls have in common: domain, name, overload."""
     name = proto.name if isinstance(proto, onnx.FunctionProto) else proto.op_type
-    return domain_of(proto.domain), name, proto.overload
+    return key_of(proto.domain, name, proto.overload)
 
 
 def specialize(

@@ -12,9 +12,10 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
+from ..ir.well_formed.places import FunctionKey, normal_domain
 from .bodies import Array, captured_names, label, subgraphs
 from .errors import EvaluationError, ask_onnx
-from .functions import FunctionKey, domain_of, function_key, specialize
+from .functions import function_key, specialize
 from .older import with_version_defaults
 
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -52,7 +53,7 @@ def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
     function = environment.functions.get(function_key(node))
     if function is not None:
         return _function_kernel(node, function, environment)
-    domain = domain_of(node.domain)
+    domain = normal_domain(node.domain)
     replaced = environment.operators.get((domain, node.op_type))
     if replaced is not None and not issubclass(replaced, OpRunExpand):
         return OperatorKernel(node, _schema(node, environment, False), replaced, environment)
@@ -211,7 +212,7 @@ def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment
 
 
 def _schema(node: onnx.NodeProto, environment: Environment, required: bool) -> Any:
-    domain = domain_of(node.domain)
+    domain = normal_domain(node.domain)
     version = environment.opsets.get(domain)
     if version is None:
         raise EvaluationError(
@@ -271,7 +272,7 @@ def _run_params(environment: Environment) -> dict[str, Any]:
 
 
 def _imports(proto: onnx.FunctionProto | onnx.ModelProto) -> dict[str, int]:
-    return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
+    return {normal_domain(entry.domain): entry.version for entry in proto.opset_import}
 
 
 def _normalize(value: Any, dtype: Any) -> Any:

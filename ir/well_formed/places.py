@@ -9,9 +9,14 @@ import onnx
 FunctionKey = tuple[str, str, str]
 
 
+def normal_domain(domain: str) -> str:
+    """The domain, with the default one always written as the empty string."""
+    return "" if domain == "ai.onnx" else domain
+
+
 def key_of(domain: str, name: str, overload: str) -> FunctionKey:
     """What a function and the nodes that call it have in common."""
-    return "" if domain == "ai.onnx" else domain, name, overload
+    return normal_domain(domain), name, overload
 
 
 class Place(NamedTuple):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 from straightline.ir import ModelError
-from straightline.ir.ordering import free_names, graphs_of, in_order, nesting, put_in_order
+from straightline.ir.ordering import free_names, in_order, nesting, put_in_order
 
 GRAPH = onnx.parser.parse_graph(
     """
@@ -29,16 +29,6 @@ def test_free_names() -> None:
     assert free_names(sparse) == {"s"}
     sparse.sparse_initializer.add().values.name = "s"
     assert free_names(sparse) == set()
-
-
-def test_graphs_of_attributes() -> None:
-    several = helper.make_attribute("several", [GRAPH, GRAPH])
-    assert len(graphs_of(several)) == 2
-    assert len(graphs_of(GRAPH.node[1].attribute[0])) == 1
-    reference = onnx.AttributeProto(
-        name="body", type=onnx.AttributeProto.GRAPH, ref_attr_name="body"
-    )
-    assert len(graphs_of(reference)) == len(graphs_of(helper.make_attribute("k", 1))) == 0
 
 
 def test_nesting() -> None:
