@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+import networkx as nx
+
 from ...ir import Graph, Model, Node, upstream
 from ..base import Pass, Run
 
@@ -42,9 +44,11 @@ def _sweep(graph: Graph) -> bool:
 
 
 def _sweep_nodes(graph: Graph) -> bool:
-    live = upstream(graph.view(), [graph])
+    live = nx.ancestors(graph.view(), graph)
     others = [node for node in graph.unordered_nodes() if node not in live]
-    live |= upstream(graph.view(), [node for node in others if _is_named(node)])
+    named = [node for node in others if _is_named(node)]
+    if named:
+        live |= upstream(graph.view(), named)
     if all(node in live for node in others):
         return False
     for node in reversed(graph.nodes()):
