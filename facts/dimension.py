@@ -6,6 +6,7 @@ said (N + 5 is never 0, 2 * N is never 3), and nothing else.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 
@@ -15,35 +16,33 @@ Monomial = tuple[str, ...]
 class Dimension:
     """A polynomial with integer coefficients, for example 2*N*M + 3. Immutable.
 
+    Attributes:
+        terms: the factor of each product of symbols; that of the empty product is a number.
+        value: the number that it is; None if it holds symbols.
+
     >>> n = Dimension.symbol("N")
     >>> str((n + 2) * n), (n + 5).equals(n), (n + 5).equals(4)
     ('N*N + 2*N', False, False)
     """
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "_text", "terms", "value")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
-        number = self.value
+        self.value = _number(self.terms)
         # A number equals itself as an int, so it is found in the same place of a set.
-        self._hash = hash(frozenset(self.terms.items()) if number is None else number)
+        self._hash = hash(frozenset(self.terms.items()) if self.value is None else self.value)
+        self._text = ""
 
     @classmethod
     def constant(cls, value: int) -> Dimension:
         """A number."""
-        return cls({(): int(value)})
+        return _constant(int(value))
 
     @classmethod
     def symbol(cls, name: str) -> Dimension:
         """A symbol."""
         return cls({(name,): 1})
-
-    @property
-    def value(self) -> int | None:
-        """The number that it is; None if it holds symbols."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
 
     @property
     def symbols(self) -> set[str]:
@@ -152,12 +151,19 @@ class Dimension:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
             return self.value == other
+        if self is other:
+            return True
         return isinstance(other, Dimension) and self.terms == other.terms
 
     def __hash__(self) -> int:
         return self._hash
 
     def __str__(self) -> str:
+        if not self._text:
+            self._text = self._written()
+        return self._text
+
+    def _written(self) -> str:
         ordered = sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0]))
         text = ""
         for monomial, factor in ordered:
@@ -174,6 +180,17 @@ class Dimension:
 def product(dims: Iterable[Dimension]) -> Dimension:
     """Sizes multiplied; 1 where there are none."""
     return math.prod(dims, start=Dimension.constant(1))
+
+
+def _number(terms: Mapping[Monomial, int]) -> int | None:
+    if not terms:
+        return 0
+    return terms.get(()) if len(terms) == 1 else None
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _constant(value: int) -> Dimension:
+    return Dimension({(): value})
 
 
 def _as_dimension(value: Dimension | int) -> Dimension:

@@ -4,6 +4,7 @@ integer tensors, with symbols for sizes that only run time tells."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +54,7 @@ class Fact:
         return dataclasses.replace(self, content=None)
 
     def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
-        """The type as ONNX writes it; None if nothing is known.
+        """The type as ONNX writes it; None if nothing is known. Shared: not to be changed.
 
         Args:
             private: write symbols that have no name of their own, too.
@@ -62,11 +63,17 @@ class Fact:
             return self.other
         if not self.elem_type:
             return None
-        dims = None if self.shape is None else [_written(dim, private) for dim in self.shape]
-        return onnx.helper.make_tensor_type_proto(self.elem_type, dims)
+        if self.shape is None:
+            return _tensor_type(self.elem_type, None)
+        return _tensor_type(self.elem_type, tuple([_written(dim, private) for dim in self.shape]))
 
 
 UNKNOWN = Fact()
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _tensor_type(elem_type: int, dims: tuple[int | str | None, ...] | None) -> onnx.TypeProto:
+    return onnx.helper.make_tensor_type_proto(elem_type, dims)
 
 
 def _written(dim: Dimension, private: bool) -> int | str | None:

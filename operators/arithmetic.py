@@ -17,7 +17,7 @@ from ..facts.premises import Premises, require
 from ..ir import Node
 from .elementwise import Elementwise, each_known
 from .growing import broadcast_size
-from .rules import Total, describes
+from .rules import KeepsShape, Total, describes
 
 
 @describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
@@ -71,7 +71,7 @@ class Mul(Elementwise):
 
 
 @describes("Neg")
-class Neg(Total):
+class Neg(KeepsShape, Total):
     """Neg."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

@@ -11,10 +11,11 @@ import onnx
 
 from ..facts.bounds import Bounds, Known, greater, lesser
 from ..facts.dimension import Dimension
-from ..facts.fact import MAX_CONTENT, Content, Fact, content_from
+from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
 from ..facts.premises import Premises, broadcast, broadcast_to, require
 from ..ir import Node
-from .rules import OperatorRules, Total, describes
+from .axes import broadcast_shape
+from .rules import KeepsShape, OperatorRules, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
@@ -22,6 +23,15 @@ _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 class Elementwise(OperatorRules):
     """Operands whose shapes broadcast in all directions: from opset 7 on, or 8 for Max, Mean, Min
     and Sum."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shapes = [fact.shape for fact in inputs if fact.shape is not None]
+        # Up to opset 6 an attribute says how operands meet.
+        if len(shapes) < len(inputs) or not inputs or "broadcast" in node.op.attributes:
+            return None
+        return [broadcast_shape(shapes, symbols)]
 
     def prove_safe(self, given: Premises) -> None:
         operands = zip(given.inputs, given.node.inputs, strict=True)
@@ -51,12 +61,12 @@ _UNARY = (
 
 
 @describes(*_UNARY.split())
-class Unary(Total):
+class Unary(KeepsShape, Total):
     """A function of one number that gives a result for every number, if only NaN."""
 
 
 @describes("Cast")
-class Cast(OperatorRules):
+class Cast(KeepsShape):
     """Cast: numbers to truth values and back, integers to integers that hold them.
 
     From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
@@ -88,7 +98,7 @@ def negation(known: bool | None) -> bool | None:
 
 
 @describes("Clip")
-class Clip(OperatorRules):
+class Clip(KeepsShape):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -105,7 +115,7 @@ class Clip(OperatorRules):
 
 
 @describes("PRelu")
-class PRelu(OperatorRules):
+class PRelu(KeepsShape):
     """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
 
     def prove_safe(self, given: Premises) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..facts.bounds import Bounds, Known, greatest, join
 from ..facts.dimension import Dimension
-from ..facts.fact import Content, Fact, Shape, integers
+from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.premises import Premises, Unproven, require, same_shape
 from ..ir import Node
 from .rules import Moving, OperatorRules, Total, describes
@@ -22,6 +22,15 @@ class Compress(Moving):
 @describes("Gather")
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, indices, axis = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
+        if shape is None or indices is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        return [(*shape[:axis], *indices, *shape[axis + 1 :])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, indices = inputs[0].content, integers(inputs[1])

@@ -11,7 +11,7 @@ from ..facts.fact import Content, Fact
 from ..ir import Node
 from .elementwise import Elementwise, each, each_known, negation
 from .growing import broadcast_size
-from .rules import Total, describes
+from .rules import KeepsShape, Total, describes
 
 
 @describes("Equal")
@@ -65,7 +65,7 @@ def _less(a: Dimension, b: Dimension) -> bool | None:
 
 
 @describes("Not")
-class Not(Total):
+class Not(KeepsShape, Total):
     """Not."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

@@ -13,12 +13,13 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, broadcast, require, same
 from ..ir import Node
+from .axes import ONE, positions, stretched
 from .growing import times
-from .rules import Moving, Total, describes
+from .rules import KeepsShape, Moving, Total, describes
 
 
 @describes("Identity")
-class Identity(Total):
+class Identity(KeepsShape, Total):
     """Identity: of sequences, too, from opset 14 on."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -39,6 +40,18 @@ class Blocks(Moving):
 @describes("Transpose")
 class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, order = inputs[0].shape, node.attribute("perm")
+        if shape is None:
+            return None
+        if order is None:
+            return [shape[::-1]]
+        if sorted(order) != list(range(len(shape))):
+            return None
+        return [tuple([shape[axis] for axis in order])]
 
     def prove_safe(self, given: Premises) -> None:
         perm = given.node.attribute("perm")
@@ -161,6 +174,20 @@ def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> lis
 class Squeeze(Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
 
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        # Which axes go where none are named is not known as long as a size is not.
+        gone = None if shape is None or axes is None else positions(axes, len(shape))
+        if (
+            shape is None
+            or gone is None
+            or any(shape[axis].value not in (None, 1) for axis in gone)
+        ):
+            return None
+        return [tuple([dim for axis, dim in enumerate(shape) if axis not in gone])]
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
         if content is None or (len(inputs) > 1 and axes is None):
@@ -177,6 +204,18 @@ class Squeeze(Moving):
 @describes("Unsqueeze")
 class Unsqueeze(Moving):
     """Unsqueeze: its axes are an input from opset 13 on."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        if shape is None or axes is None:
+            return None
+        new = positions(axes, len(shape) + len(axes))
+        if new is None or len(new) < len(axes):
+            return None
+        rest = iter(shape)
+        return [tuple([ONE if i in new else next(rest) for i in range(len(shape) + len(axes))])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
@@ -201,10 +240,9 @@ class Expand(Moving):
         if shape is None or target is None:
             return None
         rank = max(len(shape), len(target))
-        one = Dimension.constant(1)
-        own = [one] * (rank - len(shape)) + list(shape)
-        wanted = [one] * (rank - len(target)) + list(symbols.sizes(target))
-        return [tuple(_stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
+        own = [ONE] * (rank - len(shape)) + list(shape)
+        wanted = [ONE] * (rank - len(target)) + list(symbols.sizes(target))
+        return [tuple(stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
 
     def prove_safe(self, given: Premises) -> None:
         given.shape(1, 1)
@@ -215,18 +253,6 @@ class Expand(Moving):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
-
-
-def _stretched(a: Dimension, b: Dimension, symbols: Symbols) -> Dimension:
-    one = Dimension.constant(1)
-    if b in (a, one):
-        return a
-    if a == one:
-        return b
-    # One that is certainly not 1 decides; the other is 1 or the same.
-    if a.equals(1) is False:
-        return a
-    return b if b.equals(1) is False else symbols.fresh()
 
 
 @describes("Tile")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same_shape
+from ..ir import Node
+from .axes import ONE, may_equal
 from .rules import OperatorRules, describes
 
 
@@ -10,6 +15,14 @@ from .rules import OperatorRules, describes
 class Softmax(OperatorRules):
     """Softmax, LogSoftmax and Hardmax: along one axis, the last one, from opset 13 on; before,
     along all axes from one on, the second."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis")
+        if shape is None or (axis is None and len(shape) < 2):
+            return None
+        return [shape] if axis is None or -len(shape) <= axis < len(shape) else None
 
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
@@ -24,6 +37,17 @@ class BatchNormalization(OperatorRules):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
     does not with one output."""
 
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image = inputs[0].shape
+        if image is None or len(image) < 2:
+            return None
+        for shape in [fact.shape for fact in inputs[1:5]]:
+            if shape is not None and (len(shape) != 1 or not may_equal(shape[0], image[1])):
+                return None
+        return [image]
+
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
         require(not given.node.attribute("training_mode", 0), "it trains")
@@ -36,6 +60,16 @@ class BatchNormalization(OperatorRules):
 class LayerNormalization(OperatorRules):
     """LayerNormalization, from opset 17 on: scale and bias may be stretched, which runtimes do not
     all do."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis", -1)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        moments = (*shape[:axis], *[ONE] * (len(shape) - axis))
+        return [shape, moments, moments]
 
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)

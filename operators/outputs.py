@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,8 +60,14 @@ def _held(element: Any, elem_type: int) -> Any:
         return None
     if element.value is None:
         return element if all(abs(f) < MOST_FACTOR for f in element.terms.values()) else None
+    least, most = _limits(elem_type)
+    return element if least <= element.value <= most else None
+
+
+@functools.cache
+def _limits(elem_type: int) -> tuple[int, int]:
     limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-    return element if limits.min <= element.value <= limits.max else None
+    return int(limits.min), int(limits.max)
 
 
 def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:

@@ -12,11 +12,11 @@ import numpy as np
 from ..facts.bounds import Bounds, Known, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
-from ..facts.operands import listed
+from ..facts.operands import listed, listed_numbers
 from ..facts.premises import Premises, Unproven, axis_of, require, same, shown
 from ..ir import Node
 from .growing import times
-from .rules import Moving, OperatorRules, describes
+from .rules import KeepsShape, Moving, OperatorRules, describes
 
 
 @describes("Concat")
@@ -64,6 +64,18 @@ class Concat(OperatorRules):
 class Split(Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis", 0)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        parts = _parts(node, inputs, shape[axis])
+        if parts is None or len(parts) != len(node.outputs):
+            return None
+        return [(*shape[:axis], part, *shape[axis + 1 :]) for part in parts]
+
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
         length = shape[given.axis(len(shape), 0)]
@@ -76,6 +88,19 @@ class Split(Moving):
         fit = len(sizes) == parts and min(sizes, default=0) >= 0
         require(fit, "its sizes do not fit its outputs")
         same(length, sum(sizes), "the sum of its sizes")
+
+
+def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimension] | None:
+    """The lengths of the parts into which an axis is split."""
+    sizes = listed_numbers(node, inputs, "split", 1)
+    if sizes is not None:
+        fits = size.value in (None, sum(sizes)) and min(sizes, default=0) >= 0
+        return [Dimension.constant(number) for number in sizes] if fits else None
+    count = len(node.outputs)
+    if node.input(1) is not None or node.attribute("num_outputs", count) != count:
+        return None
+    part = size.divided_by(count)
+    return None if part is None else [part] * count
 
 
 class _Cut(NamedTuple):
@@ -250,7 +275,7 @@ class CenterCropPad(OperatorRules):
 
 
 @describes("Trilu")
-class Trilu(OperatorRules):
+class Trilu(KeepsShape):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
 
     def prove_safe(self, given: Premises) -> None:

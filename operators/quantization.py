@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..facts.premises import Premises
-from .rules import OperatorRules, describes
+from .rules import KeepsShape, OperatorRules, describes
 
 
 @describes("QuantizeLinear", "DequantizeLinear")
-class Quantization(OperatorRules):
+class Quantization(KeepsShape):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
 

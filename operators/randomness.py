@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ir import Function, Graph, Node
-from .rules import OperatorRules, Total, describes, rules_of
+from .rules import KeepsShape, OperatorRules, Total, describes, rules_of
 
 
 @describes(
@@ -29,7 +29,7 @@ class Draw(OperatorRules):
 
 
 @describes("Dropout")
-class Dropout(Total):
+class Dropout(KeepsShape, Total):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
     11, and by an input from opset 12 on."""
 

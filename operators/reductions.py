@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 
 from ..facts.bounds import Bounds, Known
 from ..facts.dimension import Dimension, product
-from ..facts.fact import Content, Fact, content_from, integers
+from ..facts.fact import Content, Fact, Shape, Symbols, content_from, integers
+from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, require, shown
 from ..ir import Node
-from .rules import OperatorRules, describes
+from .axes import positions, reduced
+from .rules import KeepsShape, OperatorRules, describes
 
 
 @describes(
@@ -24,6 +26,17 @@ from .rules import OperatorRules, describes
 )
 class Reduction(OperatorRules):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13)."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        if shape is None or (axes is None and node.input(1) is not None):
+            return None
+        if not axes and node.attribute("noop_with_empty_axes", 0):
+            return [shape]
+        gone = positions(axes or range(len(shape)), len(shape))
+        return None if gone is None else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
 
     def prove_safe(self, given: Premises) -> None:
         axes = given.axes(1)
@@ -77,6 +90,17 @@ class ArgExtreme(OperatorRules):
     """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
     runtimes refuse it)."""
 
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        gone = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
+        return (
+            None
+            if shape is None or gone is None
+            else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
+        )
+
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [_position(inputs, node.attribute("axis", 0))]
 
@@ -107,7 +131,7 @@ class TopK(OperatorRules):
 
 
 @describes("CumSum")
-class CumSum(OperatorRules):
+class CumSum(KeepsShape):
     """CumSum, from opset 11 on: an input holds its axis."""
 
     def prove_safe(self, given: Premises) -> None:

@@ -42,7 +42,10 @@ class OperatorRules:
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
-        """The shapes of the outputs, where onnx's inference gives up on symbols.
+        """The shapes of the outputs, where onnx's inference gives up on symbols, or where the
+        operator is so common that asking onnx costs too much.
+
+        Where sizes certainly do not fit, it is left to onnx to say so.
 
         Args:
             node: the node.
@@ -109,6 +112,16 @@ class Total(OperatorRules):
 
     def prove_safe(self, given: Premises) -> None:
         """There is nothing to prove."""
+
+
+class KeepsShape(OperatorRules):
+    """The first output has the shape of the first input."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        """That of the first input."""
+        return [inputs[0].shape]
 
 
 class Moving(OperatorRules):

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..facts.dimension import Dimension
+from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same, shown
 from ..ir import Node
+from .axes import ONE
 from .growing import times
 from .rules import OperatorRules, describes
 
@@ -25,9 +27,54 @@ def _prove_fits(given: Premises, sizes: Sequence[Dimension], kernel: Sequence[Di
         require(padded.less(reach) is False, f"the kernel may not fit {shown(size)} elements")
 
 
+def _windows(
+    node: Node, image: Shape, kernel: Sequence[int | None], symbols: Symbols
+) -> Shape | None:
+    """How many places a window has on each axis; None where that is left to onnx."""
+    if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
+        return None
+    rank = len(image)
+    pads = node.attribute("pads") or [0] * (2 * rank)
+    strides = node.attribute("strides") or [1] * rank
+    dilations = node.attribute("dilations") or [1] * rank
+    if len(pads) != 2 * rank or len(strides) != rank or len(dilations) != rank:
+        return None
+    sizes = []
+    for axis, (size, width) in enumerate(zip(image, kernel, strict=True)):
+        if width is None or strides[axis] < 1:
+            return None
+        spread = dilations[axis] * (width - 1) + 1
+        room = size + (pads[axis] + pads[axis + rank] - spread)
+        if room.value is not None and room.value < 0:
+            return None
+        sizes.append(_places(room, strides[axis]) or symbols.fresh())
+    return tuple(sizes)
+
+
+def _places(room: Dimension, stride: int) -> Dimension | None:
+    """How many steps a window can make in so much room, and the place where it begins."""
+    if room.value is not None:
+        return Dimension.constant(room.value // stride + 1)
+    places = room + 1
+    least = places.at_least
+    return places if stride == 1 and least is not None and least >= 0 else None
+
+
 @describes("Conv")
 class Conv(OperatorRules):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image, weights = inputs[0].shape, inputs[1].shape
+        if image is None or weights is None or len(image) != len(weights) or len(image) < 3:
+            return None
+        kernel = [dim.value for dim in weights[2:]]
+        if node.attribute("kernel_shape", kernel) != kernel:
+            return None
+        sizes = _windows(node, image[2:], kernel, symbols)
+        return None if sizes is None else [(image[0], weights[0], *sizes)]
 
     def prove_safe(self, given: Premises) -> None:
         weight = given.shape(1)
@@ -48,6 +95,17 @@ class Conv(OperatorRules):
 class Pool(OperatorRules):
     """MaxPool and AveragePool."""
 
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image, kernel = inputs[0].shape, node.attribute("kernel_shape")
+        if image is None or kernel is None or len(image) != len(kernel) + 2:
+            return None
+        sizes = (
+            None if node.attribute("ceil_mode", 0) else _windows(node, image[2:], kernel, symbols)
+        )
+        return None if sizes is None else [(*image[:2], *sizes)] * len(node.outputs)
+
     def prove_safe(self, given: Premises) -> None:
         kernel = [Dimension.constant(size) for size in given.node.attribute("kernel_shape", [])]
         _prove_fits(given, given.shape(0, len(kernel) + 2)[2:], kernel)
@@ -56,6 +114,14 @@ class Pool(OperatorRules):
 @describes("GlobalAveragePool", "GlobalMaxPool")
 class GlobalPool(OperatorRules):
     """GlobalAveragePool and GlobalMaxPool."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image = inputs[0].shape
+        if image is None or len(image) < 2:
+            return None
+        return [(*image[:2], *[ONE] * (len(image) - 2))]
 
     def prove_safe(self, given: Premises) -> None:
         for axis, dim in enumerate(given.shape(0)[2:], 2):

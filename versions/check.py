@@ -9,7 +9,7 @@ import onnx
 
 from ..ir import Value
 from .registry import ADDED_VALUES, HARMLESS
-from .schemas import Schema, allowed_types, default_of, schema_at, type_text
+from .schemas import Schema, allowed_types, default_of, schema_at
 from .site import Site
 
 
@@ -109,7 +109,7 @@ def _check_types(site: Site, schema: Schema) -> None:
     for values, parameters in ((site.inputs, schema.inputs), (read, schema.outputs)):
         for value, parameter in zip(values, _formal(parameters, len(values)), strict=True):
             if value is not None:
-                types = [text for text in map(type_text, site.types.every(value)) if text]
+                types = site.types.texts(value)
                 _check_allowed(site, schema, value, types, parameter)
                 if types and parameter.is_homogeneous:
                     first = of_variables.setdefault(parameter.type_str, (parameter.name, types))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from ..analysis.constants.folding import Folder
-from ..ir import Node, Tensor, Value
+from ..ir import Tensor, Value
 from .types import Types
 
 
@@ -17,21 +15,13 @@ class Constants:
     Valid for one step of a conversion, in which nodes change from one version to the next.
 
     Args:
-        types: tells static shapes.
+        types: tells static shapes, and the versions in which nodes are written.
         folder: computes nodes.
-        source: the opset version in which some nodes are still written.
-        target: the version of all others.
-        pending: those that are written in `source`.
     """
 
-    def __init__(
-        self, types: Types, folder: Folder, source: int, target: int, pending: Collection[Node]
-    ) -> None:
+    def __init__(self, types: Types, folder: Folder) -> None:
         self._types = types
         self._folder = folder
-        self._source = source
-        self._target = target
-        self._pending = pending
         self._known: dict[Value, Tensor | None] = {}
 
     def tensor(self, value: Value) -> Tensor | None:
@@ -85,8 +75,7 @@ class Constants:
         self._known[value] = tensor
         if tensor is None and node is not None and self._folder.may_fold(node):
             tensors = [None if v is None else self._known[v] for v in node.inputs]
-            version = self._source if node in self._pending else self._target
-            results = self._folder.fold(node, tensors, version)
+            results = self._folder.fold(node, tensors, self._types.version_of(node))
             for output, result in zip(node.outputs, results or (), strict=False):
                 if output is not None:
                     self._known[output] = result

@@ -30,7 +30,7 @@ class Engine:
         self.types = Types(model)
         self.failures: list[Failure] = []
         self._folder = Folder(model)
-        self._constants = Constants(self.types, self._folder, 0, 0, ())
+        self._constants = Constants(self.types, self._folder)
         self._stuck: set[Node] = set()
         # Nodes that stand for another one, with its path, operator and version.
         self._origins: dict[Node, tuple[str, str, int]] = {}
@@ -45,21 +45,18 @@ class Engine:
 
     def _step(self, root: Model | Function, source: int, target: int) -> None:
         nodes = [n for n in self._nodes(root.graph) if self._needs_work(n, source, target)]
+        self.types.begin_step(nodes, source)
         crossing = None
         if scans.crosses(source, target) and any(n.op_type == "Scan" for n in nodes):
             crossing = scans.Crossing(root, self.model, source, self.types)
             nodes = [n for n in nodes if n.op_type != "Scan"]
         root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = target
         batch = Batch(source, target, self.types)
-        pending = set(nodes)
-        self._constants = Constants(self.types, self._folder, source, target, pending)
+        self._constants = Constants(self.types, self._folder)
         while nodes:
             node = nodes.pop()
             if node.graph is not None:
-                more = self._visit(node, source, target, batch)
-                nodes += more
-                pending.update(more)
-            pending.discard(node)
+                nodes += self._visit(node, source, target, batch)
         self._run(batch)
         # Scans come last: their bodies, which are copied, are in the next version by now.
         if crossing is not None and not self.failures:
@@ -119,6 +116,7 @@ class Engine:
             site.refuse(f"{site.op_type} {what} in opset {target}")
         conform(site, schema)
         redraft(node, site, schema.max_output)
+        self.types.carried_over(node)
 
     def _by_another_way(self, node: Node, source: int, target: int, reason: str) -> list[Node]:
         """Say in the old version what can be converted: in another type, or by a function."""
@@ -182,9 +180,8 @@ class Engine:
 
     def _replace(self, graph: Graph, old: Value, new: Value) -> None:
         placed = graph.supersede(old, new)
-        for type_ in self.types.every(old):
-            for value in dict.fromkeys((new, placed)):
-                self.types.learn(value, type_)
+        for value in dict.fromkeys((new, placed)):
+            self.types.hand_over(old, value)
 
 
 def redraft(node: Node, site: Site, max_output: int) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterable, Iterator
 
 import onnx
 
+from ..analysis.shapes.asking import connected
 from ..ir import Node, OnnxError, Template, Value, ask_onnx, captured_by, load
 from ..reference.functions import specialize
 from .schemas import Schema, default_of, schema_at
-from .types import Types, connected
+from .types import Types
 
 
 def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto | None:
@@ -82,15 +82,15 @@ def instantiate_function(
     """
     graph = node.graph
     assert graph is not None
-    message = _body_of(proto, node, version, types)
-    body = load(message).graph
+    body = load(_body_of(proto, node, version)).graph
     for inner in reversed(body.nodes()):
         if not body.is_needed(inner):
             body.remove(inner)
     arguments = [node.input(index) for index in range(len(body.inputs))]
     results = Template(body, graph, keep_infos=False).instantiate(arguments)
     added = _computing(results, arguments)
-    _learn(added, _types_in(message), types)
+    for new in _with_inner(added):
+        types.add(new, version)
     made = iter(results)
     return [None if output is None else next(made) for output in node.outputs], added
 
@@ -110,17 +110,14 @@ def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> l
     return list(reversed(found))
 
 
-def _body_of(proto: onnx.FunctionProto, node: Node, version: int, types: Types) -> onnx.ModelProto:
-    """The function as a model, with the types of the node's inputs.
+def _body_of(proto: onnx.FunctionProto, node: Node, version: int) -> onnx.ModelProto:
+    """The function as a model.
 
     Outputs that the node omits are left out, since nothing need compute them.
     """
     graph = onnx.GraphProto(name=proto.name, node=proto.node)
-    for index, name in enumerate(proto.input):
-        info = graph.input.add(name=name)
-        type_ = types.of(node.input(index))
-        if type_ is not None:
-            info.type.CopyFrom(type_)
+    for name in proto.input:
+        graph.input.add(name=name)
     for name, value in zip(proto.output, node.outputs, strict=False):
         if value is not None:
             graph.output.add(name=name)
@@ -128,33 +125,9 @@ def _body_of(proto: onnx.FunctionProto, node: Node, version: int, types: Types) 
     return onnx.ModelProto(ir_version=8, graph=graph, opset_import=imports)
 
 
-def _types_in(body: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
-    """The types of all values of a body, at any depth, whose name is their own."""
-    try:
-        inferred = ask_onnx(
-            body.graph.name, onnx.shape_inference.infer_shapes, body, data_prop=True
-        )
-    except OnnxError:
-        return {}  # types that cannot be inferred are not known
-    infos = list(_infos(inferred.graph))
-    counts = collections.Counter(info.name for info in infos)
-    return {info.name: info.type for info in infos if counts[info.name] == 1}
-
-
-def _infos(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
-    yield from {i.name: i for i in (*graph.output, *graph.value_info, *graph.input)}.values()
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _infos(attribute.g)
-
-
-def _learn(nodes: Iterable[Node], found: dict[str, onnx.TypeProto], types: Types) -> None:
+def _with_inner(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Nodes, and all in the graphs that they hold."""
     for node in nodes:
-        values = [v for v in node.outputs if v is not None]
+        yield node
         for graph in node.graphs():
-            values += graph.inputs
-            _learn(graph.unordered_nodes(), found, types)
-        for value in values:
-            if value.name in found:
-                types.learn(value, found[value.name])
+            yield from _with_inner(graph.unordered_nodes())

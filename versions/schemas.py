@@ -59,16 +59,20 @@ def type_text(type_: onnx.TypeProto) -> str:
     kind = type_.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         elem_type = getattr(type_, kind).elem_type
-        name = onnx.TensorProto.DataType.Name(elem_type).lower() if elem_type else ""
-        prefix = "tensor" if kind == "tensor_type" else "sparse_tensor"
-        return f"{prefix}({name})" if name else ""
+        text = tensor_text(elem_type) if elem_type else ""
+        return text if kind == "tensor_type" or not text else f"sparse_{text}"
     if kind in ("sequence_type", "optional_type"):
         inner = type_text(getattr(type_, kind).elem_type)
         return f"{'seq' if kind == 'sequence_type' else 'optional'}({inner})" if inner else ""
     return ""
 
 
+@functools.cache
+def tensor_text(elem_type: int) -> str:
+    """A tensor's type as schemas write it."""
+    return f"tensor({onnx.TensorProto.DataType.Name(elem_type).lower()})"
+
+
 def constant_takes(elem_type: int, version: int) -> bool:
     """Whether a Constant node can hold elements of a type in an opset."""
-    name = onnx.TensorProto.DataType.Name(elem_type).lower()
-    return f"tensor({name})" in allowed_types(schema_at("Constant", version), "T")
+    return tensor_text(elem_type) in allowed_types(schema_at("Constant", version), "T")

@@ -13,7 +13,7 @@ from ..ir.well_formed.attributes import value_of
 from .constants import Constants
 from .errors import Refused
 from .schemas import Schema, constant_takes, default_of, schema_at
-from .types import Types, dims_of
+from .types import Types, shape_of
 
 _EXACT = 2.0**53
 """Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
@@ -162,10 +162,7 @@ class Site:
 
     def inferred_shape(self, version: int) -> list[int | None] | None:
         """The dimensions that output 0 has when the node is read in an opset, if they are known."""
-        type_ = self.types.of_outputs(self.node, self.node.op, version)[0]
-        if type_ is None or not type_.tensor_type.HasField("shape"):
-            return None
-        return dims_of(type_)
+        return shape_of(self.types.of_outputs(self.node, self.node.op, version)[0])
 
     def elem_type(self, index: int = 0) -> int | None:
         """The element type of an input; None where it is not known."""

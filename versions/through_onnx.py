@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import onnx
 import onnx.version_converter
 
+from ..analysis.shapes.asking import connected
 from ..ir import Graph, Node, OnnxError, Template, Value, ask_onnx, load
-from .types import Types, connected
+from .types import Types
 
 _READ = 1 << 12
 """Constants with more elements are never what an adapter looks at."""

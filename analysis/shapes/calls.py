@@ -7,13 +7,16 @@ to walk it call by call takes time exponential in its depth.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
+import onnx
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Symbols, is_private
-from ...ir import Function, Node
+from ...ir import Function, Operator
+
+Attributes = Mapping[str, onnx.AttributeProto]
 
 
 class CallFacts:
@@ -31,12 +34,12 @@ class CallFacts:
     def of(
         self,
         function: Function,
-        call: Node,
+        op: Operator,
         inputs: Sequence[Fact],
         infer: Callable[[], list[Fact]],
     ) -> list[Fact]:
         """The facts of a call's outputs; those of an earlier call of this kind, or inferred."""
-        attributes = tuple([m.SerializeToString() for m in call.op.attributes.values()])
+        attributes = tuple([m.SerializeToString() for m in op.attributes.values()])
         key = (function, attributes, tuple([_key(fact) for fact in inputs]))
         if key not in self._known:
             self._known[key] = infer()
@@ -49,6 +52,29 @@ class CallFacts:
         own = {name for fact in facts for dim in _dimensions(fact) for name in dim.symbols}
         renamed = {name: self._symbols.fresh() for name in own - given if is_private(name)}
         return [_with(fact, renamed) for fact in facts] if renamed else list(facts)
+
+
+def defaults_of(function: Function) -> Attributes:
+    """The attributes that hold where a call does not give them."""
+    return {message.name: message for message in function.header.attribute_proto}
+
+
+def with_values(op: Operator, given: Attributes) -> Operator:
+    """An operator in a function with what one call gives in the place of references.
+
+    An attribute that is neither given nor has a default is left out, so that the default of the
+    operator applies (ONNX specification, IR, "Functions").
+    """
+    attributes = []
+    for message in op.attributes.values():
+        if not message.ref_attr_name:
+            attributes.append(message)
+        elif message.ref_attr_name in given:
+            value = onnx.AttributeProto()
+            value.CopyFrom(given[message.ref_attr_name])
+            value.name = message.name
+            attributes.append(value)
+    return op.with_attributes(attributes)
 
 
 def _key(fact: Fact) -> Hashable:

@@ -14,6 +14,7 @@ import onnx
 import onnx.defs
 
 from ...ir import Graph, Node, Value, normal_domain
+from .versions import VersionOf, version_of_root
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""
@@ -23,9 +24,14 @@ _HANDED_BY_LOOP = (onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
 
 
 class ElementTypes:
-    """Element types of values, remembered once found."""
+    """Element types of values, remembered once found.
 
-    def __init__(self) -> None:
+    Args:
+        version_of: the opset version in which a node is written.
+    """
+
+    def __init__(self, version_of: VersionOf = version_of_root) -> None:
+        self._version_of = version_of
         self._known: dict[Value, int | None] = {}
 
     def of(self, value: Value) -> int | None:
@@ -34,19 +40,19 @@ class ElementTypes:
         current: Value | None = value
         while current is not None and current not in self._known:
             path.append(current)
-            found = _declared(current)
+            found = _declared(current, self._version_of)
             if found is not None:
                 self._known[current] = found
                 break
             self._known[current] = None
-            current = _same_typed(current)
+            current = _same_typed(current, self._version_of)
         known = self._known.get(current) if current is not None else None
         for passed in path:
             self._known[passed] = known
         return known
 
 
-def _declared(value: Value) -> int | None:
+def _declared(value: Value, version_of: VersionOf) -> int | None:
     if value.constant is not None:
         return value.constant.elem_type
     if value.elem_type is not None:
@@ -63,7 +69,7 @@ def _declared(value: Value) -> int | None:
         return body.output_infos[index].type.tensor_type.elem_type or None
     if node.graph is None:
         return None
-    version = node.graph.root.opset(node.domain)
+    version = version_of(node)
     position = _formal_output(node, value, version)
     return _only_type(node.op_type, normal_domain(node.domain), version, position)
 
@@ -87,23 +93,23 @@ def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
     return (body, index) if index < len(body.outputs) else None
 
 
-def _same_typed(value: Value) -> Value | None:
+def _same_typed(value: Value, version_of: VersionOf) -> Value | None:
     """Another value of the same element type, nearer to what a model declares."""
     node = value.producer
     if node is None:
-        return _handed(value)
+        return _handed(value, version_of)
     if node.graph is None:
         return None
     if node.bodies:
         slot = _slot(node, value)
         return None if slot is None else slot[0].outputs[slot[1]]
-    version = node.graph.root.opset(node.domain)
+    version = version_of(node)
     position = _formal_output(node, value, version)
     index = _same_typed_position(node.op_type, normal_domain(node.domain), version, position)
     return node.input(index) if index is not None else None
 
 
-def _handed(value: Value) -> Value | None:
+def _handed(value: Value, version_of: VersionOf) -> Value | None:
     """What a Loop or Scan hands to its body as one of the body's inputs, or a part of it."""
     graph = value.owner
     holder = None if graph is None else graph.holder
@@ -112,8 +118,7 @@ def _handed(value: Value) -> Value | None:
     index = graph.inputs.index(value)
     if holder.is_op("Loop"):
         return holder.input(index) if index >= len(_HANDED_BY_LOOP) else None
-    assert holder.graph is not None
-    return holder.input(index + (holder.graph.root.opset() == 8))
+    return holder.input(index + (holder.is_op("Scan") and version_of(holder) == 8))
 
 
 def _position(node: Node, value: Value) -> int:

@@ -34,7 +34,20 @@ from straightline.facts.fact import Fact
 @pytest.mark.parametrize(
     ("op_type", "facts", "attributes", "wanted"),
     [
-        ("Relu", [shaped(N)], {}, None),
+        ("Relu", [shaped(N)], {}, [N]),
+        ("Clip", [shaped(N, 3), shaped(), None], {}, [N, 3]),
+        ("Add", [shaped(N, 1), shaped(M)], {}, [N, M]),
+        ("Add", [shaped(N), shaped(2, 1)], {}, [2, N]),
+        ("Add", [shaped(N), shaped(M)], {}, ["?"]),
+        ("Add", [shaped(N + 2), shaped(M)], {}, [N + 2]),
+        ("Add", [shaped(3), shaped(N)], {}, [3]),
+        ("Add", [shaped(0), shaped(1)], {}, [0]),
+        ("Add", [shaped(2), shaped(3)], {}, None),
+        ("Add", [shaped(2), None], {}, None),
+        ("Add", [shaped(2, 3), shaped(2)], {"broadcast": 1, "axis": 0}, None),
+        ("Sum", [shaped(N, 3), shaped(3), shaped(M, 1, 1)], {}, [M, N, 3]),
+        ("Sum", [shaped(N)], {}, [N]),
+        ("Where", [shaped(N, 3), shaped(1), shaped(3)], {}, [N, 3]),
     ],
 )
 def test_shapes(op_type, facts, attributes, wanted):

@@ -292,10 +292,21 @@ def test_states_of_a_scan_are_those_of_every_trip():
     assert (kept["a"], kept["y"], kept["z"]) == (["K"], ["K"], ["N", "K"])
 
 
-def test_scans_of_opset_8_tell_types_only():
+def test_scans_of_opset_8_have_a_batch_that_the_body_does_not_see():
     text = """g (float[B,N,3] x, float[B,K] s) => (y, z) {
         y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[C] a2,
             float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, s, x)
+    }"""
+    found = shapes(text, '<ir_version: 3, opset_import: ["" : 8]>\n')
+    assert (found["a"], found["e"]) == (["K"], ["3"])
+    assert (found["y"], found["z"]) == (["B", "K"], ["B", "N", "3"])
+
+
+def test_a_scan_of_opset_8_of_values_of_unknown_rank():
+    text = """g (float x0, int64[R] to) => (y, z) {
+        x = Reshape (x0, to)
+        y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[C] a2,
+            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, x, x)
     }"""
     found = facts(text, '<ir_version: 3, opset_import: ["" : 8]>\n')
     for name in ("a", "e", "y", "z"):

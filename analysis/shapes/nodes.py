@@ -1,0 +1,87 @@
+"""What single nodes give out, from what is known about their inputs.
+
+The rules in `operators/` say what most operators do with shapes and with small integers, in a few
+microseconds; onnx says the element types, and all that the rules leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...facts.dimension import Dimension
+from ...facts.fact import UNKNOWN, Content, Fact, Symbols
+from ...ir import Node, Operator, Value, normal_domain
+from ...operators.outputs import content_of, shapes_of, with_counts
+from .asking import OnnxFacts
+
+
+class NodeFacts:
+    """Infers nodes one by one.
+
+    Args:
+        symbols: the symbols of the facts.
+        asked: asks onnx.
+    """
+
+    def __init__(self, symbols: Symbols, asked: OnnxFacts) -> None:
+        self._symbols = symbols
+        self._asked = asked
+
+    def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
+        """What a node gives out that is not If, Loop or Scan and calls no function of the model.
+
+        Args:
+            op: its operator, with the values of attributes that the call of its function gives.
+        """
+        typed = all(
+            f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
+        )
+        if normal_domain(op.domain) or node.op.references:
+            if typed and not node.bodies and not op.references:
+                return self._asked.of(node, inputs, op)
+            return [UNKNOWN] * len(node.outputs)
+        facts = self._by_rules(node, inputs, typed)
+        if typed and not node.bodies and not all(map(_is_complete, facts, node.outputs)):
+            asked = self._asked.of(node, inputs, op)
+            facts = [
+                self._joined(node, inputs, index, pair)
+                for index, pair in enumerate(zip(facts, asked, strict=True))
+            ]
+        return with_counts(node, inputs, facts)
+
+    def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool) -> list[Fact]:
+        """What the rules tell of an operator of ONNX's own, with the element types."""
+        shapes = shapes_of(node, inputs, self._symbols) or []
+        shapes += [None] * (len(node.outputs) - len(shapes))
+        if not typed or node.bodies or any(fact.other is not None for fact in inputs):
+            return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
+        types = self._asked.elem_types(node, inputs)
+        facts = [Fact(*known) for known in zip(types, shapes, strict=False)]
+        if facts:
+            facts[0] = _with_content(facts[0], content_of(node, inputs, types[0]))
+        return facts
+
+    def _joined(
+        self, node: Node, inputs: Sequence[Fact], index: int, facts: tuple[Fact, Fact]
+    ) -> Fact:
+        """What a rule and onnx tell of one output."""
+        ours, theirs = facts
+        shape = theirs.shape if ours.shape is None else ours.shape
+        content = ours.content
+        if index == 0 and not ours.elem_type:
+            content = content_of(node, inputs, theirs.elem_type)
+        return Fact(theirs.elem_type or ours.elem_type, shape, content, theirs.other)
+
+
+def _with_content(fact: Fact, content: Content | None) -> Fact:
+    """A fact with the elements, which tell the shape too."""
+    if content is None:
+        return fact
+    shape = fact.shape
+    if shape is None:
+        shape = tuple([Dimension.constant(size) for size in content.shape])
+    return Fact(fact.elem_type, shape, content)
+
+
+def _is_complete(fact: Fact, value: Value | None) -> bool:
+    return value is None or (fact.elem_type != 0 and fact.shape is not None)
