@@ -36,15 +36,17 @@ class InferShapes(Pass):
 
 def declare_facts(inference: ShapeInference) -> bool:
     """Declare what was inferred about values that have no declared shape."""
+    outputs = {value for graph in inference.model.graphs() for value in graph.outputs}
     changed = False
     for value, fact in inference.known():
-        changed |= _declare(value, fact)
+        if value not in outputs:
+            changed |= _declare(value, fact)
     return changed
 
 
 def _declare(value: Value, fact: Fact) -> bool:
     node, graph = value.producer, value.graph
-    if node is None or graph is None or value in graph.outputs:
+    if node is None or graph is None:
         return False
     type_ = fact.type_proto(private=False)
     if type_ is None or not _tells_more(type_, value.type):

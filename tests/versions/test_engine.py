@@ -1,0 +1,65 @@
+"""Nodes carried from version to version: what stays of them, and how failures are collected."""
+
+import onnx
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.versions.engine import Engine, drop_unused
+
+HEAD = '<ir_version: 10, opset_import: ["" : 17]>\n'
+
+
+def engine(text, head=HEAD):
+    model = ir.load(as_model(head + text))
+    return Engine(model), model
+
+
+def test_a_node_that_only_gets_another_version_is_the_same_node():
+    carrier, model = engine("g (float[N] x) => (y) { y = Identity (x) }")
+    before = model.graph.nodes()
+    operators = [node.op for node in before]
+    carrier.convert(model, 21)
+    assert model.graph.nodes() == before
+    assert [node.op for node in before] == operators
+    assert (model.opset(), carrier.failures) == (21, [])
+
+
+def test_axes_become_an_input_on_the_way_up_and_an_attribute_again():
+    carrier, model = engine("g (float[N,3] x) => (y) { y = ReduceMax <axes = [1]> (x) }")
+    carrier.convert(model, 18)
+    (node,) = model.graph.nodes()
+    assert node.inputs[1].constant.numpy().tolist() == [1]
+    assert node.attribute("axes") is None
+    back = Engine(model)
+    back.convert(model, 17)
+    assert node.attribute("axes") == [1]
+    assert len(node.inputs) == 1 and not model.graph.initializers
+
+
+def test_failures_name_every_node_once():
+    carrier, model = engine(
+        "g (float[1,1,4,4] x, float[1,2,2,2] p) => (y, z)"
+        '{ y = GridSample (x, p) z = GridSample <mode = "bicubic"> (x, p) }'
+    )
+    carrier.convert(model, 15)
+    assert [failure.op_type for failure in carrier.failures] == ["GridSample"] * 2
+    assert len({failure.path for failure in carrier.failures}) == 2
+
+
+def test_what_is_known_of_a_replaced_value_is_known_of_the_new_one():
+    """LayerNormalization goes as a function; the rank of what it gave is asked for below it."""
+    carrier, model = engine(
+        "g (float[N,4] x, float[4] s) => (y){ m = LayerNormalization (x, s) y = Softmax (m) }"
+    )
+    carrier.convert(model, 12)
+    assert carrier.failures == []
+    onnx.checker.check_model(ir.to_proto(model), full_check=True)
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_unused_constants_go_unless_something_names_them(pinned):
+    _, model = engine("g (float[N] x) => (y) <float[1] c = {1}> { y = Identity (x) }")
+    (constant,) = model.graph.initializers
+    constant.pinned = pinned
+    drop_unused([constant, None, constant, model.graph.inputs[0]])
+    assert list(model.graph.initializers) == ([constant] if pinned else [])
