@@ -1,70 +1,146 @@
-"""The floors of the package: a module imports from its own floor and lower ones only."""
+"""The floors of the package, file by file: imports go down, and never in a circle."""
 
 import ast
 from pathlib import Path
 
+import networkx as nx
 import pytest
+from source_files import ROOT, sources
 
-ROOT = Path(__file__).parent.parent
-ROOT_MODULES = {path.stem for path in ROOT.glob("[a-z]*.py")} | {""}
-MAY_IMPORT = {
-    "ir": set(),
-    "reference": {"ir"},
-    "facts": {"ir"},
-    "operators": {"ir", "facts"},
-    "analysis": {"ir", "reference", "facts", "operators"},
-    "passes": {"ir", "reference", "facts", "operators", "analysis"},
-    "versions": {"ir", "reference", "facts", "operators", "analysis", "passes"},
-    "cli": {"ir", "reference", "passes", "versions", *ROOT_MODULES},
+FLOORS = {
+    "ir": (),
+    "reference": ("ir",),
+    "facts": ("ir",),
+    "operators": ("ir", "facts"),
+    "analysis": ("ir", "reference", "facts", "operators"),
+    "passes": ("ir", "reference", "facts", "operators", "analysis"),
+    "versions": ("ir", "reference", "facts", "operators", "analysis", "passes"),
+    "": ("ir", "reference", "facts", "operators", "analysis", "passes", "versions"),
+    "cli": ("ir", "reference", "passes", "versions", ""),
 }
-MODULES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
+"""What each floor may import besides itself; "" are the modules of the root."""
+WITHIN = {
+    "analysis/shapes": (),
+    "analysis/constants": ("analysis/shapes",),
+    "analysis/trips": ("analysis/shapes", "analysis/constants"),
+    "analysis/safety": ("analysis/shapes", "analysis/constants", "analysis/trips"),
+    "passes/tools": ("passes",),
+    "passes/cleanup": ("passes", "passes/tools"),
+    "passes/control": ("passes", "passes/tools"),
+    "passes/functions": ("passes", "passes/tools"),
+    "passes/scans": ("passes", "passes/tools"),
+    "passes/sequences": ("passes", "passes/tools"),
+}
+"""The same for the rooms of two floors: "passes" are the files that stand in no room."""
+MAY_LOAD_THE_COMMANDS = ("__main__.py",)
+TYPE_ONLY_CIRCLE = {
+    f"ir/{name}.py" for name in ("graph", "model", "node", "structure", "value", "wiring")
+}
 
 
-def imported(path, root):
-    """What a module imports, as paths within the package: "ir.graph"; "" is the root itself."""
-    package = path.relative_to(root).parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (a.name.partition(".")[2] for a in node.names if is_ours(a.name))
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1]
-            module = [*base, *(node.module or "").split(".")] if node.module else list(base)
-            # "from .. import ir" names a package of the root
-            names = [a.name for a in node.names] if not module else [""]
-            yield from (".".join([*module, name]).strip(".") for name in names)
-        elif isinstance(node, ast.ImportFrom) and is_ours(node.module):
-            yield node.module.partition(".")[2]
+def imports(file, root=ROOT, *, types=False):
+    """The files that a file imports, wherever in it; those for type checkers only where asked."""
+    tree = ast.parse((root / file).read_text(encoding="utf-8"))
+    typing = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) and (types or id(node) not in typing):
+            names = named(node, Path(file).parts[:-1])
+            yield from {path for name in names for path in behind(name, sources(root))}
 
 
-def is_ours(name):
-    return name.split(".")[0] == "straightline"
+def named(node, package):
+    """What an import names: as parts below the package, module first."""
+    if isinstance(node, ast.Import):
+        names = [alias.name.split(".") for alias in node.names]
+        return [tuple(name[1:]) for name in names if name[0] == "straightline"]
+    if node.level:
+        base = (*package[: len(package) - node.level + 1], *(node.module or "").split("."))
+    elif (node.module or "").split(".")[0] == "straightline":
+        base = tuple(node.module.split(".")[1:])
+    else:
+        return []
+    base = tuple(part for part in base if part)
+    return [(*base, alias.name) for alias in node.names]
 
 
-def violations(path, root=ROOT):
-    home = path.relative_to(root).parts[0]
-    floors = [name.split(".")[0] for name in imported(path, root)]
-    return [floor for floor in floors if floor != home and floor not in MAY_IMPORT[home]]
+def behind(name, files):
+    """The file that a name stands for, or else the one that defines it."""
+    for parts in (name, name[:-1]):
+        path = "/".join(parts)
+        found = {f"{path}.py", f"{path}/__init__.py".lstrip("/")} & files
+        if found:
+            return found
+    return set()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_nothing_from_a_higher_floor(path):
-    assert violations(path) == []
+def import_graph(*, types):
+    """Who imports whom."""
+    graph = nx.DiGraph()
+    for file in sources():
+        graph.add_edges_from((file, other) for other in imports(file, types=types))
+    return graph
 
 
-def test_an_import_from_a_higher_floor_is_found(tmp_path):
-    (tmp_path / "ir").mkdir()
-    bad = tmp_path / "ir" / "bad.py"
-    for line, floor in (
-        ("from ..passes import base", "passes"),
-        ("from .. import reference", "reference"),
-        ("import straightline.passes", "passes"),
-        ("from straightline.versions import x", "versions"),
-        ("def f():\n    from ..api import rewrite", "api"),
-    ):
-        bad.write_text(f"from .graph import Graph\n{line}\n")
-        assert violations(bad, tmp_path) == [floor]
+def floor(file):
+    return file.split("/")[0] if "/" in file else ""
 
 
-def test_every_package_has_a_floor():
-    found = {p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"}
-    assert found == set(MAY_IMPORT)
+def room(file):
+    return "/".join(file.split("/")[:2]) if file.count("/") > 1 else floor(file)
+
+
+def violations(file, root=ROOT):
+    """The files that a file imports although they stand on a higher floor, or in another room."""
+    home, own = floor(file), room(file)
+    for other in imports(file, root):
+        if floor(other) != home:
+            allowed = floor(other) in FLOORS[home] or file in MAY_LOAD_THE_COMMANDS
+        else:
+            allowed = own not in WITHIN or room(other) in (own, *WITHIN[own])
+        if not allowed:
+            yield other
+
+
+@pytest.mark.parametrize("file", sorted(sources()))
+def test_a_file_imports_nothing_from_a_higher_floor(file):
+    assert list(violations(file)) == []
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    circles = nx.strongly_connected_components(import_graph(types=False))
+    assert [sorted(circle) for circle in circles if len(circle) > 1] == []
+
+
+def test_types_are_imported_in_one_circle_only():
+    circles = nx.strongly_connected_components(import_graph(types=True))
+    assert [circle for circle in circles if len(circle) > 1] == [TYPE_ONLY_CIRCLE]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("from ..passes import base", "passes/base.py"),
+        ("from ..passes.base import Pass", "passes/base.py"),
+        ("from .. import passes", "passes/__init__.py"),
+        ("import straightline.passes", "passes/__init__.py"),
+        ("from straightline.passes.base import Pass", "passes/base.py"),
+        ("def f():\n    from ..api import rewrite", "api.py"),
+    ],
+)
+def test_an_import_from_a_higher_floor_is_found(tmp_path, line, found):
+    for file in ("ir/graph.py", "ir/bad.py", "passes/__init__.py", "passes/base.py", "api.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "ir" / "bad.py").write_text(f"from .graph import Graph\n{line}\n")
+    assert found in set(violations("ir/bad.py", tmp_path))
+
+
+def test_every_folder_has_a_floor():
+    assert {floor(file) for file in sources()} == set(FLOORS)
+    rooms = {room(file) for file in sources() if floor(file) in ("analysis", "passes")}
+    assert rooms - {"analysis", "passes"} == set(WITHIN)

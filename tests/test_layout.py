@@ -1,0 +1,37 @@
+"""Where things stand: the tests of a source file are found without searching."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from source_files import ROOT, sources
+
+TESTS = Path(__file__).parent
+
+
+def has_logic(file):
+    """Whether a file defines functions, rather than only errors, protocols, names and data."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return any(len(f.body) > 1 or ast.get_docstring(f) is None for f in functions)
+
+
+WITH_LOGIC = sorted(file for file in sources() if Path(file).stem[0] != "_" and has_logic(file))
+
+
+@pytest.mark.parametrize("file", WITH_LOGIC)
+def test_a_file_with_logic_has_tests_of_its_name_in_the_same_folder(file):
+    path = Path(file)
+    assert (TESTS / path.parent / f"test_{path.name}").exists()
+
+
+def test_folders_of_tests_are_those_of_the_source():
+    folders = {path.parent for path in TESTS.rglob("test_*.py")} - {TESTS, TESTS / "support"}
+    ours = {Path(file).parent.as_posix() for file in sources()}
+    assert {folder.relative_to(TESTS).as_posix() for folder in folders} <= ours
+
+
+def test_source_files_are_small():
+    """One idea each: what grows beyond this wants to be two files."""
+    lines = {file: (ROOT / file).read_text(encoding="utf-8").count("\n") for file in sources()}
+    assert {file: count for file, count in lines.items() if count > 400} == {}
