@@ -32,7 +32,7 @@ import mutant_seeds
 import onnx
 import straightline as sl
 from mutations import mutate, mutate_bytes, names_in
-from straightline.analysis.constants.evaluation import _bounded_loop, _Budget
+from straightline.analysis.constants.evaluation import _bounded_loop, _TripsLeft
 from straightline.reference import Workers
 from straightline.reference.draw import Drawer, DrawError
 from straightline.reference.signature import Signature
@@ -87,7 +87,7 @@ def keep(given: Mutant) -> None:
 
 def run(given: Mutant) -> None:
     """Run it in the reference, no loop for long."""
-    budget = _Budget()
+    budget = _TripsLeft()
     budget.trips = TRIPS
     signature = Signature.of(given.proto)
     try:
