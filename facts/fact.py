@@ -173,22 +173,28 @@ def content_from(elements: Any) -> Content:
 
 def decided(fact: Fact) -> npt.NDArray[Any] | None:
     """The elements as numbers, if all of them are known."""
-    if fact.content is None or not fact.elem_type:
+    numbers = _numbers(fact) if fact.elem_type else None
+    if numbers is None:
         return None
-    elements = []
-    for element in fact.content.reshape(-1):
-        known = element.value if isinstance(element, Dimension) else element
-        if known is None:
-            return None
-        elements.append(known)
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-    return np.array(elements, dtype).reshape(fact.content.shape)
+    return numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
 
 
 def integers(fact: Fact) -> npt.NDArray[np.int64] | None:
     """The same as 64-bit integers."""
-    numbers = decided(fact)
+    numbers = _numbers(fact)
     return None if numbers is None else numbers.astype(np.int64)
+
+
+def _numbers(fact: Fact) -> npt.NDArray[Any] | None:
+    if fact.content is None:
+        return None
+    numbers = np.empty(fact.content.size, object)
+    for index, element in enumerate(fact.content.reshape(-1)):
+        known = element.value if isinstance(element, Dimension) else element
+        if known is None:
+            return None
+        numbers[index] = known
+    return numbers.reshape(fact.content.shape)
 
 
 def vector(fact: Fact) -> list[Any] | None:
