@@ -80,10 +80,11 @@ class Engine:
     def _needs_work(self, node: Node, source: int, target: int) -> bool:
         if node.op.domain not in ("", "ai.onnx") or node in self._stuck:
             return False
+        # What ONNX has in no version is refused by name, rather than carried along.
+        unknown = schema_at(node.op_type, source) is None
         return (
-            changes(node.op_type, source, target)
-            and node.op.function_key not in self.model.functions
-        )
+            unknown or changes(node.op_type, source, target)
+        ) and node.op.function_key not in self.model.functions
 
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
         """Convert one node; what comes back are nodes that are still in the old version."""

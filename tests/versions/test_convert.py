@@ -312,3 +312,19 @@ def same(before: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, np.nd
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
         assert found.dtype == wanted.dtype and found.shape == wanted.shape
+
+
+@pytest.mark.parametrize("target", [13, 18])
+def test_an_operator_that_onnx_does_not_have_is_refused_by_name(target):
+    texts = {
+        "graph": "g (float[2] x) => (float[2] y) { y = ResizeBilinear (x) }",
+        "body": """g (float[2] x, bool c) => (float[2] y) { y = If (c) <
+            then_branch = t () => (float[2] a) { a = ResizeBilinear (x) },
+            else_branch = e () => (float[2] b) { b = Neg (x) }> }""",
+        "function": """g (float[2] x) => (float[2] y) { y = local.f (x) }
+            <domain: "local", opset_import: ["" : 16]> f (a) => (b) { b = ResizeBilinear (a) }""",
+    }
+    for text in texts.values():
+        model = ir.parse(f'<ir_version: 8, opset_import: ["" : 16, "local" : 1]> {text}')
+        with pytest.raises(ConversionError, match="ResizeBilinear does not exist in opset 16"):
+            convert_version(model, target)

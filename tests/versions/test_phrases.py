@@ -16,7 +16,7 @@ def site_of(signature):
     loaded = ir.load(model("y = Max (x, z)", 12, signature))
     (node,) = loaded.graph.nodes()
     types = Types(loaded)
-    return Site(node, 12, 11, types, Constants(types, Folder(loaded), 12, 11, ()))
+    return Site(node, 12, 11, types, Constants(types, Folder(loaded)))
 
 
 def test_floats_are_told_from_other_types():

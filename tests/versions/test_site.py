@@ -21,7 +21,7 @@ def site_of(body=BODY, op_type="Reshape", source=14, target=13, signature="float
     loaded = ir.load(model(body, source, signature))
     (node,) = [node for node in loaded.graph.nodes() if node.op_type == op_type]
     types = Types(loaded)
-    constants = Constants(types, Folder(loaded), source, target, ())
+    constants = Constants(types, Folder(loaded))
     return Site(node, source, target, types, constants)
 
 
@@ -135,7 +135,7 @@ def test_a_function_of_opset_8_has_constants_by_way_of_floats():
     (function,) = loaded.functions.values()
     (node,) = function.graph.nodes()
     types = Types(loaded)
-    site = Site(node, 9, 8, types, Constants(types, Folder(loaded), 9, 8, ()))
+    site = Site(node, 9, 8, types, Constants(types, Folder(loaded)))
     assert site.const(np.ones(2, np.float32), "ones").constant is not None
     assert site.ints([1, 2], "two").producer.op_type == "Cast"
     assert site.ints([1 - 2**53], "exact").producer.op_type == "Cast"
