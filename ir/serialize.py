@@ -19,13 +19,12 @@ from .value import Value
 
 
 @paused_collector
-def serialize(model: Model, *, for_inference: bool = False) -> onnx.ModelProto:
+def serialize(model: Model) -> onnx.ModelProto:
     """The message of a model; a model that was loaded and not changed gives an equal one.
 
     Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
     function, and below IR version 4, where each has to be an input too, in a graph whose inputs are
-    a promise. The bodies of Loop, If and Scan then list them as inputs that nothing feeds; not so
-    a message `for_inference`, because onnx's shape inference refuses that inside another body.
+    a promise. The bodies of Loop, If and Scan then list them as inputs that nothing feeds.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -34,7 +33,7 @@ def serialize(model: Model, *, for_inference: bool = False) -> onnx.ModelProto:
     proto = onnx.ModelProto()
     proto.CopyFrom(model.header)
     _update_opset_imports(proto.opset_import, model.opset_imports)
-    listing = Listing(model, for_inference)
+    listing = Listing(model)
     _Writer(names, listing).write(model.graph, proto.graph)
     for function in model.functions.values():
         _write_function(function, proto.functions.add(), names, listing)
@@ -73,18 +72,16 @@ def _write_function(
 class Listing:
     """Which constants are inputs of their graph too, as IR versions below 4 want it of all."""
 
-    def __init__(self, model: Model, for_inference: bool) -> None:
+    def __init__(self, model: Model) -> None:
         self.below_4 = not model.allows_overrides
-        self.for_inference = for_inference
         self.as_loaded = model.has_loaded_form
 
     def stands_alone(self, graph: Graph) -> bool:
         """Whether a graph may have an initializer that is no input."""
         if isinstance(graph.owner, Function):
             return False
-        if self.as_loaded:  # where it was no input, whatever the IR version asks for
-            return True
-        return not self.below_4 or (self.for_inference and graph.holder is not None)
+        # As loaded, it was no input, whatever the IR version asks for.
+        return self.as_loaded or not self.below_4
 
     def of(self, graph: Graph) -> list[Value]:
         """The constants of a body that are listed as inputs, those that came so first.
@@ -93,7 +90,7 @@ class Listing:
         there, unless the model is as it was loaded.
         """
         holder = graph.holder
-        if not self.below_4 or self.for_inference or holder is None or fed_by(holder) is None:
+        if not self.below_4 or holder is None or fed_by(holder) is None:
             return []
         if self.as_loaded:
             return graph.listed
