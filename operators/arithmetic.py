@@ -14,7 +14,8 @@ from ..facts.bounds import Bounds, Known, greater, greatest, least, lesser
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
 from ..facts.premises import Premises, require
-from ..ir import Node
+from ..ir import Node, Value
+from .batching import Batch, alone
 from .elementwise import Elementwise, each_known
 from .growing import broadcast_size
 from .rules import KeepsShape, Total, describes
@@ -79,6 +80,9 @@ class Neg(KeepsShape, Total):
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return spanned(inputs, lambda a: (-a.high, -a.low))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
 
 
 class Division(Elementwise):

@@ -13,8 +13,9 @@ from ..facts.bounds import Bounds, Known, greater, lesser
 from ..facts.dimension import Dimension
 from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
 from ..facts.premises import Premises, broadcast, broadcast_to, require
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import broadcast_shape
+from .batching import Batch, Unbatchable, alone, broadcasting
 from .rules import KeepsShape, OperatorRules, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
@@ -36,6 +37,9 @@ class Elementwise(OperatorRules):
     def prove_safe(self, given: Premises) -> None:
         operands = zip(given.inputs, given.node.inputs, strict=True)
         broadcast([known.fact.shape for known, value in operands if value])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return broadcasting(given)
 
 
 def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
@@ -64,6 +68,9 @@ _UNARY = (
 class Unary(KeepsShape, Total):
     """A function of one number that gives a result for every number, if only NaN."""
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
 
 @describes("Cast")
 class Cast(KeepsShape):
@@ -91,6 +98,9 @@ class Cast(KeepsShape):
         is_text = given.elem_type(0) == onnx.TensorProto.STRING
         require(not is_text, "a string may not spell a number")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
 
 def negation(known: bool | None) -> bool | None:
     """Not, of what may not be known."""
@@ -113,6 +123,9 @@ class Clip(KeepsShape):
             if given.has(index):
                 given.shape(index, 0)
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
 
 @describes("PRelu")
 class PRelu(KeepsShape):
@@ -120,3 +133,11 @@ class PRelu(KeepsShape):
 
     def prove_safe(self, given: Premises) -> None:
         broadcast_to(given.shape(1), given.shape(0), "the slope")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        if given.rank(1) > rank:
+            raise Unbatchable("stretches its first input")
+        if given.varies(1):
+            return given.same([given.spread(0), given.lifted(1, rank)])
+        return given.same([given.given(0).value, given.given(1).value])

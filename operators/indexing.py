@@ -10,7 +10,8 @@ from ..facts.bounds import Bounds, Known, greatest, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.premises import Premises, Unproven, require, same_shape
-from ..ir import Node
+from ..ir import Node, Value
+from .batching import Batch
 from .rules import Moving, OperatorRules, Total, describes
 
 
@@ -48,6 +49,16 @@ class Gather(Moving):
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
         given.within(1, [shape[given.axis(len(shape), 0)]])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis, rank = given.node.attribute("axis", 0), given.rank(0)
+        place = given.axis(axis, rank) - 1
+        if given.varies(0):
+            return given.same([given.given(0).value, given.fixed(1)], axis=place + 1)
+        picked = given.same([given.given(0).value, given.given(1).value], axis=place)[0]
+        total = rank + given.rank(1)  # the trips stand where the indices begin
+        perm = [place, *(other for other in range(total) if other != place)]
+        return [given.emit.transpose(picked, perm, given.label())]
 
 
 @describes("GatherElements")

@@ -8,7 +8,8 @@ from typing import Any
 from ..facts.bounds import Bounds, Known, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
-from ..ir import Node
+from ..ir import Node, Value
+from .batching import Batch, alone
 from .elementwise import Elementwise, each, each_known, negation
 from .growing import broadcast_size
 from .rules import KeepsShape, Total, describes
@@ -70,6 +71,9 @@ class Not(KeepsShape, Total):
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(negation, inputs)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
 
 
 @describes("And")

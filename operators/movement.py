@@ -12,8 +12,9 @@ from ..facts.dimension import Dimension, product
 from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, broadcast, require, same
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import ONE, positions, stretched
+from .batching import Batch, Unbatchable
 from .growing import times
 from .rules import KeepsShape, Moving, Total, describes
 
@@ -30,6 +31,9 @@ class Identity(KeepsShape, Total):
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return inputs[0].count
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return [given.given(0).value]
 
 
 @describes("DepthToSpace", "SpaceToDepth")
@@ -59,6 +63,11 @@ class Transpose(Moving):
             rank = len(given.shape(0))
             require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        perm = given.node.attribute("perm") or range(rank)[::-1]
+        return given.same([given.given(0).value], perm=[0, *(axis + 1 for axis in perm)])
+
 
 @describes("Flatten")
 class Flatten(Moving):
@@ -78,6 +87,12 @@ class Flatten(Moving):
         rank = len(given.shape(0))
         axis = given.node.attribute("axis", 1)
         require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        shape, axis = given.shape(0), given.node.attribute("axis", 1)
+        axis += len(shape) if axis < 0 else 0
+        flat = (product(shape[:axis]), product(shape[axis:]))
+        return [given.reshaped(given.given(0).value, flat)]
 
 
 @describes("Reshape")
@@ -134,6 +149,9 @@ class Reshape(Moving):
         require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
         at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
         require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return [given.reshaped(given.given(0).value, given.results[0].shape)]
 
 
 def _copies_zeros(node: Node) -> bool:
@@ -200,6 +218,16 @@ class Squeeze(Moving):
         for axis in axes or ():
             same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, axes = given.rank(0), given.listed("axes", 1)
+        if axes is None:
+            axes = [axis for axis, dim in enumerate(given.shape(0)) if dim == 1]
+            if any(dim.equals(1) is None for dim in given.shape(0)):
+                raise Unbatchable("drops axes that only run time tells")
+        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
+        value = given.given(0).value
+        return [given.emit.squeeze(value, moved, given.label())] if moved else [value]
+
 
 @describes("Unsqueeze")
 class Unsqueeze(Moving):
@@ -228,6 +256,12 @@ class Unsqueeze(Moving):
         places = {axis_of(axis, rank) for axis in axes or ()}
         require(len(places) == len(axes or ()), "an axis stands twice in its axes")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axes = given.listed("axes", 1) or []
+        rank = given.rank(0) + len(axes)
+        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
+        return [given.emit.unsqueeze(given.given(0).value, moved, given.label())]
+
 
 @describes("Expand")
 class Expand(Moving):
@@ -254,6 +288,14 @@ class Expand(Moving):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        shape, target = given.results[0].shape, given.numbers(1)
+        if shape is None:
+            raise Unbatchable("stretches to a rank that only run time tells")
+        lifted = given.lifted(0, len(shape))
+        ones = [1] * (len(shape) - len(target))
+        return given.same([lifted, given.vector(1, *ones, *target)])
+
 
 @describes("Tile")
 class Tile(Moving):
@@ -274,3 +316,6 @@ class Tile(Moving):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return given.same([given.given(0).value, given.vector(1, *given.numbers(1))])

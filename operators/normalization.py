@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same_shape
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import ONE, may_equal
+from .batching import Batch, along
 from .rules import OperatorRules, describes
 
 
@@ -30,6 +31,9 @@ class Softmax(OperatorRules):
         axis = given.axis(len(shape), 1 if older else -1)
         for dim in shape[axis:] if older else [shape[axis]]:
             at_least(dim, 1, f"axis {axis}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 1 if given.emit.opset < 13 else -1)
 
 
 @describes("BatchNormalization")

@@ -14,7 +14,8 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.operands import listed, listed_numbers
 from ..facts.premises import Premises, Unproven, axis_of, require, same, shown
-from ..ir import Node
+from ..ir import Node, Value
+from .batching import Batch, along
 from .growing import times
 from .rules import KeepsShape, Moving, OperatorRules, describes
 
@@ -59,6 +60,10 @@ class Concat(OperatorRules):
                 if position != axis:
                     same(dim, wanted, f"sizes along axis {position}")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.axis(given.node.attribute("axis", 1), given.rank(0))
+        return given.same([given.spread(i) for i in range(len(given.operands))], axis=axis)
+
 
 @describes("Split")
 class Split(Moving):
@@ -88,6 +93,9 @@ class Split(Moving):
         fit = len(sizes) == parts and min(sizes, default=0) >= 0
         require(fit, "its sizes do not fit its outputs")
         same(length, sum(sizes), "the sum of its sizes")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 0)
 
 
 def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimension] | None:
@@ -197,6 +205,16 @@ class Slice(Moving):
             steps = given.numbers(4)
             fit = steps.shape == (count,) and bool(steps.all())
             require(fit, "its steps do not fit its bounds")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, steps = given.rank(0), given.fixed(4)
+        starts, ends = given.listed("starts", 1) or [], given.fixed(2)
+        axes = given.listed("axes", 3)
+        moved = [given.axis(axis, rank) for axis in (range(len(starts)) if axes is None else axes)]
+        if given.operand(1) is None:
+            return given.same([given.given(0).value], axes=moved)
+        bounds = [given.fixed(1), ends, given.vector(*moved)]
+        return given.same([given.given(0).value, *bounds, *([steps] if steps else [])])
 
 
 def _count(given: Premises, name: str, position: int) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, broadcast, broadcast_to, require, same
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import broadcast_shape, may_equal
+from .batching import Batch, Unbatchable
 from .rules import OperatorRules, describes
 
 
@@ -33,6 +35,41 @@ class MatMul(OperatorRules):
         require(bool(one) and bool(other), "an operand is a scalar")
         same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
         broadcast([one[:-2], other[:-2]])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        left, right = given.rank(0), given.rank(1)
+        if not left or not right:
+            raise Unbatchable("has a scalar operand")
+        one, other = given.given(0).value, given.given(1).value
+        if left == 1 and right == 2 and not given.varies(1):
+            return given.same([one, other])
+        if left == 2 and right == 1 and not given.varies(0):
+            return given.same([other, given.emit.transpose(one, (1, 0), given.label("_turned"))])
+        rank = max(left, right, 2)
+        one, other = self._matrices(given, 0, rank), self._matrices(given, 1, rank)
+        (product,) = given.same([one, other])
+        if left > 1 and right > 1:
+            return [product]
+        # The axis that made a matrix of a vector goes again: the trips are before it.
+        gone = [rank - 1] if left == 1 else []
+        gone += [rank] if right == 1 else []
+        return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
+
+    def _matrices(self, given: Batch, index: int, rank: int) -> Value:
+        """An operand as matrices, with the trips before their batch axes."""
+        operand, own = given.given(index), given.rank(index)
+        value, name = operand.value, f"{operand.value.name}_matrix"
+        if index == 0 and not operand.batched:
+            # onnxruntime stretches no left operand to no trips.
+            operand = dataclasses.replace(operand, value=given.spread(0), batched=True)
+            value = operand.value
+        first = 1 if operand.batched else 0
+        if own == 1:
+            value = given.emit.unsqueeze(value, first if index == 0 else first + 1, name)
+            own = 2
+        if operand.batched and own < rank:
+            value = given.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
+        return value
 
 
 @describes("Gemm")

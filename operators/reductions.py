@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ..facts.bounds import Bounds, Known
 from ..facts.dimension import Dimension, product
 from ..facts.fact import Content, Fact, Shape, Symbols, content_from, integers
 from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, require, shown
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import positions, reduced
+from .batching import Batch, along
 from .rules import KeepsShape, OperatorRules, describes
+from .vocabulary import formal_inputs
 
 
 @describes(
@@ -44,6 +48,24 @@ class Reduction(OperatorRules):
             rank = len(given.shape(0))
             places = {axis_of(axis, rank) for axis in axes}
             require(len(places) == len(axes), "an axis stands twice")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        axes = given.listed("axes", 1)
+        if not axes and given.node.attribute("noop_with_empty_axes", 0):
+            return given.same([given.given(0).value, given.fixed(1)])
+        moved = [given.axis(axis, rank) for axis in axes or range(rank)]
+        if not moved:  # of a scalar there is nothing to reduce, but the operator may still compute
+            one = given.emit.unsqueeze(given.given(0).value, 1, given.label("_one"))
+            return self._reduced(given, one, [1], keepdims=0)
+        return self._reduced(given, given.given(0).value, moved)
+
+    def _reduced(
+        self, given: Batch, value: Value, axes: list[int], **changed: int
+    ) -> Sequence[Value]:
+        if formal_inputs(given.node.op_type, given.emit.opset) == 1:
+            return given.same([value], axes=axes, **changed)
+        return given.same([value, given.vector(*axes)], **changed)
 
 
 @describes("ReduceSum")
@@ -109,6 +131,9 @@ class ArgExtreme(OperatorRules):
         axis = given.axis(len(shape), 0)
         at_least(shape[axis], 1, f"axis {axis}")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 0)
+
 
 @describes("TopK")
 class TopK(OperatorRules):
@@ -129,6 +154,9 @@ class TopK(OperatorRules):
         enough = length.less(count) is False
         require(enough, f"there may be fewer than k elements: {shown(length)}")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
 
 @describes("CumSum")
 class CumSum(KeepsShape):
@@ -138,3 +166,8 @@ class CumSum(KeepsShape):
         axis = given.numbers(1)
         require(axis.size == 1, f"{given.name(1)} does not hold one element")
         axis_of(int(axis.reshape(())), len(given.shape(0)))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        (axis,) = given.numbers(1)
+        place = given.emit.constant(np.array(given.axis(axis, given.rank(0))), given.label("_axis"))
+        return given.same([given.given(0).value, place])

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, TypeVar
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.premises import Premises, Unproven
-from ..ir import Node, Operator
+from ..ir import Node, Operator, Value
+from .batching import Batch, Unbatchable
 
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
@@ -101,6 +102,17 @@ class OperatorRules:
     def draws_random_numbers(self, node: Node) -> bool:
         """Whether another run of the node may give another result."""
         return False
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """Compute a node for all trips of a loop at once: see `Batch`.
+
+        Returns:
+            One for each output, with the trips first.
+
+        Raises:
+            Unbatchable: it cannot be; the message ends a sentence that begins with the node.
+        """
+        raise Unbatchable("has no batching rule")
 
     def defines(self, method: Callable[..., Any]) -> bool:
         """Whether the class has a method of its own: `rules.defines(OperatorRules.content)`."""

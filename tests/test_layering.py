@@ -28,6 +28,7 @@ WITHIN = {
     "passes/cleanup": ("passes", "passes/tools"),
     "passes/control": ("passes", "passes/tools"),
     "passes/functions": ("passes", "passes/tools"),
+    "passes/loops": ("passes", "passes/tools", "passes/scans"),
     "passes/scans": ("passes", "passes/tools"),
     "passes/sequences": ("passes", "passes/tools"),
 }

@@ -49,6 +49,12 @@ class Emitter:
         """A node with one output and a ready operator, or its value where that can be folded."""
         return self._apply(op, inputs, [label], name)[0]
 
+    def several(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+    ) -> list[Value]:
+        """A node with a ready operator and one output for each label, or what it folds to."""
+        return self._apply(op, inputs, labels)
+
     def _apply(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:

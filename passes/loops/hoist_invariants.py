@@ -77,10 +77,9 @@ class _Hoister:
             declare_elements(node, self.model)
         _move(moving, body, graph, certain)
         count = len([n for n in moving if not n.is_op(*_FREE)])
-        what = "1 node that is" if count == 1 else f"{count} nodes that are"
-        self.run.rewritten(
-            self.options, node, node.path, f"{what} the same on every trip now before it"
-        )
+        what = "1 node runs" if count == 1 else f"{count} nodes run"
+        same = f"{what} once, before it, instead of on every trip"
+        self.run.rewritten(self.options, node, node.path, same)
         return True
 
     def _candidates(self, body: Graph) -> list[Node]:

@@ -1,0 +1,193 @@
+"""All that a body is fed with on its trips, side by side: the trips are the first axis of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.dimension import Dimension
+from ...facts.fact import Fact, Shape, constant_fact, decided
+from ...ir import Array, Model, Value
+from ...operators.batching import Operand, Unbatchable
+from ..tools.emit import Emitter
+from .repetition import Repetition, Scanned
+
+OLDEST_OPSET = 11
+"""Range exists from here on, and axes may be negative."""
+
+_FROM_THE_END = np.iinfo(np.int64).min
+
+
+class Feeding:
+    """The values around a Loop or Scan, and what it hands to its body, in a graph of their own.
+
+    The graph is put in place of the Loop or Scan when all of it stands.
+
+    Args:
+        repetition: the Loop or Scan.
+        inference: facts about the model's values.
+
+    Attributes:
+        emit: adds nodes to the graph.
+        trips: how many trips there are, a vector of one int64.
+        outside: for values around the Loop or Scan the graph's inputs that stand for them.
+
+    Raises:
+        Unbatchable: something is not known that decides the form.
+    """
+
+    def __init__(self, repetition: Repetition, inference: ShapeInference) -> None:
+        self.repetition = repetition
+        self.inference = inference
+        graph = repetition.node.graph
+        assert graph is not None
+        scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
+        scratch.opset_imports = dict(graph.root.opset_imports)
+        self.emit = Emitter(scratch.graph)
+        if self.emit.opset < OLDEST_OPSET:
+            raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
+        self.outside: dict[Value, Value] = {}
+        self._same: dict[Value, Operand] = {}
+        self._vectors: dict[tuple[int, ...], Value] = {}
+        self.trips = self._count()
+
+    def same(self, value: Value) -> Operand:
+        """A value from outside the body, which is the same on every trip."""
+        if value not in self._same:
+            self._same[value] = self._enter(value)
+        return self._same[value]
+
+    def _enter(self, value: Value) -> Operand:
+        graph = self.emit.graph
+        if value.constant is not None:
+            copy = graph.add_initializer(value.name, value.constant)
+            return Operand(copy, False, constant_fact(value.constant))
+        fact = self.inference.fact(value)
+        info = onnx.ValueInfoProto(name=value.name)
+        type_ = fact.type_proto(private=False)
+        if type_ is not None:
+            info.type.CopyFrom(type_)
+        self.outside[value] = graph.add_input(value.name, info)
+        return Operand(self.outside[value], False, fact)
+
+    def integers(self, *numbers: int) -> Value:
+        """A constant vector of int64."""
+        if numbers not in self._vectors:
+            self._vectors[numbers] = self._constant(np.array(numbers, np.int64))
+        return self._vectors[numbers]
+
+    def _constant(self, array: Array) -> Value:
+        return self.emit.constant(array, "k")
+
+    # How many trips ------------------------------------------------------------------------------
+
+    def _count(self) -> Value:
+        repetition = self.repetition
+        if repetition.maximum is None:
+            return self._length(repetition.scanned)
+        count = self._at_least_none(self._vector(repetition.maximum))
+        if repetition.start is None:
+            return count
+        start = self._vector(repetition.start)
+        return self.emit.add("Where", [start, count, self.integers(0)], "trips")
+
+    def _vector(self, value: Value) -> Value:
+        """A tensor of one element, of whatever rank, as a vector."""
+        return self.emit.add("Reshape", [self.same(value).value, self.integers(1)], "vector")
+
+    def _at_least_none(self, number: Value) -> Value:
+        zero = self.integers(0)
+        if self.emit.opset >= 12:
+            return self.emit.add("Max", [number, zero], "trips")
+        return self.emit.add(
+            "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "trips"
+        )
+
+    def _length(self, scanned: tuple[Scanned, ...]) -> Value:
+        first = scanned[0]
+        axis = first.axis % len(self._shape(first))
+        shape = self.emit.add("Shape", [self.same(first.source).value], "shape")
+        return self.emit.add("Gather", [shape, self.integers(axis)], "trips")
+
+    def _shape(self, scanned: Scanned) -> Shape:
+        shape = self.same(scanned.source).fact.shape
+        if shape is None or not -len(shape) <= scanned.axis < len(shape):
+            raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
+        return shape
+
+    def most_trips(self) -> int | None:
+        """How many trips there are at most; None where only run time tells."""
+        if self.repetition.maximum is None:
+            first = self.repetition.scanned[0]
+            return self._shape(first)[first.axis].value
+        maximum = decided(self.same(self.repetition.maximum).fact)
+        return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
+
+    # What the body is handed ---------------------------------------------------------------------
+
+    def handed(self) -> dict[Value, Operand]:
+        """What stands for the inputs of the body but its states."""
+        repetition, found = self.repetition, {}
+        iteration, condition = repetition.iteration, repetition.condition
+        if iteration is not None:
+            found[iteration] = self._iteration(len(iteration.shape or ()))
+        if condition is not None:
+            holds = np.ones([1] * len(condition.shape or ()), np.bool_)
+            value = self._constant(holds)
+            assert value.constant is not None
+            found[condition] = Operand(value, False, constant_fact(value.constant))
+        for scanned in repetition.scanned:
+            found[scanned.given] = self._elements(scanned)
+        return found
+
+    def _iteration(self, rank: int) -> Operand:
+        """The numbers of the trips, of the rank that the body declares for one."""
+        numbers = self.numbers(self.trips)
+        if rank:
+            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "trip")
+        shape = (Dimension.constant(1),) * rank
+        return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape))
+
+    def numbers(self, end: Value) -> Value:
+        """The numbers from 0 to before the element of a vector."""
+        zero, one = (self._constant(np.array(n, np.int64)) for n in (0, 1))
+        limit = self.emit.add("Reshape", [end, self.integers()], "limit")
+        return self.emit.add("Range", [zero, limit, one], "numbers")
+
+    def _elements(self, scanned: Scanned) -> Operand:
+        """What is scanned, its elements first and in the order of the trips."""
+        source, shape = self.same(scanned.source), self._shape(scanned)
+        axis = scanned.axis % len(shape)
+        perm = [axis, *(other for other in range(len(shape)) if other != axis)]
+        value = self.emit.transpose(source.value, perm, scanned.given.name)
+        if scanned.backward:
+            value = self.reversed(value)
+        rest = tuple(shape[other] for other in perm[1:])
+        return Operand(value, True, Fact(source.fact.elem_type, rest))
+
+    def reversed(self, value: Value) -> Value:
+        """A value with its first axis from the end."""
+        return self.cut(value, [-1], [_FROM_THE_END], [0], [-1])
+
+    def cut(self, value: Value, *bounds: list[int]) -> Value:
+        """A slice: starts, ends, axes, steps."""
+        vectors = [self.integers(*numbers) for numbers in bounds]
+        return self.emit.add("Slice", [value, *vectors], f"{value.name}_cut")
+
+    # For all trips -------------------------------------------------------------------------------
+
+    def every(self, operand: Operand, what: str) -> Value:
+        """A value for all trips, repeated where it is the same on every one.
+
+        Args:
+            operand: what stands for it.
+            what: how errors call it.
+        """
+        if operand.batched:
+            return operand.value
+        if operand.fact.shape is None:
+            raise Unbatchable(f"gives '{what}', whose rank is not known")
+        rank = len(operand.fact.shape)
+        shape = self.emit.concat([self.trips, self.integers(*[1] * rank)], 0, "shape")
+        return self.emit.add("Expand", [operand.value, shape], f"{what}_spread")

@@ -1,0 +1,36 @@
+"""How many trips there are, and what each is handed."""
+
+import numpy as np
+import pytest
+from harness import as_model
+from loops import HEAD, op_types
+from vectorized import assert_same, numbers, untyped, vectorized
+
+
+@pytest.mark.parametrize("start", [True, False])
+@pytest.mark.parametrize("maximum", [-2, 0, 3])
+def test_how_many_trips(start, maximum):
+    text = """g (int64 n, bool go) => (z) {
+        z = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+            c2 = Identity (c) r = Mul (i, i) }>
+    }"""
+    before = untyped(text)
+    result = vectorized(before)
+    assert "Loop" not in set(op_types(result.model.graph))
+    assert_same(before, result.model, {"n": np.array(maximum), "go": np.array(start)})
+
+
+@pytest.mark.parametrize("backward", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("out", [0, 1, -1])
+def test_axes_and_directions_of_a_scan(axis, out, backward):
+    text = f"""g (float[A, B] x) => (float[?, ?] z) {{
+        z = Scan <num_scan_inputs = 1, scan_input_axes = [{axis}], scan_output_axes = [{out}],
+            scan_input_directions = [{backward}], scan_output_directions = [{1 - backward}],
+            body = f (float[C] e) => (float[C] r) {{
+                k = ReduceSum <keepdims = 0> (e) r = Add (e, k) }}> (x)
+    }}"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Scan" not in set(op_types(result.model.graph)), result.remarks
+    assert_same(before, result.model, {"x": numbers(3, 4)})

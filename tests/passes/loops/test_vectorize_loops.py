@@ -1,0 +1,72 @@
+"""All trips at once: what becomes of Loops and Scans, and of each operator in them."""
+
+import pytest
+from harness import (
+    as_model,
+    assert_keeps,
+    assert_rewrites,
+)
+from loops import HEAD
+from straightline.passes import VectorizeLoops
+from vectorized import assert_same, numbers, vectorized
+
+
+def test_a_scan_of_any_length():
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
+            y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[3] r) {
+                a = MatMul (e, w) c = Add (a, b) r = Relu (c) }> (x)
+        }""",
+        HEAD
+        + """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
+            a = MatMul (x, w) c = Add (a, b) y = Relu (c)
+        }""",
+        [{"x": numbers(n, 4), "w": numbers(4, 3), "b": numbers(3)} for n in (1, 6)],
+    )
+
+
+def test_an_inner_loop_goes_before_the_one_around_it():
+    text = """g (float[N, M, 3] x) => (float[N, M, 3] z) {
+        z = Scan <num_scan_inputs = 1, body = f (float[M, 3] e) => (float[M, 3] r) {
+            r = Scan <num_scan_inputs = 1, body = h (float[3] u) => (float[3] v) {
+                v = Exp (u) }> (e)
+        }> (x)
+    }"""
+    result = vectorized(as_model(HEAD + text))
+    assert [node.op_type for node in result.model.graph.node] == ["Exp"]
+    assert_same(as_model(HEAD + text), result.model, {"x": numbers(2, 4, 3)})
+
+
+KEPT = {
+    "carries a value that each trip makes of that of the one before": """
+        g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
+            (x, s) }""",
+    "draws random numbers": """
+        g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] e) => (float[3] r) { q = RandomNormalLike (e) r = Add (e, q) }>
+            (s) }""",
+    "for which there is no batching rule": """
+        g (float[N, 3] s, bool c) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] e) => (float[3] r) { r = If (c) <
+                then_branch = t () => (float[3] p) { p = Neg (e) },
+                else_branch = h () => (float[3] q) { q = Exp (e) }> }> (s) }""",
+    "which has no batching rule": """
+        g (float[N, 3, 3] s) => (float[N] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3, 3] e) => (float r) { r = Det (e) }> (s) }""",
+    "its body decides when it ends": """
+        g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+                c2 = Less (i, k) r = Mul (i, i) }> }""",
+    "which must not run where there are no trips": """
+        g (int64 n, int64 k, int64 m) => (int64[?] z) <bool yes = {1}> {
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+                c2 = Identity (c) d = Div (k, m) r = Mul (i, d) }> }""",
+}
+
+
+@pytest.mark.parametrize("reason", KEPT)
+def test_what_is_kept(reason):
+    assert_keeps(VectorizeLoops(), HEAD + KEPT[reason], reason)

@@ -1,0 +1,22 @@
+"""Sizes of what a Loop gives out where it makes no trips."""
+
+import numpy as np
+from harness import as_model
+from loops import HEAD, op_types
+from straightline import reference
+from vectorized import FEED, assert_same, vectorized
+
+
+def test_sizes_that_nothing_declares_are_none_without_trips():
+    """Where the body says no size a Loop gives 0 at no trips, though there would be others."""
+    text = """g (float[N, K] x, int64 n) => (float[?, ?] z) <bool yes = {1}> {
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[?] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Neg (e) }>
+    }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Loop" not in set(op_types(result.model.graph)), result.remarks
+    for n, shape in ((0, (0, 0)), (2, (2, 3))):
+        feed = {"x": FEED["x"], "n": np.array(n)}
+        assert reference.run(before, feed)[0].shape == shape
+        assert_same(before, result.model, feed)
