@@ -19,6 +19,9 @@ _CONSTRUCTS = ("If", "Loop", "Scan")
 MAX_TRIPS = 10_000
 """The Loops of a construct make so many trips at most, all together, when it is computed."""
 
+MAX_ALL_TRIPS = 5 * MAX_TRIPS
+"""The same for all times that one construct is computed, such as on each trip of a loop around."""
+
 
 def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
     """What computes a construct or a call of a model function; None where it is neither, it draws
@@ -53,6 +56,7 @@ class ConstructEvaluator:
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = _reads(node)
+        self._left = MAX_ALL_TRIPS
         self._budget = _TripsLeft()
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
@@ -60,15 +64,18 @@ class ConstructEvaluator:
         self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)])
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
-        """The outputs; None where one is no tensor, it fails, or it might run for too long."""
+        """The outputs; None where one is no tensor, it fails, or it might run for too long, this
+        time or all times together."""
         if not all(known[value].is_readable for value in self.reads):
             return None
-        self._budget.trips = MAX_TRIPS
+        given = self._budget.trips = min(MAX_TRIPS, self._left)
         feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
         try:
             results = self._evaluator.run(feeds)
         except EvaluationError:
             return None
+        finally:
+            self._left -= given - max(self._budget.trips, 0)
         if any(result is None or isinstance(result, list) for result in results):
             return None
         return [Tensor(array=result) for result in results]
@@ -103,7 +110,7 @@ class _Counted:
     def __call__(self, inputs: Any) -> Any:
         self.budget.trips -= 1
         if self.budget.trips < 0:
-            raise EvaluationError(f"it makes more than {MAX_TRIPS} trips")
+            raise EvaluationError("it makes more trips than are computed beforehand")
         return self.run(inputs)
 
 

@@ -93,7 +93,7 @@ class ConditionSlice:
         for node in self._nodes:
             results = self._compute(node, known)
             if results is None:
-                self.failure = f"{node} fails"
+                self.failure = f"{node} fails, or takes more trips than are counted beforehand"
                 return None
             for value, tensor in zip(node.outputs, results, strict=False):
                 if value is not None:

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.evaluation import MAX_TRIPS, alone, construct_evaluator
+from straightline.analysis.constants.evaluation import (
+    MAX_ALL_TRIPS,
+    MAX_TRIPS,
+    alone,
+    construct_evaluator,
+)
 from straightline.ir import Tensor
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
@@ -53,6 +58,11 @@ def test_a_long_run_is_given_up_and_the_next_starts_afresh():
     assert evaluate(MAX_TRIPS + 1) is None
     assert evaluate(MAX_TRIPS) is not None
     assert evaluate(MAX_TRIPS) is not None
+    left = MAX_ALL_TRIPS - 3 * MAX_TRIPS
+    assert evaluate(left - MAX_TRIPS - 1) is not None
+    assert evaluate(MAX_TRIPS) is not None
+    assert evaluate(2) is None
+    assert evaluate(1) is None and evaluate(0) is not None
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,18 @@ def operators(found):
     return [node.op_type for node in found._nodes]
 
 
+def test_a_loop_inside_is_not_run_for_ever():
+    inner = """most = Constant <value_int = 9000> () t = Loop (most, , zero) <
+        body = h (int64 j, bool d, int64 u) => (bool d2, int64 v) { d2 = Identity (d)
+            v = Add (u, one) }>"""
+    found = sliced(REST + inner + " k2 = Add (k0, one) m2 = Identity (m0) c2 = Less (k2, t)")
+    assert found.obstacle is None
+    trips = 0
+    while found.step(trips):
+        trips += 1
+    assert trips == 5 and "more trips than are counted beforehand" in found.failure
+
+
 def test_only_what_the_condition_depends_on_is_run():
     found = sliced(REST + "k2 = Add (k0, one) m2 = Mul (m0, k0) c2 = Less (k2, five)")
     assert found.obstacle is None
