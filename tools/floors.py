@@ -12,7 +12,12 @@ FLOORS = (
     (("cli", "the command line: commands, options, report"),),
     (("the root", "the public functions: rewrite, convert_version, verify, inspect"),),
     (("versions", "whole models from opset to opset; adapters, one file per operator"),),
-    (("passes", "the rewrites: control, loops, scans, sequences, functions, cleanup; pipeline, tools"),),
+    (
+        (
+            "passes",
+            "the rewrites: control, loops, scans, sequences, functions, cleanup; pipeline, tools",
+        ),
+    ),
     (("analysis", "what is known of a model before run time: shapes, constants, trips, safety"),),
     (
         ("reference", "exact semantics; running, comparing"),
