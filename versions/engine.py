@@ -46,8 +46,8 @@ class Engine:
     def _step(self, root: Model | Function, source: int, target: int) -> None:
         nodes = [n for n in self._nodes(root.graph) if self._needs_work(n, source, target)]
         self.types.begin_step(nodes, source)
-        crossing = None
-        if scans.crosses(source, target) and any(n.op_type == "Scan" for n in nodes):
+        crossing, waiting = None, [n for n in nodes if n.op_type == "Scan"]
+        if waiting and scans.crosses(source, target):
             crossing = scans.Crossing(root, self.model, source, self.types)
             nodes = [n for n in nodes if n.op_type != "Scan"]
         root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = target
@@ -61,6 +61,9 @@ class Engine:
         # Scans come last: their bodies, which are copied, are in the next version by now.
         if crossing is not None and not self.failures:
             self._cross(crossing, source, target)
+        elif crossing is not None:
+            for node in waiting:
+                self._leave(node, source)
 
     def _cross(self, crossing: scans.Crossing, source: int, target: int) -> None:
         for node, path, reason, added in crossing.run():
@@ -153,8 +156,13 @@ class Engine:
         for node, reason in refused:
             self._fail(node, batch.source, batch.target, reason)
 
-    def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
+    def _leave(self, node: Node, version: int) -> None:
+        """Go on without a node, to find what else cannot be carried over."""
         self._stuck.add(node)
+        self.types.leave_behind(node, version)
+
+    def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
+        self._leave(node, source)
         path, op_type, since = node.path, node.op_type, source
         if node in self._origins:
             path, op_type, since = self._origins[node]

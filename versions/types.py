@@ -30,6 +30,7 @@ class Types:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._written: dict[Node, int] = {}
+        self._left_behind: dict[Node, int] = {}
         self._main = ShapeInference(model, version_of=self.version_of, trusts_bodies=True)
         self._elements = ElementTypes(self.version_of)
         self._calls = self._inside_functions() if model.functions else {}
@@ -38,7 +39,8 @@ class Types:
 
     def version_of(self, node: Node) -> int:
         """The opset version in which a node is written at present."""
-        return self._written.get(node) or version_of_root(node)
+        left = self._left_behind.get(node)
+        return left or self._written.get(node) or version_of_root(node)
 
     def begin_step(self, nodes: Iterable[Node], version: int) -> None:
         """Take note that these nodes are written in a version; all others in that of their graph,
@@ -48,6 +50,10 @@ class Types:
     def add(self, node: Node, version: int) -> None:
         """Take note of the version in which a new node is written."""
         self._written[node] = version
+
+    def leave_behind(self, node: Node, version: int) -> None:
+        """Take note that a node stays in a version for good: it cannot be carried over."""
+        self._left_behind[node] = version
 
     def carried_over(self, node: Node) -> None:
         """Take note that a node is written in the version of its graph from now on."""

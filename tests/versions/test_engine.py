@@ -62,3 +62,20 @@ def test_unused_constants_go_unless_something_names_them(pinned):
     constant.pinned = pinned
     drop_unused([constant, None, constant, model.graph.inputs[0]])
     assert list(model.graph.initializers) == ([constant] if pinned else [])
+
+
+def test_scans_that_wait_for_others_in_vain_stay_as_they_are_written():
+    """What stands behind one is still looked at, and a Scan of opset 8 has one input more."""
+    carrier, model = engine(
+        """g (float[2,3] x, float[2,3] y) => (z, w) {
+            q = NoSuchOperator (x)
+            p, z = Scan <num_scan_inputs = 1, body = b (float a, float e) => (float s, float r) {
+                s = Add (a, e) r = Hardmax <axis = 0> (a) }> (, q, y)
+            w = Hardmax (z) }""",
+        '<ir_version: 3, opset_import: ["" : 8]>',
+    )
+    carrier.convert(model, 23)
+    assert [failure.op_type for failure in carrier.failures] == ["NoSuchOperator"]
+    (scan,) = [node for node in model.graph.nodes() if node.op_type == "Scan"]
+    assert carrier.types.version_of(scan) == 8 and len(scan.inputs) == 3
+    assert carrier.types.texts(scan.body("body").inputs[1]) == ["tensor(float)"]
