@@ -87,10 +87,14 @@ class Feeding:
         if repetition.maximum is None:
             return self._length(repetition.scanned)
         count = self._at_least_none(self._vector(repetition.maximum))
-        if repetition.start is None:
+        if repetition.start is None or self._holds(repetition.start):
             return count
         start = self._vector(repetition.start)
         return self.emit.add("Where", [start, count, self.integers(0)], "trips")
+
+    def _holds(self, condition: Value) -> bool:
+        known = decided(self.same(condition).fact)
+        return known is not None and bool(known.all())
 
     def _vector(self, value: Value) -> Value:
         """A tensor of one element, of whatever rank, as a vector."""
