@@ -6,7 +6,13 @@ from fuzz import assert_equal
 from harness import check_model
 from hypothesis import HealthCheck, Phase, given, settings
 from straightline import ir, reference
-from straightline.passes import straighten
+from straightline.passes import (
+    ForwardInvariants,
+    HoistInvariants,
+    Pipeline,
+    VectorizeLoops,
+    straighten,
+)
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 quick = settings(
@@ -28,11 +34,11 @@ def constructs(graph):
             yield from constructs(attribute.g)
 
 
-def check(model, feeds):
+def check(model, feeds, pipeline=None):
     """Rewrite a model and compare; the result."""
     original = model.SerializeToString(deterministic=True)
     expected = reference.run(model, feeds)
-    result = straighten(max_nodes=200_000).run(model)
+    result = (pipeline or straighten(max_nodes=200_000)).run(model)
     assert model.SerializeToString(deterministic=True) == original
     ir.verify(ir.load(result.model))
     check_model(result.model)
@@ -65,6 +71,20 @@ def test_what_run_time_decides_in_part(drawn):
 @given(scan_8_model_and_feeds())
 def test_around_a_scan_of_opset_8(drawn):
     check(*drawn)
+
+
+def test_all_trips_at_once():
+    """Of the loops drawn, many can be: they give what they gave trip by trip."""
+    rewritten = []
+
+    @settings(quick, max_examples=60)
+    @given(model_and_feeds(opset=18))
+    def vectorize(drawn):
+        result = check(*drawn, Pipeline([ForwardInvariants(), HoistInvariants(), VectorizeLoops()]))
+        rewritten.extend(r.pass_name for r in result.remarks if r.action == "rewritten")
+
+    vectorize()
+    assert rewritten.count("vectorize-loops") > 10 and "hoist-invariants" in rewritten
 
 
 @settings(quick, max_examples=25)
