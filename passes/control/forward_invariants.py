@@ -19,7 +19,7 @@ import numpy as np
 from ...analysis.trips.given import given_condition
 from ...analysis.trips.trip_count import behind_identities
 from ...analysis.trips.zero_trips import declare_elements
-from ...ir import Function, Graph, Model, Node, Value
+from ...ir import Function, Graph, Model, Node, Operator, Value
 from ..base import Pass, Run
 from ..tools.guards import can_carry
 from ..tools.replace import replace_value
@@ -71,13 +71,24 @@ def _forward_carried(
             if node.is_op("Loop"):
                 declare_elements(node, model)
             body.replace_reads(given, initial)
-            body.set_outputs([given if v is result else v for v in body.outputs])
+            passed = _passed_on(body, given)
+            body.set_outputs([passed if v is result else v for v in body.outputs])
             changed = True
         final = node.outputs[state] if state < len(node.outputs) else None
         if final is not None and _may_replace(graph, final, initial):
             replace_value(graph, final, initial)
             changed = changed or not graph.is_used(final)
     return changed
+
+
+def _passed_on(body: Graph, given: Value) -> Value:
+    """What a body gives on of a value as it came.
+
+    onnxruntime empties the initial sequence where that is the very input, so it stays a copy.
+    """
+    if given.type is None or given.type.HasField("tensor_type") or body.root.opset() < 14:
+        return given
+    return body.add_node(Operator("Identity"), [given], [f"{given.name}_on"]).output()
 
 
 def _may_replace(graph: Graph, old: Value, new: Value) -> bool:

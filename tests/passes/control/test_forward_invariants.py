@@ -244,3 +244,22 @@ def test_constants_that_are_too_large_to_compare():
             del attribute.g.node[0].attribute[:]
             attribute.g.node[0].attribute.append(onnx.helper.make_attribute("value", held))
         assert Pipeline([ForwardInvariants()]).run(proto).changed == same
+
+
+def test_a_sequence_that_is_passed_on_keeps_its_identity():
+    """onnxruntime empties the initial one where a body gives it out as it came."""
+    text = """g (float[2] x, int64 n) => (seq(float[2]) s, float[2] y) <int64 one = {1}> {
+        s = SequenceConstruct (x, x)
+        y, t = Loop (n, , x, s) <body = b (int64 i, bool c, float[2] a, seq(float[2]) q)
+                => (bool c2, float[2] r, seq(float[2]) q2) {
+            c2 = Identity (c) e = SequenceAt (q, one) r = Add (a, e) q2 = Identity (q)
+        }>
+    }"""
+    result = run_passes(HEAD + text, ForwardInvariants())
+    body = result.model.graph.node[1].attribute[0].g
+    read = next(node for node in body.node if node.op_type == "SequenceAt")
+    assert list(read.input) == ["s", "one"]
+    for pipeline in (Pipeline([ForwardInvariants()]), straighten()):
+        rewritten = pipeline.run(as_model(HEAD + text)).model
+        for n in (0, 2):
+            assert_equal_outputs(HEAD + text, rewritten, {"x": FEED["x"], "n": np.array(n)})
