@@ -18,6 +18,9 @@ from typing import Any
 
 EXIT_INTERRUPTED = 130
 
+_SOON = 0.001
+"""Seconds: less than the least work takes between its last import and the file that it writes."""
+
 
 def _leave(number: int, frame: FrameType | None) -> None:
     with contextlib.suppress(OSError):  # nobody is there to be told
@@ -44,7 +47,7 @@ def _raise_soon() -> bool:
     """Interrupt again a little later; False where that cannot be."""
     if not hasattr(signal, "SIGALRM"):
         return False
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
     return True
 
 
