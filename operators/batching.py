@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import onnx
 
 from ..facts.fact import Fact, Shape, integers
@@ -30,6 +29,9 @@ class Builder(Protocol):
 
     def constant(self, array: Array, label: str) -> Value:
         """A constant."""
+
+    def vector(self, numbers: tuple[int, ...], label: str) -> Value:
+        """A constant vector of int64."""
 
     def add(
         self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
@@ -202,30 +204,31 @@ class Batch:
         operand = self.given(index)
         if operand.batched:
             return operand.value
-        rank = self.rank(index)
-        name = operand.value.name
-        shape = self.trips
-        if rank:
-            ones = self.emit.constant(np.ones(rank, np.int64), f"{name}_ones")
-            shape = self.emit.concat([self.trips, ones], 0, f"{name}_shape")
-        return self.emit.add("Expand", [operand.value, shape], f"{name}_spread")
+        return spread(operand.value, self.rank(index), self.trips, self.emit)
 
     def reshaped(self, value: Value, shape: Shape | None) -> Value:
         """A value for all trips in another shape of one trip, whose sizes must be known."""
-        sizes = None if shape is None else [dim.value for dim in shape]
-        if sizes is None or any(not size for size in sizes):
+        sizes = [dim.value or 0 for dim in shape or ()]
+        if shape is None or not all(sizes):
             # In Reshape a size of 0 means another thing.
             raise Unbatchable("makes sizes that only run time tells, or that are 0")
         target = self.emit.concat([self.trips, self.vector(*sizes)], 0, self.label("_shape"))
         return self.emit.add("Reshape", [value, target], self.label())
 
-    def vector(self, *numbers: int | None) -> Value:
+    def vector(self, *numbers: int) -> Value:
         """A constant vector of int64."""
-        return self.emit.constant(np.array(numbers, np.int64), self.label("_k"))
+        return self.emit.vector(numbers, self.label("_k"))
 
     def _name(self, index: int) -> str:
         value = self.node.input(index)
         return f"'{value.name}'" if value is not None else str(index)
+
+
+def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
+    """A value of some rank that is the same on every trip, repeated for each."""
+    ones = emit.vector((1,) * rank, "ones")
+    shape = emit.concat([trips, ones], 0, f"{value.name}_shape") if rank else trips
+    return emit.add("Expand", [value, shape], f"{value.name}_spread")
 
 
 def alone(given: Batch) -> Sequence[Value]:

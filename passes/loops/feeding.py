@@ -9,7 +9,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, constant_fact, decided
 from ...ir import Array, Model, Value
-from ...operators.batching import Operand, Unbatchable
+from ...operators.batching import Operand, Unbatchable, spread
 from ..tools.emit import Emitter
 from .repetition import Repetition, Scanned
 
@@ -49,7 +49,6 @@ class Feeding:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
-        self._vectors: dict[tuple[int, ...], Value] = {}
         self.trips = self._count()
 
     def same(self, value: Value) -> Operand:
@@ -73,9 +72,7 @@ class Feeding:
 
     def integers(self, *numbers: int) -> Value:
         """A constant vector of int64."""
-        if numbers not in self._vectors:
-            self._vectors[numbers] = self._constant(np.array(numbers, np.int64))
-        return self._vectors[numbers]
+        return self.emit.vector(numbers, "k")
 
     def _constant(self, array: Array) -> Value:
         return self.emit.constant(array, "k")
@@ -192,6 +189,4 @@ class Feeding:
             return operand.value
         if operand.fact.shape is None:
             raise Unbatchable(f"gives '{what}', whose rank is not known")
-        rank = len(operand.fact.shape)
-        shape = self.emit.concat([self.trips, self.integers(*[1] * rank)], 0, "shape")
-        return self.emit.add("Expand", [operand.value, shape], f"{what}_spread")
+        return spread(operand.value, len(operand.fact.shape), self.trips, self.emit)

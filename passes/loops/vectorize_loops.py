@@ -41,19 +41,20 @@ class VectorizeLoops(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Vectorize inner constructs before the ones around them."""
+        inference = ShapeInference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan")]:
-                changed |= self._visit(graph, node, model, run)
+                changed |= self._visit(graph, node, inference, run)
         return changed
 
-    def _visit(self, graph: Graph, node: Node, model: Model, run: Run) -> bool:
+    def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
         path, repetition = node.path, read(node)
         if isinstance(repetition, str):
             run.kept(self, node, repetition)
             return False
         try:
-            _vectorize(graph, repetition, model, self.max_bytes)
+            _vectorize(graph, repetition, inference, self.max_bytes)
         except (Unbatchable, RewriteError) as reason:
             run.kept(self, node, f"it {reason}")
             return False
@@ -61,14 +62,15 @@ class VectorizeLoops(Pass):
         return True
 
 
-def _vectorize(graph: Graph, repetition: Repetition, model: Model, max_bytes: int) -> None:
+def _vectorize(
+    graph: Graph, repetition: Repetition, inference: ShapeInference, max_bytes: int
+) -> None:
     """Put what computes all trips at once in the place of a Loop or Scan.
 
     Raises:
         Unbatchable: that cannot be done; nothing is changed then.
     """
-    node = repetition.node
-    inference = ShapeInference(model)
+    node, model = repetition.node, inference.model
     certain = runs_certainly(node, Speculation(inference, model.functions).outside)
     batcher = Batcher(repetition, inference, max_bytes)
     states = [

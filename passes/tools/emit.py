@@ -47,17 +47,12 @@ class Emitter:
         self, op: Operator, inputs: Sequence[Value | None], label: str, name: str = ""
     ) -> Value:
         """A node with one output and a ready operator, or its value where that can be folded."""
-        return self._apply(op, inputs, [label], name)[0]
+        return self.several(op, inputs, [label], name)[0]
 
     def several(
-        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
-    ) -> list[Value]:
-        """A node with a ready operator and one output for each label, or what it folds to."""
-        return self._apply(op, inputs, labels)
-
-    def _apply(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
+        """A node with a ready operator and one output for each label, or what it folds to."""
         node = self.graph.add_node(op, inputs, labels, name)
         if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
             tensors = self._fold(node, [None if v is None else v.constant for v in inputs])
@@ -107,16 +102,17 @@ class Emitter:
         self._require_axes(op_type, axes)
         if self.opset < 13:
             return self.add(op_type, [value], label, axes=list(axes))
-        return self.apply(_PLAIN[op_type], [value, self._vector(axes, "axes")], label)
+        return self.apply(_PLAIN[op_type], [value, self.vector(axes, "axes")], label)
 
-    def _vector(self, numbers: tuple[int, ...], label: str) -> Value:
+    def vector(self, numbers: tuple[int, ...], label: str) -> Value:
+        """A constant vector of int64, made once for the same numbers."""
         if numbers not in self._axes:
             self._axes[numbers] = self.constant(np.array(numbers, np.int64), label)
         return self._axes[numbers]
 
     def scalar(self, value: Value, label: str) -> Value:
         """A tensor of one element, in whatever rank, as a scalar."""
-        return self.add("Reshape", [value, self._vector((), "scalar")], label)
+        return self.add("Reshape", [value, self.vector((), "scalar")], label)
 
     def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
         """`value` with its axes in another order; itself where the order stays."""
@@ -139,19 +135,19 @@ class Emitter:
         self._require_axes("Split", (axis,))
         if self.opset < 13:
             op = Operator.make("Split", axis=axis, split=list(sizes))
-            return self._apply(op, [value], labels)
-        return self.split_by(value, self._vector(tuple(sizes), "sizes"), axis, labels)
+            return self.several(op, [value], labels)
+        return self.split_by(value, self.vector(tuple(sizes), "sizes"), axis, labels)
 
     def split_by(self, value: Value, sizes: Value, axis: int, labels: Sequence[str]) -> list[Value]:
         """`value` cut along an axis into parts of the sizes that an int64 vector tells, one label
         each; from opset 13 on."""
-        return self._apply(Operator.make("Split", axis=axis), [value, sizes], labels)
+        return self.several(Operator.make("Split", axis=axis), [value, sizes], labels)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""
         if self.opset < 10:
             return self.add("Slice", [value], label, starts=[start], ends=[end], axes=[0])
-        bounds = [self._vector((bound,), "bound") for bound in (start, end)]
+        bounds = [self.vector((bound,), "bound") for bound in (start, end)]
         return self.add("Slice", [value, *bounds], label)
 
 
