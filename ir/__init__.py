@@ -6,7 +6,7 @@ ONNX graph is the only record of who feeds whom.
 
 from .boundary import OnnxError, ask_onnx
 from .constant import constant_operator, constant_tensor
-from .copying import captured_by, copy_graph, count_nodes, empty_header
+from .copying import captured_by, copy_graph, copy_node, count_nodes, empty_header
 from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .external_data import out_of_reach
 from .graph import Graph
@@ -69,6 +69,7 @@ __all__ = [
     "constant_operator",
     "constant_tensor",
     "copy_graph",
+    "copy_node",
     "count_nodes",
     "downstream",
     "empty_header",

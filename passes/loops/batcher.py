@@ -1,154 +1,134 @@
-"""The body of a Loop or Scan, computed for all its trips at once."""
+"""The body of a Loop or Scan, computed for all its trips at once, one node after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-import networkx as nx
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import product
 from ...facts.fact import Fact
-from ...ir import Node, Value, captured_by, normal_domain
+from ...ir import Node, Value, normal_domain
 from ...operators import rules_of
 from ...operators.batching import Batch, Operand, Unbatchable
-from ...operators.randomness import find_random
+from ...operators.randomness import find_random_in
 from ..base import RewriteError
+from .collected import collected
+from .dependences import Vertex
 from .feeding import Feeding
 from .repetition import Repetition, Stacked, State
-
-_COUNTED = {6: "int32", 7: "int64"}
-"""Types of counters, by `onnx.TensorProto.DataType`."""
+from .states import iteration_like, shifted
+from .writes import Write
 
 
 class Batcher:
-    """All trips at once, one node of the body after the other.
+    """Computes nodes and states for all trips at once; each must follow what it is made of.
 
     Args:
         repetition: the Loop or Scan.
-        inference: facts about the model's values.
+        feeding: what it is fed with.
         max_bytes: how large a value of all trips may be, where sizes are known.
+        trip_by_trip: what stands for a value of the body that is not computed here.
 
-    Raises:
-        Unbatchable: something stands in the way; the message ends a sentence that begins with the
-            Loop or Scan.
+    Attributes:
+        operands: what stands for the values of the body that are given or were computed.
     """
 
-    def __init__(self, repetition: Repetition, inference: ShapeInference, max_bytes: int) -> None:
+    def __init__(
+        self,
+        repetition: Repetition,
+        feeding: Feeding,
+        max_bytes: int,
+        trip_by_trip: Callable[[Value], Operand],
+    ) -> None:
         self.repetition = repetition
+        self._trip_by_trip = trip_by_trip
+        self.feeding = feeding
         self.max_bytes = max_bytes
-        self.inference = inference
-        random = find_random(repetition.body, inference.model.functions)
-        if random is not None:
-            raise Unbatchable(f"draws random numbers ({random})")
-        self.feeding = Feeding(repetition, inference)
-        self.emit = self.feeding.emit
-        self._most_trips = self.feeding.most_trips()
-        self._operands = self.feeding.handed()
+        self.emit = feeding.emit
+        self._inference: ShapeInference = feeding.inference
+        self._most_trips = feeding.most_trips()
+        self._trips = feeding.trip_dimension()
+        self.operands = feeding.handed()
         self._joined: dict[State, Value] = {}
-        self._run()
+        self._collected: dict[State, Value] = {}
 
-    def _run(self) -> None:
-        """Compute nodes and states in an order in which each follows what it is made of."""
-        order = self._order()
-        if not nx.is_directed_acyclic_graph(order):
-            raise Unbatchable("carries a value that each trip makes of that of the one before")
-        for vertex in nx.topological_sort(order):
-            if isinstance(vertex, Node):
-                self._compute(vertex)
-            elif vertex not in self._joined:
-                self._enter(vertex, self._shifted(vertex))
+    def operand(self, value: Value) -> Operand:
+        """What stands for a value that the body computed, is given or captures."""
+        found = self.operands.get(value)
+        if found is not None:
+            return found
+        inside = value.graph is self.repetition.body and value.constant is None
+        return self._trip_by_trip(value) if inside else self.feeding.same(value)
 
-    def _order(self) -> nx.DiGraph[Node | State]:
-        body = self.repetition.body
-        order: nx.DiGraph[Node | State] = nx.DiGraph()
-        order.add_nodes_from(body.nodes())
-        wanted = {s.given: s for s in self.repetition.states if s.final or body.is_used(s.given)}
-        order.add_nodes_from(wanted.values())
+    def compute(self, vertex: Vertex) -> None:
+        """Compute a node or state for all trips.
 
-        def maker(value: Value | None) -> Node | State | None:
-            if value in wanted:
-                return wanted[value]
-            producer = None if value is None else value.producer
-            return producer if producer is not None and producer.graph is body else None
+        Raises:
+            Unbatchable: it cannot be; the message ends a sentence that begins with the Loop or
+                Scan.
+        """
+        if isinstance(vertex, Node):
+            self._compute(vertex)
+        elif isinstance(vertex, Write):
+            self._collected[vertex.state] = collected(vertex, self.operand, self.feeding)
+        elif vertex not in self._joined:
+            result = self.operand(vertex.result)
+            self.enter_state(vertex, shifted(vertex, result, self.feeding))
 
-        for node in body.nodes():
-            sources = map(maker, (*node.inputs, *captured_by(node)))
-            order.add_edges_from((source, node) for source in sources if source is not None)
-        for state in wanted.values():
-            counter = self._counter(state)
-            source = maker(state.result)
-            if counter is not None:
-                self._enter(state, counter)
-            elif source is not None:
-                order.add_edge(source, state)
-        return order
-
-    # States --------------------------------------------------------------------------------------
-
-    def _enter(self, state: State, joined: Value) -> None:
+    def enter_state(self, state: State, joined: Value) -> None:
         """Let a state be known: its values, from the initial to the final one, are `joined`."""
         self._joined[state] = joined
-        fact = self.inference.fact(state.initial)
+        iteration = self.repetition.iteration
+        if iteration is not None and iteration_like(state.given, self.repetition):
+            self.operands[state.given] = self.operands[iteration]
+            return
+        fact = self._inference.fact(state.initial)
         value = self.feeding.cut(joined, [0], [-1], [0])
-        self._operands[state.given] = Operand(value, True, fact.without_content())
-
-    def _counter(self, state: State) -> Value | None:
-        """The values of an integer to which every trip adds the same number; None for another."""
-        node, body = state.result.producer, self.repetition.body
-        if node is None or not node.is_op("Add", "Sub") or node.graph is not body:
-            return None
-        one, other = node.inputs
-        if node.is_op("Add") and other is state.given:
-            one, other = other, one
-        if one is not state.given or other is None or (other.graph is body and not other.constant):
-            return None
-        initial, step = self.feeding.same(state.initial), self.feeding.same(other)
-        shape, elem_type = initial.fact.shape, initial.fact.elem_type
-        if shape is None or elem_type not in _COUNTED or step.fact.shape not in (shape, ()):
-            return None
-        one_more = self.emit.add("Add", [self.feeding.trips, self.feeding.integers(1)], "ends")
-        numbers = self.emit.add("Cast", [self.feeding.numbers(one_more)], "numbers", to=elem_type)
-        if shape:
-            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + len(shape))), "numbers")
-        added = self.emit.add("Mul", [numbers, step.value], "added")
-        return self.emit.add(node.op_type, [initial.value, added], state.given.name)
-
-    def _shifted(self, state: State) -> Value:
-        """The values of a state that each trip makes of other things: results, one trip later."""
-        result = self._operand(state.result)
-        initial = self.inference.fact(state.initial)
-        if initial.shape is None or initial.shape != result.fact.shape:
-            raise Unbatchable(f"carries '{state.given.name}', whose shape may change")
-        first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
-        rows = self.feeding.every(result, state.given.name)
-        return self.emit.concat([first, rows], 0, state.given.name)
+        self.operands[state.given] = Operand(value, True, fact.without_content())
 
     # Nodes ---------------------------------------------------------------------------------------
 
-    def _operand(self, value: Value) -> Operand:
-        """What stands for a value that the body computes, is given or captures."""
-        found = self._operands.get(value)
-        return self.feeding.same(value) if found is None else found
-
     def _compute(self, node: Node) -> None:
-        if node.bodies or node.op.references or normal_domain(node.domain):
+        foreign = bool(normal_domain(node.domain)) or node.op.references
+        random = None if foreign else find_random_in(node, self._inference.model.functions)
+        if random is not None:
+            raise Unbatchable(f"draws random numbers ({random})")
+        if foreign or node.bodies:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
-        operands = [None if value is None else self._operand(value) for value in node.inputs]
+        operands = [None if value is None else self.operand(value) for value in node.inputs]
         if not any(operand is not None and operand.batched for operand in operands):
             self._keep(node, operands)
             return
-        facts = [Fact() if value is None else self._fact(value) for value in node.outputs]
+        facts = [Fact() if v is None else self._inference.fact(v) for v in node.outputs]
+        rows = self._read_row(node)
+        if rows is not None:
+            self.operands[node.output()] = Operand(rows, True, facts[0])
+            return
         given = Batch(node, operands, facts, self.emit, self.feeding.trips)
         try:
             results = rules_of(node.op).batch(given)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
+        for fact in facts:
+            self._require_room(node, fact)
         for value, result, fact in zip(node.outputs, results, facts, strict=False):
             if value is not None:
-                self._require_room(node, fact)
-                self._operands[value] = Operand(result, True, fact)
+                self.operands[value] = Operand(result, True, fact)
+
+    def _read_row(self, node: Node) -> Value | None:
+        """What a body reads row by row, where there are as many rows as trips: all of it."""
+        source, index = node.input(0), node.input(1)
+        if not node.is_op("Gather") or index is None or source is None or self._trips is None:
+            return None
+        rows, axis = self.operand(source), node.attribute("axis", 0)
+        shape, each = rows.fact.shape, iteration_like(index, self.repetition)
+        if rows.batched or shape is None or not each or index.shape:
+            return None
+        if not -len(shape) <= axis < len(shape) or shape[axis] != self._trips:
+            return None
+        return self.feeding.rows(rows, axis, node.output().name)
 
     def _require_room(self, node: Node, fact: Fact) -> None:
         elements = None if fact.shape is None else product(fact.shape).value
@@ -168,15 +148,14 @@ class Batcher:
             raise Unbatchable(f"holds {node}, which must not run where there are no trips")
         inputs = [None if operand is None else operand.value for operand in operands]
         made = self.emit.apply(node.op, inputs, node.output().name)
-        self._operands[node.output()] = Operand(made, False, self._fact(node.output()))
-
-    def _fact(self, value: Value) -> Fact:
-        return self.inference.fact(value)
+        self.operands[node.output()] = Operand(made, False, self._inference.fact(node.output()))
 
     # What comes of it ----------------------------------------------------------------------------
 
     def final(self, state: State) -> Value:
         """What the last trip gave on, or the initial state where there was none."""
+        if state in self._collected:
+            return self._collected[state]
         last = self.emit.add("Gather", [self._joined[state], self.feeding.trips], "last", axis=0)
         return self.emit.squeeze(last, 0, state.result.name)
 
@@ -187,7 +166,7 @@ class Batcher:
             stacked: the output.
             dropped: axes of one element that are empty where there are no trips.
         """
-        operand = self._operand(stacked.result)
+        operand = self.operand(stacked.result)
         value = self.feeding.every(operand, stacked.result.name)
         if operand.fact.shape is None:
             raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")

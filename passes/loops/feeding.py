@@ -7,8 +7,8 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import Dimension
-from ...facts.fact import Fact, Shape, constant_fact, decided
-from ...ir import Array, Model, Value
+from ...facts.fact import Fact, Shape, constant_fact, decided, element
+from ...ir import Array, Model, Node, Value, captured_by
 from ...operators.batching import Operand, Unbatchable, spread
 from ..tools.emit import Emitter
 from .repetition import Repetition, Scanned
@@ -17,6 +17,12 @@ OLDEST_OPSET = 11
 """Range exists from here on, and axes may be negative."""
 
 _FROM_THE_END = np.iinfo(np.int64).min
+
+
+def around(node: Node) -> list[Value]:
+    """The values around a Loop or Scan that it reads, each once."""
+    read = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
+    return list(dict.fromkeys(read))
 
 
 class Feeding:
@@ -69,6 +75,21 @@ class Feeding:
             info.type.CopyFrom(type_)
         self.outside[value] = graph.add_input(value.name, info)
         return Operand(self.outside[value], False, fact)
+
+    def size(self, dim: Dimension) -> Value:
+        """A size that is the same on every trip, a vector of one int64.
+
+        Raises:
+            Unbatchable: no value around the Loop or Scan is known to have an axis of it.
+        """
+        if dim.value is not None:
+            return self.integers(dim.value)
+        for value in around(self.repetition.node):
+            shape = self.same(value).fact.shape or ()
+            if dim in shape:
+                sizes = self.emit.add("Shape", [self.same(value).value], "sizes")
+                return self.emit.add("Gather", [sizes, self.integers(shape.index(dim))], "size")
+        raise Unbatchable(f"computes values of a size {dim} that only run time tells")
 
     def integers(self, *numbers: int) -> Value:
         """A constant vector of int64."""
@@ -125,6 +146,17 @@ class Feeding:
         maximum = decided(self.same(self.repetition.maximum).fact)
         return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
 
+    def trip_dimension(self) -> Dimension | None:
+        """How many trips there are, as a dimension; None where that is no size that is known."""
+        repetition = self.repetition
+        if repetition.maximum is None:
+            first = repetition.scanned[0]
+            return self._shape(first)[first.axis]
+        if repetition.start is not None and not self._holds(repetition.start):
+            return None
+        maximum = element(self.same(repetition.maximum).fact)
+        return maximum if isinstance(maximum, Dimension) and maximum.less(0) is False else None
+
     # What the body is handed ---------------------------------------------------------------------
 
     def handed(self) -> dict[Value, Operand]:
@@ -159,13 +191,19 @@ class Feeding:
     def _elements(self, scanned: Scanned) -> Operand:
         """What is scanned, its elements first and in the order of the trips."""
         source, shape = self.same(scanned.source), self._shape(scanned)
-        axis = scanned.axis % len(shape)
-        perm = [axis, *(other for other in range(len(shape)) if other != axis)]
-        value = self.emit.transpose(source.value, perm, scanned.given.name)
+        value = self.rows(source, scanned.axis, scanned.given.name)
         if scanned.backward:
             value = self.reversed(value)
-        rest = tuple(shape[other] for other in perm[1:])
+        axis = scanned.axis % len(shape)
+        rest = (*shape[:axis], *shape[axis + 1 :])
         return Operand(value, True, Fact(source.fact.elem_type, rest))
+
+    def rows(self, source: Operand, axis: int, label: str) -> Value:
+        """A value with one of its axes first."""
+        rank = len(source.fact.shape or ())
+        axis %= rank
+        perm = [axis, *(other for other in range(rank) if other != axis)]
+        return self.emit.transpose(source.value, perm, label)
 
     def reversed(self, value: Value) -> Value:
         """A value with its first axis from the end."""

@@ -36,7 +36,7 @@ def untyped(text):
     model = as_model(HEAD + text) if isinstance(text, str) else text
     for output in model.graph.output:
         if not output.type.WhichOneof("value"):
-            body = model.graph.node[0].attribute[0].g
+            body = next(a.g for a in model.graph.node[0].attribute if a.name == "body")
             given = body.output[-1].type.tensor_type
             dims = None
             if given.HasField("shape"):

@@ -1,0 +1,98 @@
+"""What a state holds behind the loop to which every trip added an element: written at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx
+
+from ...facts.fact import Shape
+from ...ir import Node, Operator, Value
+from ...operators.batching import Operand, Unbatchable
+from ..tools.stacked_rows import joined_along
+from .feeding import Feeding
+from .writes import Write
+
+_SPLIT = tuple(
+    getattr(onnx.TensorProto, name)
+    for name in ("FLOAT", "DOUBLE", "FLOAT16", "INT32", "INT64", "BOOL", "STRING")
+)
+"""The types of which onnxruntime has a SplitToSequence."""
+
+
+def collected(write: Write, operand: Callable[[Value], Operand], feeding: Feeding) -> Value:
+    """The final value of a state that only collects.
+
+    Args:
+        write: the state, and what each trip adds.
+        operand: what stands for values of the body.
+        feeding: what the loop is fed with.
+
+    Raises:
+        Unbatchable: the elements have no rank that is known, or there is another one before them.
+    """
+    element = operand(write.element)
+    if element.fact.shape is None:
+        raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
+    rows = feeding.every(element, write.element.name)
+    if write.node.is_op("SequenceInsert"):
+        if element.fact.elem_type not in _SPLIT:
+            raise Unbatchable(
+                f"adds '{write.element.name}' to a sequence, of a type that no"
+                " SplitToSequence takes"
+            )
+        return _as_sequence(write, rows, element.fact.shape, feeding)
+    if write.node.is_op("Concat"):
+        return _joined(write, rows, element.fact.shape, feeding)
+    return _placed(write, rows, operand, feeding)
+
+
+def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
+    """All rows as a sequence, behind those that it began with."""
+    initial = write.state.initial
+    maker = initial.producer
+    if maker is not None and maker.is_op("SequenceConstruct") and not maker.op.references:
+        rows = _behind(maker, rows, shape, feeding)
+    elif feeding.inference.fact(initial).count != 0:
+        raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+    split = Operator.make("SplitToSequence", axis=0, keepdims=0)
+    return feeding.emit.apply(split, [rows], write.state.result.name)
+
+
+def _behind(maker: Node, rows: Value, shape: Shape, feeding: Feeding) -> Value:
+    """Rows behind the elements that a SequenceConstruct is given."""
+    first = []
+    for value in maker.inputs:
+        given = None if value is None else feeding.same(value)
+        if given is None or given.fact.shape != shape:
+            raise Unbatchable("adds to a sequence of tensors of other sizes")
+        first.append(feeding.emit.unsqueeze(given.value, 0, "first"))
+    return feeding.emit.concat([*first, rows], 0, "rows")
+
+
+def _joined(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
+    """What was there first and all rows, joined along the axis of the Concat."""
+    axis = write.node.attribute("axis") % len(shape)
+    initial = feeding.same(write.state.initial).value
+    if write.node.input(0) is write.state.given:
+        together = joined_along(rows, axis, shape, feeding.emit)
+        return feeding.emit.concat([initial, together], axis, write.state.result.name)
+    together = joined_along(feeding.reversed(rows), axis, shape, feeding.emit)
+    return feeding.emit.concat([together, initial], axis, write.state.result.name)
+
+
+def _placed(
+    write: Write, rows: Value, operand: Callable[[Value], Operand], feeding: Feeding
+) -> Value:
+    """A buffer with each row in its place."""
+    assert write.place is not None
+    emit, place = feeding.emit, operand(write.place)
+    rank = len(place.fact.shape or ())
+    element = operand(write.element).fact.shape
+    if not place.batched or element is None or len(element) < rank - 1:
+        raise Unbatchable(f"writes to places '{write.place.name}' that are not known")
+    places = emit.add("Reshape", [place.value, feeding.integers(-1, 1)], "places")
+    inner = tuple(range(1, rank))
+    together = emit.squeeze(rows, inner, "rows") if inner else rows
+    initial = feeding.same(write.state.initial).value
+    return emit.apply(write.node.op, [initial, places, together], write.state.result.name)

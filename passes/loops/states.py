@@ -1,0 +1,135 @@
+"""States that need no trip after the other: counters, and what the trip before made."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...facts.fact import integers
+from ...ir import Node, Value
+from ...operators.batching import Operand, Unbatchable
+from .feeding import Feeding
+from .repetition import Repetition, State
+
+_COUNTED = {6: "int32", 7: "int64"}
+"""Types of counters, by `onnx.TensorProto.DataType`."""
+
+_PASSED = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
+
+
+def counted_by(state: State, repetition: Repetition) -> Value | None:
+    """What every trip adds to a state or subtracts from it, where that comes from outside the body
+    or is a constant, and nothing else happens to the state; None for another one."""
+    node, body = state.result.producer, repetition.body
+    if node is None or not node.is_op("Add", "Sub") or node.graph is not body:
+        return None
+    one, other = node.inputs
+    if node.is_op("Add") and other is state.given:
+        one, other = other, one
+    if one is not state.given or other is None or (other.graph is body and not other.constant):
+        return None
+    return other
+
+
+def counts_trips(state: State, repetition: Repetition) -> bool:
+    """Whether a state is 0 on the first trip and one more on each."""
+    step, node = counted_by(state, repetition), state.result.producer
+    if step is None or node is None or not node.is_op("Add"):
+        return False
+    return _is_number(state.initial, 0) and _is_number(step, 1)
+
+
+def iteration_like(value: Value, repetition: Repetition) -> bool:
+    """Whether a value of the body is the number of the trip, or a state that is the same."""
+    iteration = repetition.iteration
+    if value is iteration:
+        return True
+    if iteration is None or iteration.shape:
+        return False
+    counters = [state for state in repetition.states if state.given is value]
+    return any(
+        state.initial.elem_type == onnx.TensorProto.INT64 and counts_trips(state, repetition)
+        for state in counters
+    )
+
+
+def _is_number(value: Value, number: int) -> bool:
+    tensor = value.constant
+    return tensor is not None and tensor.dims == () and bool(tensor.numpy() == number)
+
+
+def counter(state: State, repetition: Repetition, feeding: Feeding) -> Value | None:
+    """The values of an integer to which every trip adds the same number; None for another one.
+
+    There is one more than there are trips: the first is the initial one.
+    """
+    other, node = counted_by(state, repetition), state.result.producer
+    if other is None or node is None:
+        return None
+    initial, step = feeding.same(state.initial), feeding.same(other)
+    shape, elem_type, emit = initial.fact.shape, initial.fact.elem_type, feeding.emit
+    if shape is None or elem_type not in _COUNTED or step.fact.shape not in (shape, ()):
+        return None
+    one_more = emit.add("Add", [feeding.trips, feeding.integers(1)], "ends")
+    numbers = feeding.numbers(one_more)
+    if counts_trips(state, repetition) and elem_type == onnx.TensorProto.INT64:
+        return numbers
+    numbers = emit.add("Cast", [numbers], "numbers", to=elem_type)
+    if shape:
+        numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + len(shape))), "numbers")
+    added = emit.add("Mul", [numbers, step.value], "added")
+    return emit.add(node.op_type, [initial.value, added], state.given.name)
+
+
+def shifted(state: State, result: Operand, feeding: Feeding) -> Value:
+    """The values of a state that each trip makes of other things: results, one trip later.
+
+    Raises:
+        Unbatchable: its shape may change.
+    """
+    initial = feeding.inference.fact(state.initial)
+    if initial.shape is None or initial.shape != result.fact.shape:
+        raise Unbatchable(f"carries '{state.given.name}', whose shape may change")
+    first = feeding.emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
+    rows = feeding.every(result, state.given.name)
+    return feeding.emit.concat([first, rows], 0, state.given.name)
+
+
+class Places:
+    """Tells which values are another row on every trip.
+
+    Args:
+        repetition: the Loop or Scan.
+        feeding: what it is fed with.
+    """
+
+    def __init__(self, repetition: Repetition, feeding: Feeding) -> None:
+        self._repetition = repetition
+        self._feeding = feeding
+        self._states = {state.given: state for state in repetition.states}
+
+    def is_place(self, value: Value) -> bool:
+        """Whether a value is one index, not negative, and another one on every trip."""
+        shape = self._feeding.inference.fact(value).shape
+        if not shape or any(dim.value != 1 for dim in shape):
+            return False
+        body = self._repetition.body
+        while value.producer is not None and value.producer.graph is body:
+            node: Node = value.producer
+            source = node.input(0)
+            if not node.is_op(*_PASSED) or source is None:
+                return False
+            value = source
+        return value is self._repetition.iteration or self._counts_up(value)
+
+    def _counts_up(self, value: Value) -> bool:
+        state = self._states.get(value)
+        step = None if state is None else counted_by(state, self._repetition)
+        adder = None if state is None else state.result.producer
+        if state is None or step is None or adder is None or not adder.is_op("Add"):
+            return False
+        least = [integers(self._feeding.inference.fact(number)) for number in (state.initial, step)]
+        return all(
+            found is not None and bool(np.all(found >= bound))
+            for found, bound in zip(least, (0, 1), strict=True)
+        )

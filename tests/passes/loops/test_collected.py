@@ -1,0 +1,116 @@
+"""What is read behind a loop of states that only collect."""
+
+import numpy as np
+import pytest
+from harness import as_model
+from loops import HEAD, op_types
+from vectorized import assert_same, numbers, vectorized
+
+SEQUENCE = """g (float[N, 3] x, float[3] h0, int64 n) => ({out}) <bool yes = {{1}},
+        int64 zero = {{0}}, int64 last = {{-1}}> {{ {before}
+    seq = Loop (n, yes, s0) <body = b (int64 i, bool c, seq(float[3]) s)
+            => (bool c2, seq(float[3]) t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) t = SequenceInsert (s, f) }}> {after} }}"""
+EMPTY = "s0 = SequenceEmpty <dtype = 1> ()"
+CONSTRUCTED = "s0 = SequenceConstruct (h0, h0)"
+READS = {
+    "stacked": ("float[M, 3] y", EMPTY, "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
+    "stacked last": (
+        "float[3, M] y",
+        EMPTY,
+        "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)",
+    ),
+    "joined": ("float[M] y", EMPTY, "y = ConcatFromSequence <axis = 0> (seq)"),
+    "the last one": ("float[3] y", EMPTY, "y = SequenceAt (seq, last)"),
+    "the first one": ("float[3] y", EMPTY, "y = SequenceAt (seq, zero)"),
+    "behind others": (
+        "float[M, 3] y",
+        CONSTRUCTED,
+        "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)",
+    ),
+    "their number": ("int64 y", EMPTY, "y = SequenceLength (seq)"),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_list_to_which_each_trip_appends(read):
+    out, before, after = READS[read]
+    model = as_model(HEAD + SEQUENCE.format(out=out, before=before, after=after))
+    result = vectorized(model)
+    types = set(op_types(result.model.graph))
+    assert not types & {"Loop", "SplitToSequence", "SequenceAt", "ConcatFromSequence"}
+    for n in (0, 1, 5):
+        if n or read in ("their number", "behind others"):
+            feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
+            assert_same(model, result.model, feed)
+
+
+def test_a_list_that_is_given_out():
+    model = as_model(HEAD + SEQUENCE.format(out="seq(float[3]) seq", before=EMPTY, after=""))
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph)
+    assert "SplitToSequence" in op_types(result.model.graph)
+    for n in (0, 1, 5):
+        feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
+        assert_same(model, result.model, feed)
+
+
+LOOP = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, int64 n, float[?] q) =>
+        (float[{out}] y) <bool yes = {{1}}, int64[1, 1] at = {{0}}> {{
+    y = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s) => (bool c2, {type} t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
+TENSORS = {
+    "a growing Concat": ("2, M", "s0", "float[2, ?]", "t = Concat <axis = 1> (s, f)"),
+    "a Concat that grows to the front": (
+        "2, M",
+        "s0",
+        "float[2, ?]",
+        "t = Concat <axis = -1> (f, s)",
+    ),
+    "a Concat of rows": (
+        "M, 2, 3",
+        "o",
+        "float[?, 2, 3]",
+        "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)",
+    ),
+    "a buffer of which each trip writes a row": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
+        " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)",
+    ),
+}
+
+
+@pytest.mark.parametrize("write", TENSORS)
+@pytest.mark.parametrize("k", [0, 4])
+def test_a_tensor_to_which_each_trip_writes(write, k):
+    out, initial, type_, body = TENSORS[write]
+    text = LOOP.format(out=out, initial=initial, type=type_, write=body, k=k)
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for n in (0, 1, 5):
+        feed = {"x": numbers(5, 2, 3), "s0": numbers(2, k), "o": numbers(5, 2, 3)}
+        assert_same(model, result.model, {**feed, "n": np.array(n), "q": numbers(1)})
+
+
+def test_a_recurrence_that_appends_its_states():
+    """As torch scripts a cell: the states go to a list, which is stacked behind the loop."""
+    text = """g (float[N, 2, 4] x, float[4, 3] w, float[2, 3] h0, int64 n) => (float[M, 2, 3] y,
+            float[2, 3] h) <bool yes = {1}> { s0 = SequenceEmpty <dtype = 1> ()
+        h, seq = Loop (n, yes, h0, s0) <body = b (int64 i, bool c, float[2, 3] s,
+                seq(float[2, 3]) q) => (bool c2, float[2, 3] t, seq(float[2, 3]) r) {
+            c2 = Identity (c) e = Gather (x, i) p = MatMul (e, w) a = Add (p, s) t = Tanh (a)
+            r = SequenceInsert (q, t) }>
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (seq) }"""
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
+    body = next(a.g for a in loop.attribute if a.name == "body")
+    assert set(op_types(body)) <= {"Gather", "Add", "Tanh", "Identity"}
+    assert "ConcatFromSequence" not in op_types(result.model.graph)
+    for n in (1, 5):
+        feed = {"x": numbers(5, 2, 4), "w": numbers(4, 3), "h0": numbers(2, 3), "n": np.array(n)}
+        assert_same(model, result.model, feed)

@@ -1,0 +1,84 @@
+"""The text of the loop that is left."""
+
+import numpy as np
+from harness import assert_rewrites
+from loops import HEAD
+from straightline.passes import VectorizeLoops
+from vectorized import numbers
+
+
+def test_a_loop_reads_rows_by_the_number_of_the_trip():
+    """A read that the body makes itself stays as it is; the counter is the number of the trip."""
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
+                => (float[3] h) <bool yes = {1}, int64 zero = {0}> {
+            h, k = Loop (n, yes, h0, zero) <body = b (int64 i, bool c, float[3] s, int64 j)
+                    => (bool c2, float[3] t, int64 l) {
+                c2 = Identity (c) one = Constant <value_int = 1> () l = Add (j, one)
+                e = Gather (x, j) p = MatMul (e, w) m = Gather (z, j) q = Mul (p, s)
+                t = Sub (q, m) }>
+        }""",
+        HEAD
+        + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
+                => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64[1] k = {1},
+                int64[1] k_1 = {0}, bool yes_1 = {1}, int64 k_2 = {0}, int64 k_3 = {1},
+                int64[0] k_4 = {}> {
+            vector = Reshape (n, k)
+            trips = Max (vector, k_1)
+            limit = Reshape (trips, k_4)
+            numbers = Range (k_2, limit, k_3)
+            e = Gather <axis = 0> (x, numbers)
+            p = MatMul (e, w)
+            h = Loop (n, yes_1, h0) <body = b (int64 i, bool c, float[3] s)
+                    => (bool c, float[3] t) {
+                m = Gather (z, i)
+                p_1 = Gather <axis = 0> (p, i)
+                q = Mul (p_1, s)
+                t = Sub (q, m)
+            }>
+        }""",
+        [
+            {
+                "x": numbers(6, 4),
+                "z": numbers(6, 3),
+                "w": numbers(4, 3),
+                "h0": numbers(3),
+                "n": np.array(n),
+            }
+            for n in (0, 1, 6)
+        ],
+    )
+
+
+def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
+                => (float[3] h, float[3, N] y) {
+            h, y = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0],
+                    scan_input_directions = [0, 1], scan_output_axes = [1],
+                    scan_output_directions = [1],
+                    body = b (float[3] s, float[4] e, float[3] m) => (float[3] t, float[3] r) {
+                p = MatMul (e, w) q = Mul (p, s) t = Sub (q, m) r = Identity (t) }> (h0, x, z)
+        }""",
+        HEAD
+        + """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
+                => (float[3] h, float[3, N] y) {
+            e = Transpose <perm = [1, 0]> (x)
+            p = MatMul (e, w)
+            h, y = Scan <num_scan_inputs = 2, scan_input_directions = [1, 0],
+                    scan_output_axes = [1], scan_output_directions = [1],
+                    body = b (float[3] s, float[3] m, float[3] p_1) => (float[3] t, float[3] r) {
+                q = Mul (p_1, s)
+                t = Sub (q, m)
+                r = Identity (t)
+            }> (h0, z, p)
+        }""",
+        [
+            {"x": numbers(4, n), "z": numbers(n, 3), "w": numbers(4, 3), "h0": numbers(3)}
+            for n in (1, 6)
+        ],
+    )

@@ -1,0 +1,140 @@
+"""What of a body leaves the loop where the rest of it is a recurrence."""
+
+import numpy as np
+import pytest
+from harness import as_model, assert_rewrites, run_passes
+from loops import HEAD, op_types
+from straightline.passes import EliminateDeadNodes, VectorizeLoops
+from vectorized import assert_same, numbers, vectorized
+
+
+def test_what_a_recurrence_reads_and_what_reads_it_leave_the_loop():
+    """A projection before the Scan, one behind it; the recurrence alone is left inside."""
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
+                => (float[2, 3] h, float[N, 2, 5] y) {
+            h, y = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 4] e)
+                    => (float[2, 3] t, float[2, 5] r) {
+                p = MatMul (e, w) q = Add (s, p) t = Tanh (q) r = MatMul (t, v) }> (h0, x)
+        }""",
+        HEAD
+        + """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
+                => (float[2, 3] h, float[N, 2, 5] y) {
+            p = MatMul (x, w)
+            h, t = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 3] p_1)
+                    => (float[2, 3] t_1, float[2, 3] t_2) {
+                q = Add (s, p_1) t_1 = Tanh (q) t_2 = Identity (t_1) }> (h0, p)
+            y = MatMul (t, v)
+        }""",
+        [
+            {"x": numbers(n, 2, 4), "h0": numbers(2, 3), "w": numbers(4, 3), "v": numbers(3, 5)}
+            for n in (1, 6)
+        ],
+    )
+
+
+HEADER = """g (float[N, 4] x, float[4, 3] w, float[3, 4] v, float[3] h0, float[M] o, int64 n)
+    => (float[3] h, float[T, {shape}] y) <bool yes = {{1}}>"""
+BODIES = {
+    "a projection of what is read": (
+        "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) r = Identity (t)",
+        {"Gather", "Add", "Tanh"},
+    ),
+    "what only the outputs need": (
+        "a = Tanh (s) t = Add (a, h0) p = MatMul (t, v) q = Exp (p) r = Neg (q)",
+        {"Tanh", "Add"},
+    ),
+    "the state as it was before the trip": (
+        "a = Tanh (s) t = Add (a, h0) p = MatMul (s, v) q = Exp (p) r = Neg (q)",
+        {"Tanh", "Add"},
+    ),
+    "both, and what joins them": (
+        "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) d = Mul (t, p)"
+        " r = Softmax (d)",
+        {"Gather", "Add", "Tanh"},
+    ),
+    "what lies between two recurrences stays": (
+        "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) d = MatMul (t, v)"
+        " f = MatMul (d, w) r = Exp (f)",
+        {"Gather", "Add", "Tanh"},
+    ),
+    "an operator without a rule": (
+        "e = Gather (x, i) p = MatMul (e, w) f = Exp (p) k = Celu (f)"
+        " u = If (yes) <then_branch = a () => (float[3] a1) { a1 = Neg (f) },"
+        " else_branch = b () => (float[3] b1) { b1 = Exp (f) }>"
+        " r = Mul (u, k) t = Add (s, u)",
+        {"Gather", "If", "Neg", "Exp", "Add"},
+    ),
+    "a random draw": (
+        "e = Gather (x, i) p = MatMul (e, w) f = Exp (p) u = RandomNormalLike (f)"
+        " g = Mul (u, h0) t = Add (s, f) z = Sub (g, g) r = Add (z, f)",
+        {"Gather", "RandomNormalLike", "Add"},
+    ),
+    "a size that only run time tells": (
+        "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) d = Mul (t, p)"
+        " l = ReduceSum <keepdims = 0> (d) m = Mul (l, o) r = Exp (m)",
+        {"Gather", "Add", "Tanh"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BODIES)
+@pytest.mark.parametrize("kind", ["Loop", "Scan"])
+def test_what_is_left(kind, what):
+    body, left = BODIES[what]
+    before = as_model(HEAD + _loop(body, kind))
+    result = vectorized(before)
+    (loop,) = (n for n in result.model.graph.node if n.op_type == kind)
+    body = next(a.g for a in loop.attribute if a.name == "body")
+    types = set(op_types(body)) - {"Identity", "Constant"}
+    assert types <= left, result.remarks
+    assert not vectorized(result.model).changed
+    feed = {"x": numbers(6, 4), "w": numbers(4, 3), "v": numbers(3, 4), "h0": numbers(3)}
+    for n in (0, 1, 6):
+        given = feed | {"n": np.array(n), "o": numbers(2), "x": feed["x"][: n or 1]}
+        if what != "a random draw" and (kind == "Loop" or n):
+            assert_same(before, result.model, {k: given[k] for k in _inputs(before)})
+
+
+def _inputs(model):
+    return [value.name for value in model.graph.input]
+
+
+def _loop(body, kind):
+    shape = "4" if "r = Neg" in body else ("M" if "m = Mul" in body else "3")
+    if kind == "Loop":
+        return f"""{HEADER.format(shape=shape)} {{ h, y = Loop (n, yes, h0) <body =
+            b (int64 i, bool c, float[3] s) => (bool c2, float[3] t, float[{shape}] r) {{
+                c2 = Identity (c) {body} }}> }}"""
+    body = body.replace("e = Gather (x, i)", "")
+    return f"""{HEADER.format(shape=shape)} {{ h, y = Scan <num_scan_inputs = 1,
+        body = b (float[3] s, float[4] e) => (float[3] t, float[{shape}] r) {{
+            {body} }}> (h0, x) }}"""
+
+
+def test_states_that_nothing_needs():
+    """Of three states one is carried; the others are a counter and one that is never asked for."""
+    text = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}, int64 zero = {0}> {
+        h, unread, count = Loop (n, yes, h0, h0, zero) <body = b (int64 i, bool c, float[3] s,
+                float[3] u, int64 k) => (bool c2, float[3] t, float[3] w, int64 l) {
+            one = Constant <value_int = 1> () l = Add (k, one) w = Sin (u) c2 = Identity (c)
+            f = Cast <to = 1> (k) a = Mul (s, f) t = Cos (a) }> }"""
+    before = as_model(HEAD + text)
+    result = run_passes(before, VectorizeLoops(), EliminateDeadNodes())
+    (loop,) = (n for n in result.model.graph.node if n.op_type == "Loop")
+    assert len(loop.input) == 3
+    assert "Sin" not in op_types(loop.attribute[0].g)
+    for n in (0, 1, 5):
+        assert_same(before, result.model, {"h0": numbers(3), "n": np.array(n)})
+
+
+def test_quantization_annotations_keep_a_body_as_it_is():
+    text = HEAD + _loop(BODIES["a projection of what is read"][0], "Loop")
+    model = as_model(text)
+    body = model.graph.node[0].attribute[0].g
+    body.quantization_annotation.add(tensor_name="p")
+    result = vectorized(model)
+    assert not result.changed
+    assert "quantization annotations" in result.kept[0].reason
