@@ -24,6 +24,7 @@ class Plan:
     Attributes:
         states: the states that it carries.
         nodes: the nodes that it runs, in order.
+        reads: what it reads that it does not compute.
         boundary: what it reads of that which is computed at once for all trips.
     """
 
@@ -35,9 +36,9 @@ class Plan:
         self.operands = operands
         self._inside = set(inside)
         self.states = [state for state in self.repetition.states if state in self._inside]
-        reads = self._plain_reads()
-        nodes = self.repetition.body.nodes()
-        self.nodes = [node for node in nodes if node in self._inside or node in reads]
+        plain, nodes = self._plain_reads(), self.repetition.body.nodes()
+        self.nodes = [node for node in nodes if node in self._inside or node in plain]
+        self.reads = self._read()
         self.boundary = self._boundary()
 
     def _plain_reads(self) -> set[Node]:
@@ -57,25 +58,30 @@ class Plan:
         outside = source is not None and source.graph is not self.repetition.body
         return outside and index is not None and iteration_like(index, self.repetition)
 
-    def _boundary(self) -> list[Value]:
-        """What it reads of that which is computed at once for all trips."""
-        scanned = {one.given for one in self.repetition.scanned}
-        own = {value for node in self.nodes for value in node.outputs}
-        own |= {state.given for state in self.states}
-        read: dict[Value, None] = {}
+    def _read(self) -> dict[Value, None]:
+        """All that it reads, and gives out without computing it."""
+        read: dict[Value | None, None] = {}
         for node in self.nodes:
-            read |= dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None)
+            read |= dict.fromkeys((*node.inputs, *captured_by(node)))
         read |= dict.fromkeys(state.result for state in self.states)
         read |= dict.fromkeys(one.result for one in self.remainder.stacked)
+        own = {value for node in self.nodes for value in node.outputs}
+        own |= {state.given for state in self.states}
+        return {value: None for value in read if value is not None and value not in own}
+
+    def _boundary(self) -> list[Value]:
+        scanned = {one.given for one in self.repetition.scanned}
         return [
             value
-            for value in read
-            if value not in own
-            and value not in scanned
-            and not iteration_like(value, self.repetition)
-            and value in self.operands
-            and self.operands[value].batched
+            for value in self.reads
+            if value not in scanned and not iteration_like(value, self.repetition)
+            if value in self.operands and self.operands[value].batched
         ]
+
+    @property
+    def needed(self) -> list[Value]:
+        """What stands for all that it reads, in the graph of the feeding."""
+        return [self.operands[value].value for value in self.reads if value in self.operands]
 
     def cost(self, weigh: Callable[[Node], int]) -> int:
         """What a trip costs: the nodes, what is carried and given out, what a Loop reads by its
@@ -87,10 +93,7 @@ class Plan:
     @property
     def scanned(self) -> list[Scanned]:
         """What a Scan takes apart as it did; one at least, which tells how many trips there are."""
-        read = {v for node in self.nodes for v in (*node.inputs, *captured_by(node))}
-        read |= {state.result for state in self.states}
-        read |= {one.result for one in self.remainder.stacked}
-        used = [one for one in self.repetition.scanned if one.given in read]
+        used = [one for one in self.repetition.scanned if one.given in self.reads]
         return used or list(self.repetition.scanned if not self.boundary else ())[:1]
 
 
@@ -142,8 +145,10 @@ class _Rebuilding:
         return [*(finals.get(state) for state in self.plan.states), *self.asked]
 
     def labels(self) -> list[str]:
-        """Names for the outputs; empty for one that nobody asks for."""
-        return ["" if value is None else value.name for value in self._outputs()]
+        """Names for the outputs, also those that nobody asks for: onnxruntime does not always load
+        a Scan that omits one."""
+        states = [state.result.name for state in self.plan.states]
+        return [*states, *(value.name for value in self.asked)]
 
     def initial(self) -> list[Value]:
         """The initial states."""

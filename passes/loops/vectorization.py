@@ -129,7 +129,7 @@ class Vectorization:
             raise Unbatchable(f"{self.reason}; its body has quantization annotations")
         inside = self._with_writers(self.division.inside)
         self.plan = Plan(self.remainder, inside, self.batcher.operands)
-        self._drop_unread(self._read_inside())
+        self._drop_unread(self.plan.needed)
         self.remainder.drop_unread()
         states, stacked = self.repetition.states, self.repetition.stacked
         given = len(states) + sum(self._is_used(one.output) for one in stacked)
@@ -144,15 +144,12 @@ class Vectorization:
             kept |= {vertex.state, vertex.node} if isinstance(vertex, Write) else {vertex}
         return kept
 
-    def _read_inside(self) -> list[Value]:
-        assert self.plan is not None
-        return [self.batcher.operands[value].value for value in self.plan.boundary]
-
     # Putting it in place -------------------------------------------------------------------------
 
     def put_in_place(self, graph: Graph) -> Node | None:
         """Put it in the place of the Loop or Scan; the loop that is left, if there is one."""
         self._drop_unread()
+        shapes = [self._inference.fact(w.element).shape for w in self.dependences.writes]
         scratch, folder = self.feeding.emit.graph, Folder(self._inference.model)
         for value in list(scratch.initializers):
             if not scratch.is_used(value):
@@ -162,19 +159,14 @@ class Vectorization:
         results = [next(made) if asked else None for asked in self._asked]
         node = self.repetition.node
         replace_outputs(graph, node, results[: len(node.outputs)])
-        self._read_sequences(graph, results)
+        for write, shape in zip(self.dependences.writes, shapes, strict=True):
+            result = results[self.repetition.states.index(write.state)]
+            made = None if result is None else result.producer
+            if made is not None and made.is_op("SplitToSequence") and shape is not None:
+                read_rows(graph, made, shape)
         if self.plan is None:
             return None
         return next(holder for holder in template.holders if holder.is_op(node.op_type))
-
-    def _read_sequences(self, graph: Graph, results: Sequence[Value | None]) -> None:
-        """Let readers of a sequence of rows read the rows."""
-        for write in self.dependences.writes:
-            result = results[self.repetition.states.index(write.state)]
-            made = None if result is None else result.producer
-            shape = self._inference.fact(write.element).shape
-            if made is not None and made.is_op("SplitToSequence") and shape is not None:
-                read_rows(graph, made, shape)
 
     def _drop_unread(self, more: Sequence[Value] = ()) -> None:
         """Remove what was made for values that nobody asked for, and that nothing more needs."""
