@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import onnx
@@ -87,6 +87,8 @@ class Neg(KeepsShape, Total):
 
 class Division(Elementwise):
     """What fails where integers are divided by zero, of which numpy makes 0."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, given: Premises) -> None:
         super().prove_safe(given)
@@ -170,6 +172,8 @@ def _c_remainder(a: Dimension, b: Dimension) -> Dimension | None:
 @describes("Pow")
 class Pow(Elementwise):
     """Pow: integers from opset 12 on, of which no negative power is an integer."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, given: Premises) -> None:
         super().prove_safe(given)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import onnx
 
+from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, integers
 from ..ir import Array, Error, Node, Operator, Value
 
@@ -71,6 +72,41 @@ class Operand:
     fact: Fact
 
 
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """What is known of the trips before run time.
+
+    Attributes:
+        number: of any one of them, a symbol.
+        most: how many there are at most; None where only run time tells.
+        certain: whether there is one at least.
+    """
+
+    number: Dimension
+    most: Dimension | None = None
+    certain: bool = False
+
+    def never_negative(self, dim: Dimension) -> bool:
+        """Whether a number that may depend on that of the trip is at least 0 on every trip."""
+        if dim.less(0) is False:
+            return True
+        (name,) = self.number.symbols
+        if self.most is None or any(monomial.count(name) > 1 for monomial in dim.terms):
+            return False
+        # Of a straight line one of the ends is the lowest.
+        ends = [dim.replaced({name: end}) for end in (Dimension.constant(0), self.most - 1)]
+        return all(end.replaced(self._where_there_are_trips()).less(0) is False for end in ends)
+
+    def _where_there_are_trips(self) -> dict[str, Dimension]:
+        """The symbol that tells how many trips there are, written so that there is one at least."""
+        symbols = set() if self.most is None else self.most.symbols
+        if self.most is None or len(symbols) != 1:
+            return {}
+        size = Dimension.symbol(*symbols)
+        least = 1 - (self.most - size)
+        return {} if least.value is None or least.value <= 0 else {str(size): size + least}
+
+
 class Batch:
     """One node of a body, and what stands for its inputs.
 
@@ -80,6 +116,7 @@ class Batch:
         results: what is known of each output on one trip.
         emit: makes the nodes.
         trips: how many trips there are, a vector of one int64.
+        extent: what is known of the trips before run time.
     """
 
     def __init__(
@@ -89,12 +126,24 @@ class Batch:
         results: Sequence[Fact],
         emit: Builder,
         trips: Value,
+        extent: Extent,
     ) -> None:
         self.node = node
         self.operands = operands
         self.results = results
         self.emit = emit
         self.trips = trips
+        self.extent = extent
+        self._unvarying: set[Value] = set()
+
+    def unvarying(self, result: Value) -> Value:
+        """A result that is the same on every trip after all; it is without the trips."""
+        self._unvarying.add(result)
+        return result
+
+    def is_unvarying(self, result: Value) -> bool:
+        """Whether a rule has found a result to be the same on every trip."""
+        return result in self._unvarying
 
     def operand(self, index: int) -> Operand | None:
         """What stands for an input; None where it is left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Compress(Moving):
 @describes("Gather")
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols

@@ -40,6 +40,10 @@ class OperatorRules:
     kept_from_folding: ClassVar[bool] = False
     """Whether it stays in a model although what it computes is known."""
 
+    risky_inputs: ClassVar[tuple[int, ...]] = ()
+    """Inputs some elements of which make it fail; without any of those it gives a result, if the
+    shapes fit."""
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:

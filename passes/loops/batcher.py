@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import onnx
 
+from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import product
-from ...facts.fact import Fact
+from ...facts.fact import Content, Fact
 from ...ir import Node, Value, normal_domain
 from ...operators import rules_of
-from ...operators.batching import Batch, Operand, Unbatchable
+from ...operators.batching import Batch, Extent, Operand, Unbatchable, spread
+from ...operators.outputs import content_of
 from ...operators.randomness import find_random_in
 from ..base import RewriteError
 from .collected import collected
@@ -30,8 +33,10 @@ class Batcher:
         feeding: what it is fed with.
         max_bytes: how large a value of all trips may be, where sizes are known.
         trip_by_trip: what stands for a value of the body that is not computed here.
+        certain: whether there is one trip at least.
 
     Attributes:
+        extent: what is known of the trips before run time.
         operands: what stands for the values of the body that are given or were computed.
     """
 
@@ -41,6 +46,7 @@ class Batcher:
         feeding: Feeding,
         max_bytes: int,
         trip_by_trip: Callable[[Value], Operand],
+        certain: bool,
     ) -> None:
         self.repetition = repetition
         self._trip_by_trip = trip_by_trip
@@ -50,6 +56,8 @@ class Batcher:
         self._inference: ShapeInference = feeding.inference
         self._most_trips = feeding.most_trips()
         self._trips = feeding.trip_dimension()
+        self._speculation = Speculation(self._inference, self._inference.model.functions)
+        self.extent = Extent(feeding.number, feeding.most_dimension(), certain)
         self.operands = feeding.handed()
         self._joined: dict[State, Value] = {}
         self._collected: dict[State, Value] = {}
@@ -77,16 +85,21 @@ class Batcher:
             result = self.operand(vertex.result)
             self.enter_state(vertex, shifted(vertex, result, self.feeding))
 
-    def enter_state(self, state: State, joined: Value) -> None:
+    def enter_invariant(self, state: State) -> None:
+        """Let a state be known that never changes."""
+        self.operands[state.given] = self.feeding.same(state.initial)
+        self._collected[state] = self.feeding.same(state.initial).value
+
+    def enter_state(self, state: State, joined: Value, content: Content | None = None) -> None:
         """Let a state be known: its values, from the initial to the final one, are `joined`."""
         self._joined[state] = joined
         iteration = self.repetition.iteration
         if iteration is not None and iteration_like(state.given, self.repetition):
             self.operands[state.given] = self.operands[iteration]
             return
-        fact = self._inference.fact(state.initial)
+        fact = dataclasses.replace(self._inference.fact(state.initial), content=content)
         value = self.feeding.cut(joined, [0], [-1], [0])
-        self.operands[state.given] = Operand(value, True, fact.without_content())
+        self.operands[state.given] = Operand(value, True, fact)
 
     # Nodes ---------------------------------------------------------------------------------------
 
@@ -99,23 +112,37 @@ class Batcher:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
         operands = [None if value is None else self.operand(value) for value in node.inputs]
         if not any(operand is not None and operand.batched for operand in operands):
-            self._keep(node, operands)
-            return
+            if self._may_run(node):
+                self._keep(node, operands)
+                return
+            operands = self._spread(node, operands)
         facts = [Fact() if v is None else self._inference.fact(v) for v in node.outputs]
         rows = self._read_row(node)
         if rows is not None:
             self.operands[node.output()] = Operand(rows, True, facts[0])
             return
-        given = Batch(node, operands, facts, self.emit, self.feeding.trips)
+        facts[0] = self._followed(node, operands, facts[0])
+        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
         try:
             results = rules_of(node.op).batch(given)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
-        for fact in facts:
-            self._require_room(node, fact)
-        for value, result, fact in zip(node.outputs, results, facts, strict=False):
+        batched = [not given.is_unvarying(result) for result in results]
+        for fact, each in zip(facts, batched, strict=False):
+            if each:
+                self.require_room(node, fact)
+        made = map(Operand, results, batched, facts)
+        for value, operand in zip(node.outputs, made, strict=False):
             if value is not None:
-                self.operands[value] = Operand(result, True, fact)
+                self.operands[value] = operand
+
+    def _followed(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
+        """What is known of the first output, elements that follow from the number of the trip
+        included."""
+        facts = [Fact() if operand is None else operand.fact for operand in operands]
+        if fact.content is not None or all(known.content is None for known in facts):
+            return fact
+        return dataclasses.replace(fact, content=content_of(node, facts, fact.elem_type))
 
     def _read_row(self, node: Node) -> Value | None:
         """What a body reads row by row, where there are as many rows as trips: all of it."""
@@ -130,7 +157,12 @@ class Batcher:
             return None
         return self.feeding.rows(rows, axis, node.output().name)
 
-    def _require_room(self, node: Node, fact: Fact) -> None:
+    def require_room(self, node: Node, fact: Fact) -> None:
+        """Check that all trips of what a node gives are not too large.
+
+        Raises:
+            Unbatchable: they are.
+        """
         elements = None if fact.shape is None else product(fact.shape).value
         if self._most_trips is None or elements is None or not fact.elem_type:
             return
@@ -142,13 +174,34 @@ class Batcher:
                 f" max_bytes={self.max_bytes}"
             )
 
-    def _keep(self, node: Node, operands: list[Operand | None]) -> None:
+    def _may_run(self, node: Node) -> bool:
+        """Whether a node that is the same on every trip gives a result where there are none."""
+        free = node.is_op("Constant", "Identity")
+        return free or self.extent.certain or not self._speculation.survey([node])
+
+    def _keep(self, node: Node, operands: Sequence[Operand | None]) -> None:
         """Take over what is the same on every trip and could not leave the body."""
-        if not node.is_op("Constant", "Identity"):
-            raise Unbatchable(f"holds {node}, which must not run where there are no trips")
         inputs = [None if operand is None else operand.value for operand in operands]
-        made = self.emit.apply(node.op, inputs, node.output().name)
-        self.operands[node.output()] = Operand(made, False, self._inference.fact(node.output()))
+        labels = ["unread" if value is None else value.name for value in node.outputs]
+        made = self.emit.several(node.op, inputs, labels)
+        for value, result in zip(node.outputs, made, strict=True):
+            if value is not None:
+                self.operands[value] = Operand(result, False, self._inference.fact(value))
+
+    def _spread(self, node: Node, operands: Sequence[Operand | None]) -> list[Operand | None]:
+        """Operands of a node that must not run where there are no trips: what could make it fail
+        is repeated for each trip, so that there is none of it then."""
+        risky = rules_of(node.op).risky_inputs
+        found = list(operands)
+        for index in risky:
+            operand = operands[index] if index < len(operands) else None
+            if operand is not None and operand.fact.shape is not None:
+                rank = len(operand.fact.shape)
+                repeated = spread(operand.value, rank, self.feeding.trips, self.emit)
+                found[index] = Operand(repeated, True, operand.fact)
+        if not any(operand is not None and operand.batched for operand in found):
+            raise Unbatchable(f"holds {node}, which must not run where there are no trips")
+        return found
 
     # What comes of it ----------------------------------------------------------------------------
 

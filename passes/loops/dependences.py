@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import networkx as nx
 
 from ...ir import Node, Value, captured_by
+from .placing import is_used
 from .repetition import Repetition, State
 from .writes import Write
 
@@ -52,13 +53,11 @@ class Dependences:
         return self._makers.get(value)
 
     def _wanted(self, repetition: Repetition) -> Iterator[Vertex]:
-        graph = repetition.node.graph
-        assert graph is not None
         for state in repetition.states:
-            if state.final is not None and graph.is_used(state.final):
+            if is_used(repetition.around, state.final):
                 yield self._writes.get(state, state)
         for stacked in repetition.stacked:
-            if stacked.output is not None and graph.is_used(stacked.output):
+            if is_used(repetition.around, stacked.output):
                 maker = self.maker(stacked.result)
                 if maker is not None:
                     yield maker

@@ -7,7 +7,7 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import Dimension
-from ...facts.fact import Fact, Shape, constant_fact, decided, element
+from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...ir import Array, Model, Node, Value, captured_by
 from ...operators.batching import Operand, Unbatchable, spread
 from ..tools.emit import Emitter
@@ -37,6 +37,7 @@ class Feeding:
     Attributes:
         emit: adds nodes to the graph.
         trips: how many trips there are, a vector of one int64.
+        number: that of any trip, a symbol.
         outside: for values around the Loop or Scan the graph's inputs that stand for them.
 
     Raises:
@@ -55,6 +56,7 @@ class Feeding:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
+        self.number = inference.symbols.fresh()
         self.trips = self._count()
 
     def same(self, value: Value) -> Operand:
@@ -146,16 +148,20 @@ class Feeding:
         maximum = decided(self.same(self.repetition.maximum).fact)
         return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
 
-    def trip_dimension(self) -> Dimension | None:
-        """How many trips there are, as a dimension; None where that is no size that is known."""
-        repetition = self.repetition
-        if repetition.maximum is None:
-            first = repetition.scanned[0]
+    def most_dimension(self) -> Dimension | None:
+        """The same with symbols for sizes."""
+        if self.repetition.maximum is None:
+            first = self.repetition.scanned[0]
             return self._shape(first)[first.axis]
-        if repetition.start is not None and not self._holds(repetition.start):
+        most = element(self.same(self.repetition.maximum).fact)
+        return most if isinstance(most, Dimension) else None
+
+    def trip_dimension(self) -> Dimension | None:
+        """How many trips there are, no more and no fewer; None where that is not known."""
+        start, most = self.repetition.start, self.most_dimension()
+        if most is None or most.less(0) is not False:
             return None
-        maximum = element(self.same(repetition.maximum).fact)
-        return maximum if isinstance(maximum, Dimension) and maximum.less(0) is False else None
+        return most if start is None or self._holds(start) else None
 
     # What the body is handed ---------------------------------------------------------------------
 
@@ -171,7 +177,7 @@ class Feeding:
             assert value.constant is not None
             found[condition] = Operand(value, False, constant_fact(value.constant))
         for scanned in repetition.scanned:
-            found[scanned.given] = self._elements(scanned)
+            found[scanned.given] = self.elements(scanned)
         return found
 
     def _iteration(self, rank: int) -> Operand:
@@ -180,7 +186,8 @@ class Feeding:
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "trip")
         shape = (Dimension.constant(1),) * rank
-        return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape))
+        number = content_from(self.number).reshape((1,) * rank)
+        return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
 
     def numbers(self, end: Value) -> Value:
         """The numbers from 0 to before the element of a vector."""
@@ -188,7 +195,7 @@ class Feeding:
         limit = self.emit.add("Reshape", [end, self.integers()], "limit")
         return self.emit.add("Range", [zero, limit, one], "numbers")
 
-    def _elements(self, scanned: Scanned) -> Operand:
+    def elements(self, scanned: Scanned) -> Operand:
         """What is scanned, its elements first and in the order of the trips."""
         source, shape = self.same(scanned.source), self._shape(scanned)
         value = self.rows(source, scanned.axis, scanned.given.name)

@@ -69,6 +69,12 @@ class Repetition:
     stacked: tuple[Stacked, ...]
 
     @property
+    def around(self) -> Graph:
+        """The graph that the node is in."""
+        assert self.node.graph is not None
+        return self.node.graph
+
+    @property
     def body(self) -> Graph:
         """The graph that runs on each trip."""
         return self.node.body("body")

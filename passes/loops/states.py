@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...facts.fact import integers
+from ...analysis.trips.trip_count import behind_identities
+from ...facts.dimension import Dimension
+from ...facts.fact import Content, Fact, content_from, integers
 from ...ir import Node, Value
 from ...operators.batching import Operand, Unbatchable
 from .feeding import Feeding
@@ -15,6 +17,11 @@ _COUNTED = {6: "int32", 7: "int64"}
 """Types of counters, by `onnx.TensorProto.DataType`."""
 
 _PASSED = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
+
+
+def is_invariant(state: State) -> bool:
+    """Whether a state is given on as it came."""
+    return behind_identities(state.result) is state.given
 
 
 def counted_by(state: State, repetition: Repetition) -> Value | None:
@@ -58,8 +65,11 @@ def _is_number(value: Value, number: int) -> bool:
     return tensor is not None and tensor.dims == () and bool(tensor.numpy() == number)
 
 
-def counter(state: State, repetition: Repetition, feeding: Feeding) -> Value | None:
-    """The values of an integer to which every trip adds the same number; None for another one.
+def counter(
+    state: State, repetition: Repetition, feeding: Feeding
+) -> tuple[Value, Content | None] | None:
+    """The values of an integer to which every trip adds the same number, and its elements as they
+    follow from the number of the trip; None for another one.
 
     There is one more than there are trips: the first is the initial one.
     """
@@ -73,12 +83,23 @@ def counter(state: State, repetition: Repetition, feeding: Feeding) -> Value | N
     one_more = emit.add("Add", [feeding.trips, feeding.integers(1)], "ends")
     numbers = feeding.numbers(one_more)
     if counts_trips(state, repetition) and elem_type == onnx.TensorProto.INT64:
-        return numbers
+        return numbers, content_from(feeding.number)
     numbers = emit.add("Cast", [numbers], "numbers", to=elem_type)
     if shape:
         numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + len(shape))), "numbers")
     added = emit.add("Mul", [numbers, step.value], "added")
-    return emit.add(node.op_type, [initial.value, added], state.given.name)
+    joined = emit.add(node.op_type, [initial.value, added], state.given.name)
+    return joined, _reached(
+        initial.fact, step.fact, feeding.number * (1 if node.is_op("Add") else -1)
+    )
+
+
+def _reached(initial: Fact, step: Fact, steps: Dimension) -> Content | None:
+    """The elements of a counter on any trip."""
+    first, added = initial.content, step.content
+    if first is None or added is None or None in (*first.reshape(-1), *added.reshape(-1)):
+        return None
+    return content_from(first + added * steps)
 
 
 def shifted(state: State, result: Operand, feeding: Feeding) -> Value:

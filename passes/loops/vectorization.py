@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-import onnx
-
-from ...analysis.constants.folding import Folder
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
-from ...ir import Graph, Node, Template, Value
+from ...ir import Graph, Node, Value
 from ...operators.batching import Unbatchable
 from ..scans.layout import replace_outputs
 from ..tools.stacked_rows import read_rows
@@ -18,10 +15,11 @@ from .batcher import Batcher
 from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
+from .placing import drop_unread, give_out, is_used, put_in_place
 from .rebuilding import Plan, rebuild
 from .remainder import Remainder
 from .repetition import Repetition, Stacked, State
-from .states import Places, counter
+from .states import Places, counter, is_invariant
 from .writes import Write, find_writes
 from .zero_trips import sizes_to_drop
 
@@ -46,12 +44,15 @@ class Vectorization:
 
     def __init__(self, repetition: Repetition, inference: ShapeInference, max_bytes: int) -> None:
         self.repetition = repetition
+        self.graph = repetition.around
         self._inference = inference
         known = Speculation(inference, inference.model.functions).outside
         self._certain = runs_certainly(repetition.node, known)
         self.feeding = Feeding(repetition, inference)
         self.remainder = Remainder(repetition, self.feeding, self._certain)
-        self.batcher = Batcher(repetition, self.feeding, max_bytes, self.remainder.operand)
+        self.batcher = Batcher(
+            repetition, self.feeding, max_bytes, self.remainder.operand, self._certain
+        )
         self.dependences = self._dependences()
         self.division = Division(self.dependences, self.batcher.compute)
         self.plan: Plan | None = None
@@ -81,9 +82,13 @@ class Vectorization:
         writes = list(find_writes(repetition, Places(repetition, self.feeding).is_place))
         written = {write.state for write in writes}
         for state in repetition.states:
-            joined = None if state in written else counter(state, repetition, self.feeding)
-            if joined is not None:
-                self.batcher.enter_state(state, joined)
+            if is_invariant(state):
+                self.batcher.enter_invariant(state)
+                known.append(state)
+                continue
+            found = None if state in written else counter(state, repetition, self.feeding)
+            if found is not None:
+                self.batcher.enter_state(state, *found)
                 known.append(state)
         return Dependences(repetition, writes, known)
 
@@ -95,13 +100,11 @@ class Vectorization:
             *map(self._final, self.repetition.states),
             *map(self._row, self.repetition.stacked),
         ]
-        given = [value for value in results if value is not None]
-        infos = [onnx.ValueInfoProto(name=value.name) for value in given]
-        self.feeding.emit.graph.set_outputs(given, infos)
+        give_out(self.feeding.emit.graph, [value for value in results if value is not None])
         return [value is not None for value in results]
 
     def _final(self, state: State) -> Value | None:
-        if not self._is_used(state.final):
+        if not is_used(self.graph, state.final):
             return None
         inside = state in self.division.inside or any(
             isinstance(vertex, Write) and vertex.state is state for vertex in self.division.inside
@@ -109,17 +112,12 @@ class Vectorization:
         return self.remainder.final(state) if inside else self.batcher.final(state)
 
     def _row(self, stacked: Stacked) -> Value | None:
-        if not self._is_used(stacked.output):
+        if not is_used(self.graph, stacked.output):
             return None
         if self.dependences.maker(stacked.result) in self.division.inside:
             return self.remainder.output(stacked)
         dropped = [] if self._certain else sizes_to_drop(self.repetition, stacked, self._inference)
         return self.batcher.stacked(stacked, dropped)
-
-    def _is_used(self, value: Value | None) -> bool:
-        graph = self.repetition.node.graph
-        assert graph is not None
-        return value is not None and graph.is_used(value)
 
     # What is left --------------------------------------------------------------------------------
 
@@ -129,10 +127,12 @@ class Vectorization:
             raise Unbatchable(f"{self.reason}; its body has quantization annotations")
         inside = self._with_writers(self.division.inside)
         self.plan = Plan(self.remainder, inside, self.batcher.operands)
-        self._drop_unread(self.plan.needed)
+        scratch = self.feeding.emit.graph
+        give_out(scratch, [*scratch.outputs, *self.plan.needed])
+        drop_unread(scratch)
         self.remainder.drop_unread()
         states, stacked = self.repetition.states, self.repetition.stacked
-        given = len(states) + sum(self._is_used(one.output) for one in stacked)
+        given = len(states) + sum(is_used(self.graph, one.output) for one in stacked)
         if self.plan.cost(_weight) >= sum(map(_weight, body.nodes())) + given:
             raise Unbatchable(self.reason)
         rebuild(self.plan)
@@ -148,34 +148,20 @@ class Vectorization:
 
     def put_in_place(self, graph: Graph) -> Node | None:
         """Put it in the place of the Loop or Scan; the loop that is left, if there is one."""
-        self._drop_unread()
         shapes = [self._inference.fact(w.element).shape for w in self.dependences.writes]
-        scratch, folder = self.feeding.emit.graph, Folder(self._inference.model)
-        for value in list(scratch.initializers):
-            if not scratch.is_used(value):
-                scratch.remove_initializer(value)
-        template = Template(scratch, graph, fold=folder.fold)
-        made = iter(template.instantiate(list(self.feeding.outside)))
-        results = [next(made) if asked else None for asked in self._asked]
+        outputs = iter(self.feeding.emit.graph.outputs)
+        results = [next(outputs) if asked else None for asked in self._asked]
+        placed = put_in_place(self.feeding, results, graph)
         node = self.repetition.node
-        replace_outputs(graph, node, results[: len(node.outputs)])
+        replace_outputs(graph, node, placed.results[: len(node.outputs)])
         for write, shape in zip(self.dependences.writes, shapes, strict=True):
-            result = results[self.repetition.states.index(write.state)]
+            result = placed.results[self.repetition.states.index(write.state)]
             made = None if result is None else result.producer
             if made is not None and made.is_op("SplitToSequence") and shape is not None:
                 read_rows(graph, made, shape)
         if self.plan is None:
             return None
-        return next(holder for holder in template.holders if holder.is_op(node.op_type))
-
-    def _drop_unread(self, more: Sequence[Value] = ()) -> None:
-        """Remove what was made for values that nobody asked for, and that nothing more needs."""
-        scratch, count = self.feeding.emit.graph, sum(self._asked)
-        given = [*scratch.outputs[:count], *more]
-        scratch.set_outputs(given, [onnx.ValueInfoProto(name=value.name) for value in given])
-        for node in reversed(scratch.nodes()):
-            if not scratch.is_needed(node):
-                scratch.remove(node)
+        return next(holder for holder in placed.holders if holder.is_op(node.op_type))
 
 
 def _weight(node: Node) -> int:

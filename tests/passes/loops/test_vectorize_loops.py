@@ -61,9 +61,9 @@ KEPT = {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
                 c2 = Less (i, k) r = Mul (i, i) }> }""",
     "which must not run where there are no trips": """
-        g (int64 n, int64 k, int64 m) => (int64[?] z) <bool yes = {1}> {
-            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
-                c2 = Identity (c) r = Div (k, m) }> }""",
+        g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z) <bool yes = {1}> {
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64[?] r) {
+                c2 = Identity (c) d = Expand (k, m) r = Mul (i, d) }> }""",
 }
 
 
