@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import onnx
 
 from ...analysis.constants.folding import Folder
-from ...ir import Graph, Node, Template, Value
+from ...ir import Graph, Template, Value
 from .feeding import Feeding
-
-
-@dataclasses.dataclass(frozen=True)
-class Placed:
-    """What was made, where the loop was.
-
-    Attributes:
-        results: what stands for each of the results; None where there was none.
-        holders: the nodes among it that hold graphs.
-    """
-
-    results: list[Value | None]
-    holders: list[Node]
 
 
 def is_used(graph: Graph, value: Value | None) -> bool:
@@ -42,8 +28,10 @@ def drop_unread(scratch: Graph) -> None:
             scratch.remove(node)
 
 
-def put_in_place(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> Placed:
-    """Copy what was made of a feeding into the graph around the loop."""
+def put_in_place(
+    feeding: Feeding, results: Sequence[Value | None], graph: Graph
+) -> list[Value | None]:
+    """Copy what was made of a feeding into the graph around the loop; the results there."""
     scratch = feeding.emit.graph
     give_out(scratch, [value for value in results if value is not None])
     drop_unread(scratch)
@@ -52,5 +40,4 @@ def put_in_place(feeding: Feeding, results: Sequence[Value | None], graph: Graph
             scratch.remove_initializer(value)
     template = Template(scratch, graph, fold=Folder(feeding.inference.model).fold)
     made = iter(template.instantiate(list(feeding.outside)))
-    placed = [None if value is None else next(made) for value in results]
-    return Placed(placed, list(template.holders))
+    return [None if value is None else next(made) for value in results]

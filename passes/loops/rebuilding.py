@@ -201,19 +201,19 @@ class _Rebuilding:
             declared.append(declaration(value.name, fact.type_proto(private=False)))
         results: list[Value] = []
         for value in (*given, *remainder.rows):
-            results.append(self._own(value, results))
+            results.append(given_out(self._within(value), results, self.emit))
         first = self.condition()
         self.body.set_outputs(
             [*first, *results], [*(declaration(v.name, v.type) for v in first), *declared]
         )
 
-    def _own(self, value: Value, others: Sequence[Value]) -> Value:
-        """What the body gives out, which is computed within and not among the others: onnxruntime
-        gives zeros for one of two outputs that are one value."""
-        within = self._within(value)
-        if within.producer is not None and within.graph is self.body and within not in others:
-            return within
-        return self.emit.add("Identity", [within], value.name)
+
+def given_out(value: Value, others: Sequence[Value], emit: Emitter) -> Value:
+    """What a body gives out for a value: one that its nodes give, and not among the others, because
+    onnxruntime gives zeros for one of two outputs that are one value."""
+    if value.producer is not None and value.graph is emit.graph and value not in others:
+        return value
+    return emit.add("Identity", [value], value.name)
 
 
 class _Loop(_Rebuilding):

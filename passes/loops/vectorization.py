@@ -56,6 +56,7 @@ class Vectorization:
         self.dependences = self._dependences()
         self.division = Division(self.dependences, self.batcher.compute)
         self.plan: Plan | None = None
+        self._left: Node | None = None
         self._asked = self._ask()
         if self.division.inside:
             self._leave_a_loop()
@@ -135,7 +136,7 @@ class Vectorization:
         given = len(states) + sum(is_used(self.graph, one.output) for one in stacked)
         if self.plan.cost(_weight) >= sum(map(_weight, body.nodes())) + given:
             raise Unbatchable(self.reason)
-        rebuild(self.plan)
+        self._left = rebuild(self.plan)
 
     def _with_writers(self, inside: Iterable[Vertex]) -> set[object]:
         """The nodes of writes that stay, and their states, in the place of the writes."""
@@ -151,17 +152,16 @@ class Vectorization:
         shapes = [self._inference.fact(w.element).shape for w in self.dependences.writes]
         outputs = iter(self.feeding.emit.graph.outputs)
         results = [next(outputs) if asked else None for asked in self._asked]
-        placed = put_in_place(self.feeding, results, graph)
+        left = [] if self._left is None else [self._left.output()]
+        placed = put_in_place(self.feeding, [*results, *left], graph)
         node = self.repetition.node
-        replace_outputs(graph, node, placed.results[: len(node.outputs)])
+        replace_outputs(graph, node, placed[: len(node.outputs)])
         for write, shape in zip(self.dependences.writes, shapes, strict=True):
-            result = placed.results[self.repetition.states.index(write.state)]
+            result = placed[self.repetition.states.index(write.state)]
             made = None if result is None else result.producer
             if made is not None and made.is_op("SplitToSequence") and shape is not None:
                 read_rows(graph, made, shape)
-        if self.plan is None:
-            return None
-        return next(holder for holder in placed.holders if holder.is_op(node.op_type))
+        return placed[-1].producer if left and placed[-1] is not None else None
 
 
 def _weight(node: Node) -> int:

@@ -1,47 +1,61 @@
-"""How large the values of all trips may be, and what does not run where there are no trips."""
+"""Reads of all rows, and what becomes of the outputs."""
 
 import numpy as np
-import pytest
-from harness import run_passes
+from harness import as_model, assert_rewrites
 from loops import HEAD, op_types
-from straightline.passes import HoistInvariants, VectorizeLoops
-from vectorized import assert_same, untyped
+from straightline.passes import VectorizeLoops
+from vectorized import assert_same, numbers, vectorized
 
 
-@pytest.mark.parametrize(("most", "kept"), [(48, False), (47, True)])
-def test_values_of_all_trips_that_are_too_large(most, kept):
-    text = """g (float[4, 3] x) => (float[4, 3] z) { z = Scan <num_scan_inputs = 1,
-        body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
-    result = run_passes(HEAD + text, VectorizeLoops(max_bytes=most))
-    assert result.changed is not kept
-    assert not kept or "all trips take 48 bytes, over max_bytes=47" in result.kept[0].reason
+def test_what_is_read_row_by_row_is_the_tensor_where_there_are_as_many_rows_as_trips():
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
+            sizes = Shape (x)
+            n = Gather (sizes, zero)
+            y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+                c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
+        }""",
+        HEAD
+        + """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
+            sizes = Shape (x)
+            n = Gather (sizes, zero)
+            y = Exp (x)
+        }""",
+        [{"x": numbers(n, 3)} for n in (0, 1, 5)],
+    )
 
 
-INVARIANT = {
-    "a divisor that may be zero": ("d = Div (y, m) r = Mul (i, d)", "int64[3] r"),
-    "a remainder": ("d = Mod (y, m) r = Add (d, i)", "int64[3] r"),
-    "an index that may be out of range": (
-        "k = Gather (y, m) d = Div (m, k) r = Mul (d, i)",
-        "int64 r",
-    ),
-    "sizes": (
-        """s = Shape (y) a = Constant <value_int = 0> () k = Gather (s, a) t = Mul (k, k)
-        r = Add (t, i)""",
-        "int64 r",
-    ),
-}
+def test_a_read_beyond_the_last_row_is_not_hidden():
+    """Ten trips of five rows fail, and so does what is made of them."""
+    text = """g (float[5, 3] x, int64 n) => (float[M, 3] y) <bool yes = {1}> {
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
+    result = vectorized(as_model(HEAD + text))
+    assert "Gather" in op_types(result.model.graph)
 
 
-@pytest.mark.parametrize("name", INVARIANT)
-def test_what_is_the_same_on_every_trip_does_not_run_where_there_are_none(name):
-    body, out = INVARIANT[name]
-    text = f"""g (int64 n, int64[3] y, int64 m) => (z) <bool yes = {{1}}> {{
-        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{
-            c2 = Identity (c) {body} }}> }}"""
-    before = untyped(text)
-    for passes in ((HoistInvariants(), VectorizeLoops()), (VectorizeLoops(),)):
-        after = run_passes(before, *passes)
-        assert "Loop" not in set(op_types(after.model.graph)), after.remarks
-        for n, m in ((0, 0), (0, 9), (0, 2), (1, 1), (5, 2)):
-            feed = {"n": np.array(n), "y": np.array([7, -9, 3]), "m": np.array(m)}
-            assert_same(before, after.model, feed)
+def test_outputs_along_other_axes_and_backward():
+    text = """g (float[N, 3] x) => (float[3, N] y, float[N, 3] z) {
+        y, z = Scan <num_scan_inputs = 1, scan_output_axes = [-1, 0],
+                scan_output_directions = [1, 0], scan_input_directions = [1],
+                body = b (float[3] e) => (float[3] r, float[3] s) { r = Exp (e) s = Neg (e) }> (x)
+    }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Scan" not in op_types(result.model.graph)
+    for n in (1, 4):
+        assert_same(before, result.model, {"x": numbers(n, 3)})
+
+
+def test_a_state_that_never_changes_is_none():
+    text = """g (float[N, 3] x, float[3] s) => (float[3] t, float[N, 3] y) {
+        t, y = Scan <num_scan_inputs = 1, body = b (float[3] u, float[3] e)
+                => (float[3] v, float[3] r) { w = Identity (u) r = Add (e, u) v = Identity (w) }>
+            (s, x) }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Scan" not in op_types(result.model.graph)
+    for n in (1, 4):
+        assert_same(before, result.model, {"x": numbers(n, 3), "s": np.ones(3, np.float32)})

@@ -20,6 +20,6 @@ def test_only_what_is_asked_for_is_copied():
     wanted = feeding.emit.add("Exp", [source], "wanted")
     feeding.emit.add("Neg", [source], "unread")
     placed = put_in_place(feeding, [None, wanted], model.graph)
-    assert placed.results[0] is None and placed.results[1].producer.is_op("Exp")
+    assert placed[0] is None and placed[1].producer.is_op("Exp")
     assert {node.op_type for node in model.graph.nodes()} == {"Scan", "Exp"}
-    assert not placed.holders and not model.graph.initializers
+    assert not model.graph.initializers

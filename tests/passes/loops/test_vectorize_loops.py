@@ -49,8 +49,11 @@ KEPT = {
             body = f (float[3] e) => (float[3] r) { r = RandomNormalLike (e) }>
             (s) }""",
     "for which there is no batching rule": """
-        g (float[N, 3] s, bool c) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3] e) => (float[3] r) { r = If (c) <
+        g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] e) => (float[3] r) { r = com.microsoft.Gelu (e) }> (s) }""",
+    "whose condition differs from trip to trip": """
+        g (bool[N] s, float[3] e) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (bool c) => (float[3] r) { r = If (c) <
                 then_branch = t () => (float[3] p) { p = Neg (e) },
                 else_branch = h () => (float[3] q) { q = Exp (e) }> }> (s) }""",
     "which has no batching rule": """

@@ -1,0 +1,170 @@
+"""Nodes of a body, computed for all trips of a Loop or Scan at once."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Sequence
+
+import onnx
+
+from ...analysis.safety.speculation import Speculation
+from ...facts.dimension import product
+from ...facts.fact import Fact
+from ...ir import Node, Value, normal_domain
+from ...operators import rules_of
+from ...operators.batching import Batch, Extent, Operand, Unbatchable, spread
+from ...operators.outputs import content_of
+from ...operators.randomness import find_random_in
+from ..base import RewriteError
+from ..tools.emit import Emitter
+from .feeding import Feeding
+
+
+class NodeBatcher(abc.ABC):
+    """Computes nodes for all trips at once; each must follow what it is made of.
+
+    Args:
+        feeding: what the loop is fed with.
+        max_bytes: how large a value of all trips may be, where sizes are known.
+        emit: makes the nodes.
+        extent: what is known of the trips before run time.
+
+    Attributes:
+        operands: what stands for the values of the body that are given or were computed.
+        known: what is known of a value of the model.
+    """
+
+    def __init__(self, feeding: Feeding, max_bytes: int, emit: Emitter, extent: Extent) -> None:
+        self.feeding = feeding
+        self.max_bytes = max_bytes
+        self.emit = emit
+        self.extent = extent
+        self.inference = feeding.inference
+        self.operands: dict[Value, Operand] = {}
+        self._most_trips = feeding.most_trips()
+        self._speculation = Speculation(self.inference, self.inference.model.functions)
+        self.known = self._speculation.outside
+
+    @abc.abstractmethod
+    def operand(self, value: Value) -> Operand:
+        """What stands for a value that the body computed, is given or captures."""
+
+    @abc.abstractmethod
+    def compute_holder(self, node: Node) -> None:
+        """Compute a node that holds graphs.
+
+        Raises:
+            Unbatchable: that cannot be.
+        """
+
+    def read_rows(self, node: Node) -> Value | None:
+        """What a node reads that is there for all trips as it stands; None for all others."""
+        return None
+
+    def every(self, value: Value) -> Value:
+        """What stands for a value, for all trips: repeated where it is the same on every one."""
+        operand = self.operand(value)
+        if operand.batched:
+            return operand.value
+        if operand.fact.shape is None:
+            raise Unbatchable(f"gives '{value.name}', whose rank is not known")
+        return spread(operand.value, len(operand.fact.shape), self.feeding.trips, self.emit)
+
+    def compute_node(self, node: Node) -> None:
+        """Compute a node for all trips.
+
+        Raises:
+            Unbatchable: it cannot be; the message ends a sentence that begins with the Loop or
+                Scan.
+        """
+        if normal_domain(node.domain) or node.op.references:
+            raise Unbatchable(f"holds {node}, for which there is no batching rule")
+        random = find_random_in(node, self.inference.model.functions)
+        if random is not None:
+            raise Unbatchable(f"draws random numbers ({random})")
+        if node.bodies:
+            self.compute_holder(node)
+        else:
+            self._compute_plain(node)
+
+    def _compute_plain(self, node: Node) -> None:
+        operands = [None if value is None else self.operand(value) for value in node.inputs]
+        if not any(operand is not None and operand.batched for operand in operands):
+            if self._may_run(node):
+                self._keep(node, operands)
+                return
+            operands = self._spread(node, operands)
+        facts = [Fact() if v is None else self.inference.fact(v) for v in node.outputs]
+        rows = self.read_rows(node)
+        if rows is not None:
+            self.operands[node.output()] = Operand(rows, True, facts[0])
+            return
+        facts[0] = self._followed(node, operands, facts[0])
+        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
+        try:
+            results = rules_of(node.op).batch(given)
+        except (Unbatchable, RewriteError) as error:
+            raise Unbatchable(f"holds {node}, which {error}") from error
+        batched = [not given.is_unvarying(result) for result in results]
+        for fact, each in zip(facts, batched, strict=False):
+            if each:
+                self.require_room(node, fact)
+        made = map(Operand, results, batched, facts)
+        for value, operand in zip(node.outputs, made, strict=False):
+            if value is not None:
+                self.operands[value] = operand
+
+    def _followed(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
+        """What is known of the first output, elements that follow from the number of the trip
+        included."""
+        facts = [Fact() if operand is None else operand.fact for operand in operands]
+        if fact.content is not None or all(known.content is None for known in facts):
+            return fact
+        return dataclasses.replace(fact, content=content_of(node, facts, fact.elem_type))
+
+    def require_room(self, node: Node, fact: Fact) -> None:
+        """Check that all trips of what a node gives are not too large.
+
+        Raises:
+            Unbatchable: they are.
+        """
+        elements = None if fact.shape is None else product(fact.shape).value
+        if self._most_trips is None or elements is None or not fact.elem_type:
+            return
+        each = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
+        size = self._most_trips * elements * each
+        if size > self.max_bytes:
+            raise Unbatchable(
+                f"holds {node}, of which all trips take {size} bytes, over"
+                f" max_bytes={self.max_bytes}"
+            )
+
+    def _may_run(self, node: Node) -> bool:
+        """Whether a node that is the same on every trip gives a result where there are none."""
+        free = node.is_op("Constant", "Identity")
+        return free or self.extent.certain or not self._speculation.survey([node])
+
+    def _keep(self, node: Node, operands: Sequence[Operand | None]) -> None:
+        """Take over what is the same on every trip and could not leave the body."""
+        inputs = [None if operand is None else operand.value for operand in operands]
+        labels = ["unread" if value is None else value.name for value in node.outputs]
+        made = self.emit.several(node.op, inputs, labels)
+        for value, result in zip(node.outputs, made, strict=True):
+            if value is not None:
+                self.operands[value] = Operand(result, False, self.inference.fact(value))
+
+    def _spread(self, node: Node, operands: Sequence[Operand | None]) -> list[Operand | None]:
+        """Operands of a node that must not run where there are no trips: what could make it fail
+        is repeated for each trip, so that there is none of it then."""
+        risky = rules_of(node.op).risky_inputs
+        found = list(operands)
+        for index in risky:
+            operand = operands[index] if index < len(operands) else None
+            if operand is not None and operand.fact.shape is not None:
+                rank = len(operand.fact.shape)
+                repeated = spread(operand.value, rank, self.feeding.trips, self.emit)
+                found[index] = Operand(repeated, True, operand.fact)
+        if not any(operand is not None and operand.batched for operand in found):
+            raise Unbatchable(f"holds {node}, which must not run where there are no trips")
+        return found

@@ -1,0 +1,47 @@
+"""How large the values of all trips may be, and what does not run where there are no trips."""
+
+import numpy as np
+import pytest
+from harness import run_passes
+from loops import HEAD, op_types
+from straightline.passes import HoistInvariants, VectorizeLoops
+from vectorized import assert_same, untyped
+
+
+@pytest.mark.parametrize(("most", "kept"), [(48, False), (47, True)])
+def test_values_of_all_trips_that_are_too_large(most, kept):
+    text = """g (float[4, 3] x) => (float[4, 3] z) { z = Scan <num_scan_inputs = 1,
+        body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
+    result = run_passes(HEAD + text, VectorizeLoops(max_bytes=most))
+    assert result.changed is not kept
+    assert not kept or "all trips take 48 bytes, over max_bytes=47" in result.kept[0].reason
+
+
+INVARIANT = {
+    "a divisor that may be zero": ("d = Div (y, m) r = Mul (i, d)", "int64[3] r"),
+    "a remainder": ("d = Mod (y, m) r = Add (d, i)", "int64[3] r"),
+    "an index that may be out of range": (
+        "k = Gather (y, m) d = Div (m, k) r = Mul (d, i)",
+        "int64 r",
+    ),
+    "sizes": (
+        """s = Shape (y) a = Constant <value_int = 0> () k = Gather (s, a) t = Mul (k, k)
+        r = Add (t, i)""",
+        "int64 r",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INVARIANT)
+def test_what_is_the_same_on_every_trip_does_not_run_where_there_are_none(name):
+    body, out = INVARIANT[name]
+    text = f"""g (int64 n, int64[3] y, int64 m) => (z) <bool yes = {{1}}> {{
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{
+            c2 = Identity (c) {body} }}> }}"""
+    before = untyped(text)
+    for passes in ((HoistInvariants(), VectorizeLoops()), (VectorizeLoops(),)):
+        after = run_passes(before, *passes)
+        assert "Loop" not in set(op_types(after.model.graph)), after.remarks
+        for n, m in ((0, 0), (0, 9), (0, 2), (1, 1), (5, 2)):
+            feed = {"n": np.array(n), "y": np.array([7, -9, 3]), "m": np.array(m)}
+            assert_same(before, after.model, feed)
