@@ -98,6 +98,9 @@ def require_all_rewritten(remarks: Sequence[Remark]) -> None:
         StrictError: there is one.
     """
     kept = [remark for remark in remarks if remark.action == "kept"]
+    constructs = dict.fromkeys((remark.op_type, remark.path) for remark in kept)
     if kept:
-        more = f" (and {len(kept) - 1} more)" if len(kept) > 1 else ""
-        raise StrictError(f"{kept[0]}{more}")
+        reasons = [r.reason for r in kept if (r.op_type, r.path) == next(iter(constructs))]
+        every = dataclasses.replace(kept[0], reason="; ".join(dict.fromkeys(reasons)))
+        more = f" (and {len(constructs) - 1} more)" if len(constructs) > 1 else ""
+        raise StrictError(f"{every}{more}")

@@ -9,6 +9,7 @@ from .cleanup.fold_shapes import FoldShapes as FoldShapes
 from .control.forward_invariants import ForwardInvariants as ForwardInvariants
 from .loops.hoist_invariants import HoistInvariants as HoistInvariants
 from .functions.inline_functions import InlineFunctions as InlineFunctions
+from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops
 from .control.unroll_loops import UnrollLoops as UnrollLoops
 from .scans.unroll_scans import UnrollScans as UnrollScans
 from .control.inline_ifs import InlineIfs as InlineIfs
@@ -18,7 +19,6 @@ from .cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNod
 from .functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
 from .cleanup.infer_shapes import InferShapes as InferShapes
 from .control.predicate_loops import PredicateLoops as PredicateLoops
-from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops
 from .control.ifs_to_selects import IfsToSelects as IfsToSelects
 from .scans.scan_8_to_9 import Scan8To9 as Scan8To9
 from .scans.scan_9_to_8 import Scan9To8 as Scan9To8

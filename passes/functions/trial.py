@@ -141,9 +141,12 @@ def _place(graph: Graph, call: Node, types: Sequence[onnx.TypeProto | None]) -> 
 
 
 def _reason(call: Node, remarks: Sequence[Remark]) -> str:
-    kept = next((remark for remark in remarks if remark.action == "kept"), None)
-    if kept is None:
+    all_kept = [remark for remark in remarks if remark.action == "kept"]
+    if not all_kept:
         return "inlining it would resolve no control flow in it"
+    first = all_kept[0]
+    # The last pass that looked at it is the one that says what would let it go.
+    kept = [r for r in all_kept if (r.op_type, r.path) == (first.op_type, first.path)][-1]
     why = kept.reason
     open_ = [v for v in call.inputs if v is not None and v.constant is None]
     if any(v.owner is None or v.owner.holder or isinstance(v.owner.root, Function) for v in open_):

@@ -67,7 +67,7 @@ class Feeding:
 
     def _enter(self, value: Value) -> Operand:
         graph = self.emit.graph
-        if value.constant is not None:
+        if value.constant is not None and value.graph is self.repetition.body:
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))
         fact = self.inference.fact(value)

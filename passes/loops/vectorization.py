@@ -10,6 +10,7 @@ from ...analysis.trips.certainty import runs_certainly
 from ...ir import Graph, Node, Value
 from ...operators.batching import Unbatchable
 from ..scans.layout import replace_outputs
+from ..tools.guards import can_carry
 from ..tools.stacked_rows import read_rows
 from .batcher import Batcher
 from .dependences import Dependences, Vertex
@@ -83,7 +84,7 @@ class Vectorization:
         writes = list(find_writes(repetition, Places(repetition, self.feeding).is_place))
         written = {write.state for write in writes}
         for state in repetition.states:
-            if is_invariant(state):
+            if is_invariant(state) and self._may_forward(state):
                 self.batcher.enter_invariant(state)
                 known.append(state)
                 continue
@@ -92,6 +93,10 @@ class Vectorization:
                 self.batcher.enter_state(state, *found)
                 known.append(state)
         return Dependences(repetition, writes, known)
+
+    def _may_forward(self, state: State) -> bool:
+        final = state.final
+        return final is None or can_carry(self.graph, final, state.initial)
 
     # What comes of it ----------------------------------------------------------------------------
 

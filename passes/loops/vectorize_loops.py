@@ -30,6 +30,7 @@ class VectorizeLoops(Pass):
     max_bytes: int = 1 << 28
 
     name: ClassVar[str] = "vectorize-loops"
+    by_default: ClassVar[bool] = True
 
     def run(self, model: Model, run: Run) -> bool:
         """Vectorize inner constructs before the ones around them."""

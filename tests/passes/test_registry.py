@@ -51,7 +51,6 @@ def test_the_default_pipeline():
         "ifs-to-selects",
         "infer-shapes",
         "predicate-loops",
-        "vectorize-loops",
         "scan-8-to-9",
         "scan-9-to-8",
     }

@@ -16,6 +16,7 @@ DECIDED_AT_RUN_TIME = (
     "test_range",
     "test_sequence_map",  # the length of a sequence that is an input
 )
+ANY_LENGTH = "test_range_int32_type_negative_delta_expanded"  # all its trips are made at once
 
 
 def rewritten(model):
@@ -55,7 +56,8 @@ def expanded(model):
 def test_outputs_are_those_of_the_test(case):
     result = check(case.model, case)
     left = holds_control_flow(result.model.graph.node)
-    assert left == case.name.startswith(DECIDED_AT_RUN_TIME)
+    at_run_time = case.name.startswith(DECIDED_AT_RUN_TIME) and case.name != ANY_LENGTH
+    assert left == at_run_time
     if left:
         assert any(remark.op_type in ("If", "Loop", "SequenceMap") for remark in result.kept)
 
