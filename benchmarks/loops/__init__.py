@@ -1,0 +1,1 @@
+"""Models with loops as they are written in practice, each with the best form written by hand."""

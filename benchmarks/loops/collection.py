@@ -1,0 +1,32 @@
+"""All cases, by the file that they stand in."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+from .case import Case
+
+FAMILIES = (
+    "gru",
+    "lstm",
+    "elman",
+    "recurrences",
+    "writes",
+    "running",
+    "rows",
+    "frames",
+    "neighbours",
+    "nested",
+    "few_trips",
+    "staying",
+)
+
+
+def cases(only: str = "") -> list[Case]:
+    """Those whose name or family holds some text, in the order of the files."""
+    found = []
+    for family in FAMILIES:
+        module = importlib.import_module(f".{family}", __package__)
+        found += [dataclasses.replace(case, family=family) for case in module.CASES]
+    return [case for case in found if only in case.name or only == case.family]

@@ -1,0 +1,438 @@
+"""Work that is done row by row though no row needs another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .case import Case, size
+
+_SMALL = {"T": 3, "D": 4, "H": 5, "K": 2}
+
+mlp = Case(
+    name="mlp_scan",
+    model="""
+mlp (float[T, $D] x) => (float[T, $K] y) {
+   y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$K] r) {
+      a = MatMul (e, w1)
+      a_b = Add (a, b1)
+      h = Relu (a_b)
+      b = MatMul (h, w2)
+      b_b = Add (b, b2)
+      r = Softmax <axis = -1> (b_b)
+   }> (x)
+}""",
+    best="""
+mlp (float[T, $D] x) => (float[T, $K] y) {
+   a = Gemm (x, w1, b1)
+   h = Relu (a)
+   b = Gemm (h, w2, b2)
+   y = Softmax <axis = -1> (b)
+}""",
+    feeds={"x": "T D"},
+    weights={"w1": "D H", "b1": "H", "w2": "H K", "b2": "K"},
+    sizes={"T": 500, "D": 32, "H": 64, "K": 10},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+mlp_given = Case(
+    name="mlp_rows_given",
+    model="""
+mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <bool always = {1}> {
+   y = Loop (n, always) <body = row (int64 i, bool cond) => (bool again, float[$K] r)
+      <int64[1] first = {0}> {
+      e = Gather <axis = 0> (x, i)
+      row = Unsqueeze (e, first)
+      a = Gemm (row, w1, b1)
+      h = Tanh (a)
+      b = Gemm (h, w2, b2)
+      r = Squeeze (b, first)
+      again = Identity (cond)
+   }>
+}""",
+    best="""
+mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <int64[1] first = {0}> {
+   end = Unsqueeze (n, first)
+   rows = Slice (x, first, end, first)
+   a = Gemm (rows, w1, b1)
+   h = Tanh (a)
+   y = Gemm (h, w2, b2)
+}""",
+    feeds={"x": "T D", "n": size("T")},
+    weights={"w1": "D H", "b1": "H", "w2": "H K", "b2": "K"},
+    sizes={"T": 400, "D": 32, "H": 64, "K": 10},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+softmax = Case(
+    name="softmax_and_matmul",
+    model="""
+attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
+   <int64 zero = {0}, bool always = {1}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r)
+      <float scale = {0.25}> {
+      q = Gather <axis = 0> (x, i)
+      keys_t = Transpose <perm = [1, 0]> (keys)
+      s = MatMul (q, keys_t)
+      scaled = Mul (s, scale)
+      p = Softmax <axis = -1> (scaled)
+      r = MatMul (p, values)
+      again = Identity (always)
+   }>
+}""",
+    best="""
+attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
+   <float scale = {0.25}> {
+   keys_t = Transpose <perm = [1, 0]> (keys)
+   s = MatMul (x, keys_t)
+   scaled = Mul (s, scale)
+   p = Softmax <axis = -1> (scaled)
+   y = MatMul (p, values)
+}""",
+    feeds={"x": "T D", "keys": "H D", "values": "H D"},
+    sizes={"T": 500, "D": 32, "H": 64},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+elementwise = Case(
+    name="gelu_rows",
+    model="""
+gelu (float[$T, $D] x) => (float[$T, $D] y) <float root = {1.4142135}, float one = {1}, float half = {0.5}> {
+   y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$D] r) {
+      scaled = Div (e, root)
+      erf = Erf (scaled)
+      shifted = Add (erf, one)
+      halved = Mul (shifted, half)
+      r = Mul (halved, e)
+   }> (x)
+}""",
+    best="""
+gelu (float[$T, $D] x) => (float[$T, $D] y) <float root = {1.4142135}, float one = {1}, float half = {0.5}> {
+   scaled = Div (x, root)
+   erf = Erf (scaled)
+   shifted = Add (erf, one)
+   halved = Mul (shifted, half)
+   y = Mul (halved, x)
+}""",
+    feeds={"x": "T D"},
+    sizes={"T": 2000, "D": 8},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+polynomial = Case(
+    name="elementwise_rows_with_iteration",
+    model="""
+positions (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r) {
+      e = Gather <axis = 0> (x, i)
+      place = Cast <to = 1> (i)
+      angles = Mul (place, rates)
+      wave = Sin (angles)
+      moved = Add (e, wave)
+      power = Mul (moved, moved)
+      r = Sub (power, bias)
+      again = Identity (cond)
+   }>
+}""",
+    best="""
+positions (float[T, $D] x) => (float[T, $D] y)
+   <int64 zero = {0}, int64 one = {1}, int64[2] column = {-1, 1}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   numbers = Range (zero, length, one)
+   places = Cast <to = 1> (numbers)
+   places_2 = Reshape (places, column)
+   angles = Mul (places_2, rates)
+   wave = Sin (angles)
+   moved = Add (x, wave)
+   power = Mul (moved, moved)
+   y = Sub (power, bias)
+}""",
+    feeds={"x": "T D"},
+    weights={"rates": "D", "bias": "D"},
+    sizes={"T": 1000, "D": 8},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+norm = Case(
+    name="layer_norm_rows",
+    model="""
+norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}> {
+   y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$D] r) {
+      mean = ReduceMean <axes = [-1]> (e)
+      off = Sub (e, mean)
+      squares = Pow (off, two)
+      spread = ReduceMean <axes = [-1]> (squares)
+      safe = Add (spread, tiny)
+      root = Sqrt (safe)
+      unit = Div (off, root)
+      scaled = Mul (unit, gain)
+      r = Add (scaled, bias)
+   }> (x)
+}""",
+    best="""
+norm (float[T, $D] x) => (float[T, $D] y) {
+   y = LayerNormalization <axis = -1> (x, gain, bias)
+}""",
+    feeds={"x": "T D"},
+    weights={"gain": "D", "bias": "D"},
+    sizes={"T": 500, "D": 64},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+columns = Case(
+    name="columns_scan_over_axis_1",
+    model="""
+columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
+   y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
+      body = column (float[$B, $D] e) => (float[$B, $D] r) {
+      a = MatMul (e, w)
+      b = Add (a, bias)
+      r = Relu (b)
+   }> (x)
+}""",
+    best="""
+columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
+   a = MatMul (x, w)
+   b = Add (a, bias)
+   y = Relu (b)
+}""",
+    feeds={"x": "B T D"},
+    weights={"w": "D D", "bias": "D"},
+    sizes={"T": 300, "D": 32, "B": 4},
+    small={**_SMALL, "B": 2},
+    true_recurrence=False,
+)
+
+backward = Case(
+    name="rows_scanned_backward",
+    model="""
+backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y) {
+   y = Scan <num_scan_inputs = 2, scan_input_directions = [1, 0], scan_output_directions = [1],
+      body = row (float[$D] e, float[$D] f) => (float[$D] r) {
+      a = MatMul (e, w)
+      s = Add (a, f)
+      r = Tanh (s)
+   }> (x, z)
+}""",
+    best="""
+backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y)
+   <int64[1] first = {0}, int64[1] end = {-1}, int64[1] before = {-9223372036854775807}> {
+   a = MatMul (x, w)
+   turned = Slice (z, end, before, first, end)
+   s = Add (a, turned)
+   y = Tanh (s)
+}""",
+    feeds={"x": "T D", "z": "T D"},
+    weights={"w": "D D"},
+    sizes={"T": 500, "D": 16},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+mapped = Case(
+    name="sequence_map",
+    model="""
+mapped (float[$T, $D] x) => (float[$T, $D] y) {
+   rows = SplitToSequence <axis = 0, keepdims = 0> (x)
+   made = SequenceMap <body = row (float[$D] e) => (float[$D] r) {
+      a = MatMul (e, w)
+      b = Add (a, bias)
+      r = Sigmoid (b)
+   }> (rows)
+   y = ConcatFromSequence <axis = 0, new_axis = 1> (made)
+}""",
+    best="""
+mapped (float[$T, $D] x) => (float[$T, $D] y) {
+   a = MatMul (x, w)
+   b = Add (a, bias)
+   y = Sigmoid (b)
+}""",
+    feeds={"x": "T D"},
+    weights={"w": "D D", "bias": "D"},
+    sizes={"T": 200, "D": 16},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+choice = Case(
+    name="if_by_row",
+    model="""
+choice (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r)
+      <float none = {0}> {
+      e = Gather <axis = 0> (x, i)
+      sum = ReduceSum <keepdims = 0> (e)
+      positive = Greater (sum, none)
+      r = If (positive) <
+         then_branch = yes () => (float[$D] a) { a = Mul (e, gain) },
+         else_branch = no () => (float[$D] b) { c = Neg (e)  b = Exp (c) }
+      >
+      again = Identity (cond)
+   }>
+}""",
+    best="""
+choice (float[T, $D] x) => (float[T, $D] y) <float none = {0}, int64[1] second = {1}> {
+   sum = ReduceSum <keepdims = 1> (x, second)
+   positive = Greater (sum, none)
+   a = Mul (x, gain)
+   c = Neg (x)
+   b = Exp (c)
+   y = Where (positive, a, b)
+}""",
+    feeds={"x": "T D"},
+    weights={"gain": "D"},
+    sizes={"T": 500, "D": 16},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+first_differs = Case(
+    name="if_by_iteration",
+    model="""
+choice (float[$T, $D] x) => (float[$T, $D] y) <int64 length = {$T}, bool always = {1}, int64 zero = {0}> {
+   y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r) {
+      e = Gather <axis = 0> (x, i)
+      is_first = Equal (i, zero)
+      shift = If (is_first) <
+         then_branch = yes () => (float[$D] a) { a = Identity (start) },
+         else_branch = no () => (float[$D] b) {
+            one = Constant <value = int64 {1}> ()
+            before = Sub (i, one)
+            b = Gather <axis = 0> (x, before)
+         }
+      >
+      sum = Add (e, shift)
+      r = Tanh (sum)
+      again = Identity (cond)
+   }>
+}""",
+    best="""
+choice (float[$T, $D] x) => (float[$T, $D] y)
+   <int64[1] first = {0}, int64[1] end = {-1}, int64[2] row = {1, -1}> {
+   start_row = Reshape (start, row)
+   until = Slice (x, first, end, first)
+   shift = Concat <axis = 0> (start_row, until)
+   sum = Add (x, shift)
+   y = Tanh (sum)
+}""",
+    feeds={"x": "T D"},
+    weights={"start": "D"},
+    sizes={"T": 300, "D": 16},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+ranking = Case(
+    name="top_classes_by_row",
+    model="""
+ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes)
+   <int64 zero = {0}, bool always = {1}, int64[1] k = {$K}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   scores, classes = Loop (length, always) <body = row (int64 i, bool cond)
+      => (bool again, float[$K] s, int64[$K] c) {
+      e = Gather <axis = 0> (x, i)
+      p = Softmax <axis = -1> (e)
+      s, c = TopK <axis = -1> (p, k)
+      again = Identity (always)
+   }>
+}""",
+    best="""
+ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes) <int64[1] k = {$K}> {
+   p = Softmax <axis = -1> (x)
+   scores, classes = TopK <axis = -1> (p, k)
+}""",
+    feeds={"x": "T D"},
+    sizes={"T": 500, "D": 100, "K": 5},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+normalized_weights = Case(
+    name="weights_normalized_inside",
+    model="""
+normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
+   y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$K] r) {
+      length = ReduceL2 <axes = [0], keepdims = 1> (w)
+      safe = Add (length, tiny)
+      unit = Div (w, safe)
+      e_length = ReduceL2 <axes = [0], keepdims = 1> (e)
+      e_safe = Add (e_length, tiny)
+      e_unit = Div (e, e_safe)
+      r = MatMul (e_unit, unit)
+   }> (x)
+}""",
+    best="""
+normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
+   x_length = ReduceL2 <axes = [1], keepdims = 1> (x)
+   x_safe = Add (x_length, tiny)
+   x_unit = Div (x, x_safe)
+   y = MatMul (x_unit, unit)
+}""",
+    feeds={"x": "T D"},
+    weights={"w": "D K"},
+    packed=lambda given: {
+        "unit": (given["w"] / (np.linalg.norm(given["w"], axis=0) + 1e-6)).astype(np.float32)
+    },
+    sizes={"T": 500, "D": 64, "K": 32},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+covariance = Case(
+    name="outer_product_by_row",
+    model="""
+covariance (float[$T, $D] x) => (float[$T, $D, $D] y) <int64 length = {$T}, bool always = {1}> {
+   y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D, $D] r)
+      <int64[2] column = {-1, 1}, int64[1] first = {0}> {
+      e = Gather <axis = 0> (x, i)
+      off = Sub (e, mean)
+      down = Reshape (off, column)
+      across = Unsqueeze (off, first)
+      r = MatMul (down, across)
+      again = Identity (cond)
+   }>
+}""",
+    best="""
+covariance (float[$T, $D] x) => (float[$T, $D, $D] y)
+   <int64[1] second = {1}, int64[1] third = {2}> {
+   off = Sub (x, mean)
+   down = Unsqueeze (off, third)
+   across = Unsqueeze (off, second)
+   y = Mul (down, across)
+}""",
+    feeds={"x": "T D"},
+    weights={"mean": "D"},
+    sizes={"T": 300, "D": 12},
+    small=_SMALL,
+    true_recurrence=False,
+)
+
+CASES = (
+    mlp,
+    mlp_given,
+    softmax,
+    elementwise,
+    polynomial,
+    norm,
+    columns,
+    backward,
+    mapped,
+    choice,
+    first_differs,
+    ranking,
+    normalized_weights,
+    covariance,
+)
