@@ -87,7 +87,7 @@ class Case:
 def drawn(
     draw: Draw, sizes: Sizes, generator: np.random.Generator, scale: float | None
 ) -> np.ndarray:
-    """An array of normal numbers; where no scale is given, of one that keeps sums of products near 1."""
+    """An array of normal numbers; without a scale, such that sums of products stay near 1."""
     if not isinstance(draw, str):
         return draw(sizes, generator)
     shape = [int(size) if size.isdigit() else sizes[size] for size in draw.split()]

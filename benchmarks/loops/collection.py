@@ -9,12 +9,14 @@ from .case import Case
 
 FAMILIES = (
     "gru",
+    "gru_layers",
     "lstm",
     "elman",
     "recurrences",
     "writes",
     "running",
     "rows",
+    "items",
     "frames",
     "neighbours",
     "nested",

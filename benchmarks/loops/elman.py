@@ -5,20 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .case import Arrays, Case, Sizes, size
-from .packing import doubled, others
+from .packing import doubled, one_gate, others
 
 _SIZES = {"T": 200, "B": 1, "I": 32, "H": 64}
 _SMALL = {"T": 3, "B": 2, "I": 3, "H": 4}
 _CELL = {"w_x": "I H", "w_h": "H H", "bias": "H", "h0": "B H"}
-
-
-def _packed(given: Arrays) -> Arrays:
-    return {
-        **others(given, "w_x", "w_h", "bias"),
-        "w": given["w_x"].T[None],
-        "r": given["w_h"].T[None],
-        "b": doubled(given["bias"])[None],
-    }
 
 
 _RNN_ROWS = """
@@ -46,7 +37,7 @@ elman = Case(
     best=_RNN_ROWS,
     feeds={"x": "T B I"},
     weights=_CELL,
-    packed=_packed,
+    packed=one_gate,
     sizes={**_SIZES, "T": 500},
     small=_SMALL,
     true_recurrence=True,
@@ -58,7 +49,7 @@ relu = Case(
     best=_RNN_ROWS.replace("hidden_size = $H", 'hidden_size = $H, activations = ["Relu"]'),
     feeds={"x": "T B I"},
     weights=_CELL,
-    packed=_packed,
+    packed=one_gate,
     sizes={**_SIZES, "B": 16},
     small=_SMALL,
     true_recurrence=True,
@@ -89,7 +80,7 @@ rnn (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <int64[1] first = {0}
 }""",
     feeds={"x": "T B I", "steps": size("T")},
     weights=_CELL,
-    packed=_packed,
+    packed=one_gate,
     sizes=_SIZES,
     small=_SMALL,
     true_recurrence=True,
@@ -130,7 +121,7 @@ rnn (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y) <int64[1] first
 }""",
     feeds={"x": "T B I", "lengths": _lengths},
     weights=_CELL,
-    packed=_packed,
+    packed=one_gate,
     sizes={**_SIZES, "B": 8},
     small=_SMALL,
     true_recurrence=True,
@@ -206,7 +197,7 @@ normalized (float[T, $B, $I] x) => (float[T, $B, $H] y) {
     best=_RNN_ROWS,
     feeds={"x": "T B I"},
     weights={**_CELL, "gain": "H"},
-    packed=lambda given: _packed(_normalized(given)),
+    packed=lambda given: one_gate(_normalized(given)),
     sizes=_SIZES,
     small=_SMALL,
     true_recurrence=True,
@@ -253,7 +244,7 @@ rnn (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $B, 
 }""",
     feeds={"x": "T B I", "shift": "B I"},
     weights=_CELL,
-    packed=_packed,
+    packed=one_gate,
     sizes={**_SIZES, "T": 300},
     small=_SMALL,
     true_recurrence=True,

@@ -8,10 +8,21 @@ from .case import Case
 
 _SMALL = {"B": 2, "D": 3, "H": 4, "K": 3, "C": 2, "W": 4}
 
+
+def _unrolled(head: str, step: str, trips: int, tail: str) -> str:
+    """A straight line: `A0` and `A1` in the text of a step are the state before and behind it."""
+    lines = []
+    for trip in range(trips):
+        text = step.replace("A0", f"s{trip}").replace("A1", f"s{trip + 1}")
+        lines.append(text.replace("#", f"_{trip}"))
+    return f"{head}{''.join(lines)}{tail}\n}}"
+
+
 newton = Case(
     name="newton_root_5_trips",
     model="""
-newton (float[$B, $D] x) => (float[$B, $D] y) <int64 trips = {5}, bool always = {1}, float half = {0.5}> {
+newton (float[$B, $D] x) => (float[$B, $D] y)
+   <int64 trips = {5}, bool always = {1}, float half = {0.5}> {
    y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$B, $D] g)
       => (bool again, float[$B, $D] g_next) {
       part = Div (x, g)
@@ -20,33 +31,22 @@ newton (float[$B, $D] x) => (float[$B, $D] y) <int64 trips = {5}, bool always = 
       again = Identity (cond)
    }>
 }""",
-    best="""
+    best=_unrolled(
+        """
 newton (float[$B, $D] x) => (float[$B, $D] y) <float half = {0.5}> {
-STEPS
-}""".replace(
-        "STEPS",
-        "\n".join(
-            f"   part{i} = Div (x, {g})\n   sum{i} = Add ({g}, part{i})\n   {n} = Mul (sum{i}, half)"
-            for i, g, n in zip(
-                range(5), ("x", "g1", "g2", "g3", "g4"), ("g1", "g2", "g3", "g4", "y"), strict=True
-            )
-        ),
+   s0 = Identity (x)""",
+        """
+   part# = Div (x, A0)
+   sum# = Add (A0, part#)
+   A1 = Mul (sum#, half)""",
+        5,
+        "\n   y = Identity (s5)",
     ),
     feeds={"x": lambda s, g: g.uniform(1, 4, (s["B"], s["D"])).astype(np.float32)},
     sizes={"B": 4, "D": 16},
     small=_SMALL,
     true_recurrence=True,
 )
-
-
-def _unrolled(head: str, step: str, trips: int, tail: str = "") -> str:
-    """A straight line: `A0` and `A1` in the text of a step are the state before and behind it."""
-    lines = []
-    for trip in range(trips):
-        text = step.replace("A0", f"s{trip}").replace("A1", f"s{trip + 1}")
-        lines.append(text.replace("#", f"_{trip}"))
-    return f"{head}{''.join(lines)}{tail}\n}}"
-
 
 _RESIDUAL_STEP = """
    a# = MatMul (A0, w1)
@@ -250,7 +250,8 @@ refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
 given_trips = Case(
     name="diffusion_steps_given",
     model="""
-diffusion (float[$B, $D] x, int64 trips) => (float[$B, $D] y) <bool always = {1}, float rate = {0.1}> {
+diffusion (float[$B, $D] x, int64 trips) => (float[$B, $D] y)
+   <bool always = {1}, float rate = {0.1}> {
    y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {
       time = Gather <axis = 0> (times, i)

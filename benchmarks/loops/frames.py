@@ -95,7 +95,8 @@ windows (float[N] x, int64 count) => (float[T, $F] y)
 strided = Case(
     name="windows_by_strided_index",
     model="""
-frames (float[N] x) => (float[T, $F] y) <bool always = {1}, int64 length = {$T}, int64 step = {$S}> {
+frames (float[N] x) => (float[T, $F] y)
+   <bool always = {1}, int64 length = {$T}, int64 step = {$S}> {
    y = Loop (length, always) <body = window (int64 i, bool cond) => (bool again, float[$F] r) {
       start = Mul (i, step)
       index = Add (offsets, start)
@@ -108,7 +109,8 @@ frames (float[N] x) => (float[T, $F] y) <bool always = {1}, int64 length = {$T},
 }""",
     best="""
 frames (float[N] x) => (float[T, $F] y)
-   <int64 zero = {0}, int64 one = {1}, int64 length = {$T}, int64[2] column = {-1, 1}, int64 step = {$S}> {
+   <int64 zero = {0}, int64 one = {1}, int64 length = {$T}, int64[2] column = {-1, 1},
+    int64 step = {$S}> {
    numbers = Range (zero, length, one)
    starts = Mul (numbers, step)
    down = Reshape (starts, column)
@@ -155,7 +157,8 @@ stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
 }""",
     best="""
 stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
-   <int64 zero = {0}, int64 one = {1}, int64 width = {$K}, int64[2] column = {-1, 1}, int64 step = {$S}> {
+   <int64 zero = {0}, int64 one = {1}, int64 width = {$K}, int64[2] column = {-1, 1},
+    int64 step = {$S}> {
    numbers = Range (zero, count, one)
    starts = Mul (numbers, step)
    offsets = Range (zero, width, one)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .case import Arrays, Case
-from .packing import blocks, others, separate_gates, torch_cell
+from .packing import blocks, separate_gates, torch_cell
 
-_SIZES = {"T": 200, "B": 1, "I": 32, "H": 64}
-_SMALL = {"T": 3, "B": 2, "I": 3, "H": 4}
-_CELL = {"w_ih": "G I", "w_hh": "G H", "b_ih": "G", "b_hh": "G", "h0": "B H"}
+SIZES = {"T": 200, "B": 1, "I": 32, "H": 64}
+SMALL = {"T": 3, "B": 2, "I": 3, "H": 4}
+CELL = {"w_ih": "G I", "w_hh": "G H", "b_ih": "G", "b_hh": "G", "h0": "B H"}
 _GATES = {
     **{f"w_{gate}": "I H" for gate in "zrh"},
     **{f"u_{gate}": "H H" for gate in "zrh"},
@@ -18,12 +18,12 @@ _GATES = {
 }
 
 
-def _gated(sizes: dict[str, int]) -> dict[str, int]:
+def gated(sizes: dict[str, int]) -> dict[str, int]:
     return {**sizes, "G": 3 * sizes["H"]}
 
 
-_torch = torch_cell([1, 0, 2])
-_GRU_BATCH_FIRST = """
+from_torch = torch_cell([1, 0, 2])
+BATCH_FIRST = """
 gru (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64[1] first = {0}, int64[1] second = {1}> {
    steps = Transpose <perm = [1, 0, 2]> (x)
    h = Unsqueeze (h0, first)
@@ -31,13 +31,13 @@ gru (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64[1] first = {0}, int64[1]
    rows = Squeeze (all, second)
    y = Transpose <perm = [1, 0, 2]> (rows)
 }"""
-_GRU_LAST = """
+_LAST = """
 gru (float[$T, $B, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
    h = Unsqueeze (h0, first)
    unused, last = GRU <hidden_size = $H, linear_before_reset = 1> (x, w, r, b, , h)
    y = Squeeze (last, first)
 }"""
-_GRU_ROWS = """
+_ROWS = """
 gru (float[T, $B, $I] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1] second = {1}> {
    h = Unsqueeze (h0, first)
    all = GRU <hidden_size = $H, linear_before_reset = $LBR> (x, w, r, b, , h)
@@ -74,12 +74,12 @@ torch_jit (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64 one = {1}, bool al
    }>
    y = ConcatFromSequence <axis = 1, new_axis = 1> (outs)
 }""",
-    best=_GRU_BATCH_FIRST,
+    best=BATCH_FIRST,
     feeds={"x": "B T I"},
-    weights=_CELL,
-    packed=_torch,
-    sizes=_gated(_SIZES),
-    small=_gated(_SMALL),
+    weights=CELL,
+    packed=from_torch,
+    sizes=gated(SIZES),
+    small=gated(SMALL),
     true_recurrence=True,
 )
 
@@ -92,7 +92,8 @@ torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
    last, outs = Loop (length, always, h0, nothing) <body = step
       (int64 i, bool cond, float[$B, $H] h, seq(float[$B, $H]) list)
       => (bool again, float[$B, $H] h_next, seq(float[$B, $H]) list_next)
-      <int64[1] s0 = {0}, int64[1] s1 = {$H}, int64[1] s2 = {$H2}, int64[1] s3 = {$G}, int64[1] axis = {1}> {
+      <int64[1] s0 = {0}, int64[1] s1 = {$H}, int64[1] s2 = {$H2}, int64[1] s3 = {$G},
+       int64[1] axis = {1}> {
       x_t = Gather <axis = 0> (x, i)
       w_t = Transpose <perm = [1, 0]> (w_ih)
       gx = MatMul (x_t, w_t)
@@ -123,12 +124,12 @@ torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
    }>
    y = SequenceAt (outs, end)
 }""",
-    best=_GRU_LAST,
+    best=_LAST,
     feeds={"x": "T B I"},
-    weights=_CELL,
-    packed=_torch,
-    sizes={**_gated(_SIZES), "H2": 2 * _SIZES["H"]},
-    small={**_gated(_SMALL), "H2": 2 * _SMALL["H"]},
+    weights=CELL,
+    packed=from_torch,
+    sizes={**gated(SIZES), "H2": 2 * SIZES["H"]},
+    small={**gated(SMALL), "H2": 2 * SMALL["H"]},
     true_recurrence=True,
 )
 
@@ -161,14 +162,26 @@ keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
       out = Identity (h_next)
    }> (h0, x)
 }""",
-    best=_GRU_ROWS,
+    best=_ROWS,
     feeds={"x": "T B I"},
     weights=_GATES,
     packed=separate_gates("zrh"),
-    sizes={**_SIZES, "LBR": 0},
-    small={**_SMALL, "LBR": 0},
+    sizes={**SIZES, "LBR": 0},
+    small={**SMALL, "LBR": 0},
     true_recurrence=True,
 )
+
+
+def _flax(given: Arrays) -> Arrays:
+    none = np.zeros_like(given["b_n"])
+    biases = [blocks(given["b_all"], [1, 0, 2]), none, none, given["b_n"]]
+    return {
+        "w": blocks(given["w_all"], [1, 0, 2], 1).T[None],
+        "r": np.concatenate([given[f"u_{gate}"].T for gate in "zrn"])[None],
+        "b": np.concatenate(biases)[None],
+        "h0": given["h0"],
+    }
+
 
 hoisted = Case(
     name="gru_projected_before",
@@ -197,7 +210,7 @@ flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
       out = Identity (h_next)
    }> (h0, gates)
 }""",
-    best=_GRU_ROWS,
+    best=_ROWS,
     feeds={"x": "T B I"},
     weights={
         "w_all": "I G",
@@ -208,20 +221,24 @@ flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
         "b_n": "H",
         "h0": "B H",
     },
-    packed=lambda given: _flax(given),
-    sizes={**_gated(_SIZES), "LBR": 1},
-    small={**_gated(_SMALL), "LBR": 1},
+    packed=_flax,
+    sizes={**gated(SIZES), "LBR": 1},
+    small={**gated(SMALL), "LBR": 1},
     true_recurrence=True,
 )
 
 
-def _flax(given: Arrays) -> Arrays:
-    none = np.zeros_like(given["b_n"])
-    biases = [blocks(given["b_all"], [1, 0, 2]), none, none, given["b_n"]]
+def _tensorflow(given: Arrays) -> Arrays:
+    """Kernels of the input and the state one above the other, the reset gate first."""
+    kernel = np.concatenate(
+        [blocks(given["kernel_gates"], [1, 0], 1), given["kernel_candidate"]], axis=1
+    )
+    bias = np.concatenate([blocks(given["bias_gates"], [1, 0]), given["bias_candidate"]])
+    width = len(kernel) - len(given["bias_candidate"])
     return {
-        "w": blocks(given["w_all"], [1, 0, 2], 1).T[None],
-        "r": np.concatenate([given[f"u_{gate}"].T for gate in "zrn"])[None],
-        "b": np.concatenate(biases)[None],
+        "w": kernel[:width].T[None],
+        "r": kernel[width:].T[None],
+        "b": np.concatenate([bias, np.zeros_like(bias)])[None],
         "h0": given["h0"],
     }
 
@@ -271,145 +288,11 @@ gru (float[$B, $T, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
         "h0": "B H",
         "zero": lambda sizes, _: np.array(0, np.int32),
     },
-    packed=lambda given: _tensorflow(given),
-    sizes={**_SIZES, "J": 96, "D": 128},
-    small={**_SMALL, "J": 7, "D": 8},
+    packed=_tensorflow,
+    sizes={**SIZES, "J": 96, "D": 128},
+    small={**SMALL, "J": 7, "D": 8},
     true_recurrence=True,
 )
 
 
-def _tensorflow(given: Arrays) -> Arrays:
-    """Kernels of the input and the state one above the other, the reset gate first."""
-    kernel = np.concatenate(
-        [blocks(given["kernel_gates"], [1, 0], 1), given["kernel_candidate"]], axis=1
-    )
-    bias = np.concatenate([blocks(given["bias_gates"], [1, 0]), given["bias_candidate"]])
-    width = len(kernel) - len(given["bias_candidate"])
-    return {
-        "w": kernel[:width].T[None],
-        "r": kernel[width:].T[None],
-        "b": np.concatenate([bias, np.zeros_like(bias)])[None],
-        "h0": given["h0"],
-    }
-
-
-_STEP = """(float[$B, $H] h, float[$B, $I] e) => (float[$B, $H] h_next, float[$B, $H] out) {
-      gi = Gemm <transB = 1> (e, w_ih, b_ih)
-      gh = Gemm <transB = 1> (h, w_hh, b_hh)
-      i_r, i_z, i_n = Split <axis = 1> (gi)
-      h_r, h_z, h_n = Split <axis = 1> (gh)
-      r_sum = Add (h_r, i_r)
-      reset = Sigmoid (r_sum)
-      z_sum = Add (h_z, i_z)
-      update = Sigmoid (z_sum)
-      gated = Mul (h_n, reset)
-      n_sum = Add (gated, i_n)
-      new = Tanh (n_sum)
-      less = Sub (h, new)
-      kept = Mul (less, update)
-      h_next = Add (kept, new)
-      out = Identity (h_next)
-   }"""
-
-bidirectional = Case(
-    name="gru_bidirectional_scans",
-    model=f"""
-two_scans (float[T, $B, $I] x) => (float[T, $B, $H2] y) {{
-   h_f, forward = Scan <num_scan_inputs = 1, body = ahead {_STEP}> (h0, x)
-   h_b, back = Scan <num_scan_inputs = 1, scan_input_directions = [1],
-      scan_output_directions = [1], body = behind {_STEP.replace("_ih", "_ih2").replace("_hh", "_hh2")}> (h0, x)
-   y = Concat <axis = 2> (forward, back)
-}}""",
-    best="""
-gru (float[T, $B, $I] x) => (float[T, $B, $H2] y)
-   <int64[1] first = {0}, int64[3] flat = {0, 0, -1}> {
-   h = Unsqueeze (h0, first)
-   both = Concat <axis = 0> (h, h)
-   all = GRU <hidden_size = $H, direction = "bidirectional", linear_before_reset = 1>
-      (x, w, r, b, , both)
-   rows = Transpose <perm = [0, 2, 1, 3]> (all)
-   y = Reshape (rows, flat)
-}""",
-    feeds={"x": "T B I"},
-    weights={**_CELL, "w_ih2": "G I", "w_hh2": "G H", "b_ih2": "G", "b_hh2": "G"},
-    packed=lambda given: _pair(given),
-    sizes={**_gated(_SIZES), "H2": 2 * _SIZES["H"]},
-    small={**_gated(_SMALL), "H2": 2 * _SMALL["H"]},
-    true_recurrence=True,
-)
-
-
-def _pair(given: Arrays) -> Arrays:
-    names = ("w_ih", "w_hh", "b_ih", "b_hh")
-    one = _torch({name: given[name] for name in names})
-    other = _torch({name: given[f"{name}2"] for name in names})
-    rest = others(given, *names, *(f"{name}2" for name in names))
-    return {**rest, **{name: np.concatenate([one[name], other[name]]) for name in one}}
-
-
-batch_first = Case(
-    name="gru_scan_over_axis_1",
-    model=f"""
-batch_first (float[$B, T, $I] x) => (float[$B, T, $H] y) {{
-   last, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
-      body = step {_STEP}> (h0, x)
-}}""",
-    best=_GRU_BATCH_FIRST,
-    feeds={"x": "B T I"},
-    weights=_CELL,
-    packed=_torch,
-    sizes={**_gated(_SIZES), "B": 8},
-    small=_gated(_SMALL),
-    true_recurrence=True,
-)
-
-layers = Case(
-    name="gru_two_layers",
-    model=f"""
-layers (float[T, $B, $H] x) => (float[T, $B, $H] y) {{
-   h_1, inner = Scan <num_scan_inputs = 1, body = lower {_STEP.replace("$I", "$H")}> (h0, x)
-   h_2, y = Scan <num_scan_inputs = 1, body = upper
-      {_STEP.replace("$I", "$H").replace("_ih", "_ih2").replace("_hh", "_hh2")}> (h0, inner)
-}}""",
-    best="""
-gru (float[T, $B, $H] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1] second = {1}> {
-   h = Unsqueeze (h0, first)
-   lower = GRU <hidden_size = $H, linear_before_reset = 1> (x, w, r, b, , h)
-   inner = Squeeze (lower, second)
-   upper = GRU <hidden_size = $H, linear_before_reset = 1> (inner, w2, r2, b2, , h)
-   y = Squeeze (upper, second)
-}""",
-    feeds={"x": "T B H"},
-    weights={
-        **_CELL,
-        "w_ih": "G H",
-        "w_ih2": "G H",
-        "w_hh2": "G H",
-        "b_ih2": "G",
-        "b_hh2": "G",
-    },
-    packed=lambda given: _layers(given),
-    sizes=_gated(_SIZES),
-    small=_gated(_SMALL),
-    true_recurrence=True,
-)
-
-
-def _layers(given: Arrays) -> Arrays:
-    both = _pair(given)
-    made = {"h0": both.pop("h0")}
-    for name, array in both.items():
-        made |= {name: array[:1], f"{name}2": array[1:]}
-    return made
-
-
-CASES = (
-    torch_list,
-    torch_last,
-    separate,
-    hoisted,
-    tensorflow,
-    bidirectional,
-    batch_first,
-    layers,
-)
+CASES = (torch_list, torch_last, separate, hoisted, tensorflow)

@@ -79,6 +79,21 @@ lstm (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[$B, $
     true_recurrence=True,
 )
 
+
+def _fused(given: Arrays) -> Arrays:
+    """One kernel for input above state; gates i, g, f, o."""
+    i, g, f, o = np.split(given["kernel"], 4, axis=1)
+    bi, bg, bf, bo = np.split(given["bias"], 4)
+    kernel = np.concatenate([i, o, f, g], axis=1)
+    width = len(kernel) - len(bi)
+    return {
+        **others(given, "kernel", "bias"),
+        "w": kernel[:width].T[None],
+        "r": kernel[width:].T[None],
+        "b": doubled(np.concatenate([bi, bo, bf, bg]))[None],
+    }
+
+
 fused = Case(
     name="lstm_fused_scan",
     model="""
@@ -105,25 +120,11 @@ fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
     best=_LSTM_ROWS,
     feeds={"x": "T B I"},
     weights={"kernel": "J G", "bias": "G", **_STATES},
-    packed=lambda given: _fused(given),
+    packed=_fused,
     sizes={**_gated(_SIZES), "J": 96},
     small={**_gated(_SMALL), "J": 7},
     true_recurrence=True,
 )
-
-
-def _fused(given: Arrays) -> Arrays:
-    """One kernel for input above state; gates i, g, f, o."""
-    i, g, f, o = np.split(given["kernel"], 4, axis=1)
-    bi, bg, bf, bo = np.split(given["bias"], 4)
-    kernel = np.concatenate([i, o, f, g], axis=1)
-    width = len(kernel) - len(bi)
-    return {
-        **others(given, "kernel", "bias"),
-        "w": kernel[:width].T[None],
-        "r": kernel[width:].T[None],
-        "b": doubled(np.concatenate([bi, bo, bf, bg]))[None],
-    }
 
 
 _SEPARATE = """
@@ -186,6 +187,12 @@ hard = Case(
     true_recurrence=True,
 )
 
+
+def _peephole(given: Arrays) -> Arrays:
+    peeps = np.concatenate([given["p_i"], given["p_o"], given["p_f"]])[None]
+    return {**torch_cell([0, 3, 1, 2])(others(given, "p_i", "p_f", "p_o")), "p": peeps}
+
+
 peephole = Case(
     name="lstm_peephole",
     model="""
@@ -218,16 +225,11 @@ peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
     best=_LSTM_ROWS.replace(", h, c)", ", h, c, p)"),
     feeds={"x": "T B I"},
     weights={**_CELL, "p_i": "H", "p_f": "H", "p_o": "H"},
-    packed=lambda given: _peephole(given),
+    packed=_peephole,
     sizes=_gated(_SIZES),
     small=_gated(_SMALL),
     true_recurrence=True,
 )
-
-
-def _peephole(given: Arrays) -> Arrays:
-    peeps = np.concatenate([given["p_i"], given["p_o"], given["p_f"]])[None]
-    return {**torch_cell([0, 3, 1, 2])(others(given, "p_i", "p_f", "p_o")), "p": peeps}
 
 
 one_step = Case(
@@ -291,7 +293,8 @@ backward (float[T, $B, $I] x) => (float[T, $B, $H] y)
 }}""",
     best="""
 lstm (float[T, $B, $I] x) => (float[T, $B, $H] y)
-   <int64[1] first = {0}, int64[1] second = {1}, int64[1] end = {-1}, int64[1] before = {-9223372036854775807}> {
+   <int64[1] first = {0}, int64[1] second = {1}, int64[1] end = {-1},
+    int64[1] before = {-9223372036854775807}> {
    back = Slice (x, end, before, first, end)
    h = Unsqueeze (h0, first)
    c = Unsqueeze (c0, first)

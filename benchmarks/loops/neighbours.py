@@ -207,7 +207,8 @@ deviation = Case(
     name="gaussian_process_with_deviation",
     model=f"""
 process (float[N, $D] x) => (float[N] y, float[N] spread)
-   <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}}, int64[1] axis = {{1}}> {{
+   <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}},
+    int64[1] axis = {{1}}> {{
    {_KERNEL.replace("DISTANCES", _CDIST)}
    product = MatMul (kernel, alpha)
    y = Add (product, mean)
@@ -220,7 +221,8 @@ process (float[N, $D] x) => (float[N] y, float[N] spread)
 }}""",
     best=f"""
 process (float[N, $D] x) => (float[N] y, float[N] spread)
-   <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}}, int64[1] second = {{1}}> {{
+   <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}},
+    int64[1] second = {{1}}> {{
    {_KERNEL.replace("DISTANCES", _AT_ONCE)}
    product = MatMul (kernel, alpha)
    y = Add (product, mean)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .case import Case
-from .elman import _packed as packed_rnn
+from .packing import one_gate
 
 _SMALL = {"B": 2, "T": 3, "D": 3, "H": 4, "K": 2, "N": 3}
 
@@ -42,7 +42,7 @@ rows (float[B, T, $D] x) => (float[B, $H] y) <int64[1] first = {0}, int64[1] wid
 }""",
     feeds={"x": "B T D"},
     weights={"w_x": "D H", "w_h": "H H", "bias": "H", "h0": "1 H"},
-    packed=packed_rnn,
+    packed=one_gate,
     sizes={"B": 16, "T": 50, "D": 16, "H": 32},
     small=_SMALL,
     true_recurrence=True,

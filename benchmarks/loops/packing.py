@@ -36,6 +36,16 @@ def separate_gates(gates: str) -> Callable[[Arrays], Arrays]:
     }
 
 
+def one_gate(given: Arrays) -> Arrays:
+    """From `w_x`, `w_h` and `bias` of a simple cell: `w`, `r` and `b`."""
+    return {
+        **others(given, "w_x", "w_h", "bias"),
+        "w": given["w_x"].T[None],
+        "r": given["w_h"].T[None],
+        "b": doubled(given["bias"])[None],
+    }
+
+
 def doubled(bias: np.ndarray) -> np.ndarray:
     """A bias of the inputs, and none of the state."""
     return np.concatenate([bias, np.zeros_like(bias)])

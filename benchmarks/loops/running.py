@@ -111,7 +111,8 @@ running_maximum = Case(
     # Each of the few trips doubles how far back a row sees.
     best="""
 running (float[T, $D] x) => (float[T, $D] y)
-   <int64[1] first = {0}, int64[1] one = {1}, int64[1] two = {2}, bool always = {1}, float log_2 = {0.6931472}> {
+   <int64[1] first = {0}, int64[1] one = {1}, int64[1] two = {2}, bool always = {1},
+    float log_2 = {0.6931472}> {
    begun = Max (x, start)
    length = Shape <end = 1> (x)
    length_f = Cast <to = 1> (length)
@@ -308,7 +309,8 @@ best (float[T, $D] x) => (float best_score, int64 best_row) <int64 zero = {0}, b
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
    best_score, best_row = Loop (length, always, low, zero) <body = step
-      (int64 i, bool cond, float best, int64 where) => (bool again, float best_next, int64 where_next) {
+      (int64 i, bool cond, float best, int64 where) => (bool again, float best_next,
+       int64 where_next) {
       e = Gather <axis = 0> (x, i)
       score = MatMul (e, w)
       better = Greater (score, best)

@@ -11,7 +11,8 @@ _SMALL = {"D": 4, "V": 5, "B": 2}
 greedy = Case(
     name="greedy_decoding",
     model="""
-greedy (float[1, $D] start) => (int64[L] tokens) <int64 most = {200}, bool always = {1}, int64 begin = {0}> {
+greedy (float[1, $D] start) => (int64[L] tokens)
+   <int64 most = {200}, bool always = {1}, int64 begin = {0}> {
    h_n, last, tokens = Loop (most, always, start, begin) <body = step
       (int64 i, bool cond, float[1, $D] h, int64 token)
       => (bool again, float[1, $D] h_next, int64 token_next, int64 out)
