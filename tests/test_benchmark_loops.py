@@ -1,10 +1,16 @@
-"""The models of the benchmark on loops: each is valid, and its best form computes the same."""
+"""The models of the benchmark on loops: each is valid, its best form computes the same, and what
+does not is noticed when they are measured."""
+
+import dataclasses
 
 import numpy as np
 import onnx.checker
 import pytest
 from harness import run_in_onnxruntime
 from straightline.benchmarks.loops.collection import cases
+from straightline.benchmarks.loops.comparison import compare
+from straightline.benchmarks.loops.report import head, line, summary
+from straightline.passes import parse_pipeline
 
 CASES = cases()
 
@@ -14,15 +20,52 @@ def test_the_form_by_hand_gives_what_the_loop_gives(case):
     models = [case.original(case.small), case.by_hand(case.small)]
     for model in models:
         onnx.checker.check_model(model, full_check=True)
-    if case.random or case.best is None:
-        return
-    wanted, got = (run_in_onnxruntime(model, case.inputs(case.small)) for model in models)
-    assert len(wanted) == len(got)
-    for one, other in zip(wanted, got, strict=True):
+    outputs = [run_in_onnxruntime(model, case.inputs(case.small)) for model in models]
+    for one, other in zip(*outputs, strict=True):
         assert one.dtype == other.dtype
-        np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
+        assert one.shape == other.shape
+        if not case.random:
+            np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_model_has_a_loop_and_the_sizes_of_it(case):
+    assert set(case.sizes) <= set(case.small)
+    kinds = {node.op_type for node in case.original(case.small).graph.node}
+    assert kinds & {"Loop", "Scan", "SequenceMap"}
 
 
 def test_names_are_unique():
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names)
+
+
+def small(name):
+    (case,) = cases(name)
+    return dataclasses.replace(case, sizes=case.small)
+
+
+def test_a_case_is_measured_and_reported():
+    measured = compare(small("gelu_rows"), {"vectorize": parse_pipeline("vectorize-loops")}, 0.0)
+    form = measured.forms["vectorize"]
+    assert (measured.forms["by hand"].loops, form.loops, form.agrees) == (0, 0, True)
+    assert min(form.run, form.load, form.nodes, form.us_a_node) > 0
+    text = "\n".join([head(["vectorize"]), line(measured), *summary([measured])])
+    assert "gelu_rows" in text
+    assert "loops left where no trip needs another: 0 of 1" in text
+    assert "OTHER OUTPUTS" not in text
+
+
+def test_what_is_as_it_was_is_not_slower():
+    measured = compare(small("beam_search"), {"clean": parse_pipeline("inline-ifs")}, 0.0)
+    for form in measured.forms.values():
+        assert (form.run, form.load, form.nodes, form.loops) == (1, 1, 1, 1)
+
+
+def test_other_outputs_are_told():
+    case = small("gelu_rows")
+    wrong = dataclasses.replace(case, best=case.best.replace("Erf", "Tanh"))
+    measured = compare(wrong, {}, 0.0)
+    assert not measured.forms["by hand"].agrees
+    assert "gelu_rows!" in line(measured)
+    assert "  OTHER OUTPUTS: gelu_rows" in list(summary([measured]))

@@ -3,9 +3,10 @@
     python -m straightline.benchmarks.loops [--passes PIPELINE ...] [--only NAME] [--quick] [--json]
 
 Ratios are times (or nodes) of the original by those of the other form: above 1 is better. A load is
-the time in which onnxruntime makes a session of bytes, a run that of one call, both with one
-thread; forms take turns, and the median over all rounds counts. Outputs of the forms are compared,
-within the tolerance of each case, 1e-4 of the value where it states none: they sum in other orders.
+the time in which onnxruntime makes a session of bytes, a run that of one call, both on one thread
+and in processor time. A form takes turns with the original, and the median over the rounds counts.
+Outputs of all forms are compared, within the tolerance of each case (1e-4 of the value where it
+states none): sums are made in other orders. `!` marks outputs that differ.
 """
 
 from __future__ import annotations
