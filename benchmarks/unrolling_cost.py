@@ -112,10 +112,10 @@ def gated(width: int) -> Body:
     """A gated recurrent unit without an input."""
     text = """
       gates = Gemm <transB = 1> (h, w, b)
-      a, c, d = Split <axis = 1> (gates)
-      reset = Sigmoid (a)
-      update = Sigmoid (c)
-      scaled = Mul (reset, d)
+      i_r, i_z, i_n = Split <axis = 1> (gates)
+      reset = Sigmoid (i_r)
+      update = Sigmoid (i_z)
+      scaled = Mul (reset, i_n)
       new = Tanh (scaled)
       less = Sub (h, new)
       kept = Mul (update, less)
