@@ -1,0 +1,52 @@
+"""What pays under onnxruntime: unrolling a loop, and a recurrent operator in the place of one.
+
+The numbers are those of `benchmarks/unrolling_cost.py` and `benchmarks/recurrence_cost.py`, which
+say how they were found. What pays makes nothing slower to run or to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MEASURED = "2026-11-22, onnxruntime 1.31.1, x86_64, one thread"
+
+MOST_ADDED = 5
+"""What all copies of a body but the first may weigh; a node weighs 1."""
+ROW = 3
+"""What a row weighs that a trip is handed or gives out: its index, its axis, its part in joining."""
+PACKED = 1 << 15
+"""How many numbers of a matrix weigh as much as a node: it is packed for each copy."""
+
+MOST_NUMBERS = {
+    ("GRU", "Sigmoid"): 2048,
+    ("LSTM", "Sigmoid"): 4096,
+    ("LSTM", "HardSigmoid"): 512,
+    ("RNN", "Tanh"): 128,
+    ("RNN", "Relu"): 256,
+}
+"""The largest state, batch times hidden size, with which an operator with that first activation is
+not slower than a Scan: it computes activations one number at a time."""
+
+
+def unrolling_pays(trips: int, nodes: int, rows: int = 0, packed: int = 0) -> bool:
+    """Whether copies of a body are not slower than its loop; a single one never is.
+
+    Args:
+        trips: how many there are.
+        nodes: how many the body has, without Identities and Constants.
+        rows: how many rows each trip is handed, or reads by its number, or gives out.
+        packed: how many numbers the captured matrices have that the body multiplies by.
+    """
+    return trips <= 1 or (trips - 1) * (nodes + ROW * rows + packed // PACKED) <= MOST_ADDED
+
+
+def operator_pays(op_type: str, activations: Sequence[str], numbers: int | None) -> bool:
+    """Whether GRU, LSTM or RNN is not slower than a Scan that computes the same.
+
+    Args:
+        op_type: the operator.
+        activations: those of one direction.
+        numbers: the size of a state, batch times hidden size; None where it is not known.
+    """
+    most = MOST_NUMBERS.get((op_type, activations[0]), 0)
+    return numbers is not None and numbers <= most
