@@ -16,7 +16,7 @@ import platform
 from collections.abc import Sequence
 
 import onnxruntime
-from straightline.benchmarks.loops import elman, gru, lstm
+from straightline.benchmarks.loops import elman, gru, gru_layers, lstm
 from straightline.benchmarks.loops.case import Case
 from straightline.benchmarks.loops.measuring import ratio, run_times, session
 from straightline.passes import parse_pipeline
@@ -25,8 +25,10 @@ CELLS: dict[str, Case] = {
     "RNN Tanh": elman.elman,
     "RNN Relu": elman.relu,
     "GRU": gru.separate,
-    "GRU linear_before_reset": gru.hoisted,
+    "GRU, linear_before_reset": gru.hoisted,
+    "GRU, fused": gru_layers.batch_first,
     "LSTM": lstm.separate,
+    "LSTM, fused": lstm.fused,
     "LSTM HardSigmoid": lstm.hard,
 }
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
@@ -37,8 +39,10 @@ HOIST = "hoist-invariants,vectorize-loops,eliminate-identities,eliminate-dead-no
 
 def measure(case: Case, batch: int, width: int, seconds: float) -> float:
     """How many times faster the operator runs than the faster one of the Scans."""
-    sizes = {**case.sizes, "T": 50, "B": batch, "H": width}
-    sizes |= {name: 3 * width for name in ("G",) if name in sizes}
+    gates = 4 * width if case in lstm.CASES else 3 * width
+    inputs = case.sizes["I"]
+    sizes = {"T": 50, "B": batch, "H": width, "I": inputs, "G": gates, "J": inputs + width}
+    sizes = {**case.sizes, **sizes}
     loop, feeds = case.original(sizes), case.inputs(sizes)
     operator = session(case.by_hand(sizes).SerializeToString())
     scans = (loop, parse_pipeline(HOIST).run(loop).model)

@@ -3,10 +3,10 @@
     python benchmarks/unrolling_cost.py [--quick] [--only KIND]
 
 Bodies of several kinds and sizes, each of which needs what the trip before made, from 1 to 256
-trips. Each cell is the ratio of run times, then of load times, of the loop by those of its copies. A
-copy weighs as much as it has nodes, rows that it is handed or gives out and large matrices as more;
-the rule is the weight of all copies but the first up to which nothing is slower. It is kept in
-`passes/loops/costs.py`.
+trips. Each cell holds two ratios of the loop's times by those of its copies: of running, then of
+loading. A copy weighs as much as it has nodes, and more for rows that it reads or writes and for
+large matrices; the rule is the weight of all copies but the first up to which nothing is slower. It
+is kept in `passes/loops/costs.py`.
 """
 
 from __future__ import annotations

@@ -119,6 +119,15 @@ sinkhorn (float[$B, $D] x) => (float[$B, $D] y) <int64[1] first = {0}, int64[1] 
     true_recurrence=True,
 )
 
+_ROUTING_STEP = """
+   squares# = Mul (A0, A0)
+   norm# = ReduceSum <keepdims = 1> (squares#, first)
+   more# = Add (norm#, one)
+   share# = Div (norm#, more#)
+   root# = Sqrt (norm#)
+   unit# = Div (A0, root#)
+   v# = Mul (unit#, share#)"""
+
 two_steps = Case(
     name="routing_2_trips",
     model="""
@@ -143,34 +152,28 @@ routing (float[$K, $D] votes) => (float[$D] y)
       again = Identity (always)
    }>
 }""",
+    # On the first trip all logits are the same, and what the last one adds to them is not read.
     best=_unrolled(
         """
 routing (float[$K, $D] votes) => (float[$D] y)
    <float one = {1}, int64[1] first = {0}, int64[1] second = {1}> {
-   s0 = Identity (logits)""",
-        """
-   c# = Softmax <axis = 0> (A0)
+   s0 = ReduceMean <axes = [0], keepdims = 0> (votes)""",
+        _ROUTING_STEP
+        + """
+   agreement# = MatMul (votes, v#)
+   c# = Softmax <axis = 0> (agreement#)
    c_2# = Unsqueeze (c#, second)
    weighted# = Mul (votes, c_2#)
-   sum# = ReduceSum <keepdims = 0> (weighted#, first)
-   squares# = Mul (sum#, sum#)
-   norm# = ReduceSum <keepdims = 1> (squares#, first)
-   more# = Add (norm#, one)
-   share# = Div (norm#, more#)
-   root# = Sqrt (norm#)
-   unit# = Div (sum#, root#)
-   v# = Mul (unit#, share#)
-   agreement# = MatMul (votes, v#)
-   A1 = Add (A0, agreement#)""",
-        2,
-        "\n   y = Identity (v_1)",
+   A1 = ReduceSum <keepdims = 0> (weighted#, first)""",
+        1,
+        _ROUTING_STEP.replace("A0", "s1").replace("#", "_1") + "\n   y = Identity (v_1)",
     ),
     feeds={"votes": "K D"},
     weights={
         "logits": lambda s, _: np.zeros(s["K"], np.float32),
         "none": lambda s, _: np.zeros(s["D"], np.float32),
     },
-    packed=lambda given: {"logits": given["logits"]},
+    packed=lambda _: {},
     sizes={"K": 64, "D": 16},
     small=_SMALL,
     true_recurrence=True,

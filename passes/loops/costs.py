@@ -13,7 +13,7 @@ MEASURED = "2026-11-22, onnxruntime 1.31.1, x86_64, one thread"
 MOST_ADDED = 5
 """What all copies of a body but the first may weigh; a node weighs 1."""
 ROW = 3
-"""What a row weighs that a trip is handed or gives out: its index, its axis, its part in joining."""
+"""What a row weighs that a trip reads or writes: its index, its axis, its part in joining."""
 PACKED = 1 << 15
 """How many numbers of a matrix weigh as much as a node: it is packed for each copy."""
 
@@ -34,7 +34,7 @@ def unrolling_pays(trips: int, nodes: int, rows: int = 0, packed: int = 0) -> bo
     Args:
         trips: how many there are.
         nodes: how many the body has, without Identities and Constants.
-        rows: how many rows each trip is handed, or reads by its number, or gives out.
+        rows: how many rows each trip reads (scanned, or by its number) or writes.
         packed: how many numbers the captured matrices have that the body multiplies by.
     """
     return trips <= 1 or (trips - 1) * (nodes + ROW * rows + packed // PACKED) <= MOST_ADDED
