@@ -9,7 +9,7 @@ import pytest
 from harness import run_in_onnxruntime
 from straightline.benchmarks.loops.collection import cases
 from straightline.benchmarks.loops.comparison import compare
-from straightline.benchmarks.loops.report import head, line, summary
+from straightline.benchmarks.loops.report import families, head, line, summary
 from straightline.passes import parse_pipeline
 
 CASES = cases()
@@ -54,6 +54,10 @@ def test_a_case_is_measured_and_reported():
     assert "gelu_rows" in text
     assert "loops left where no trip needs another: 0 of 1" in text
     assert "OTHER OUTPUTS" not in text
+    assert [row.split(" | ")[:2] for row in families([measured])][2:] == [
+        ["| rows", "1"],
+        ["| all", "1"],
+    ]
 
 
 def test_what_is_as_it_was_is_not_slower():

@@ -20,7 +20,7 @@ from straightline.passes import PassOptionError, Pipeline, parse_pipeline
 
 from .collection import cases
 from .comparison import compare
-from .report import head, line, summary
+from .report import families, head, line, summary
 
 SECONDS, QUICKLY = 0.5, 0.05
 
@@ -54,7 +54,7 @@ def main() -> None:
     if options.json:
         json.dump([dataclasses.asdict(one) for one in measured], sys.stdout, indent=1)
     else:
-        print("\n".join(summary(measured)))
+        print("\n".join([*summary(measured), *families(measured)]))
 
 
 def _pipelines(texts: list[str] | None) -> dict[str, Pipeline]:

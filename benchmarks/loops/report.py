@@ -66,6 +66,26 @@ def summary(measured: Sequence[Comparison]) -> Iterator[str]:
             yield f"  OTHER OUTPUTS: {', '.join(differing)}"
 
 
+def families(measured: Sequence[Comparison]) -> Iterator[str]:
+    """Geometric means by family, as a table in Markdown: run, load and nodes of each form."""
+    names = list(measured[0].forms)
+    yield f"\n| family | models | {' | '.join(names)} |"
+    yield "|---|---:" + "|---:" * len(names) + "|"
+    groups: dict[str, list[Comparison]] = {}
+    for one in measured:
+        groups.setdefault(one.family, []).append(one)
+    for family, members in {**groups, "all": measured}.items():
+        cells = []
+        for name in names:
+            forms = [one.forms[name] for one in members]
+            means = [
+                geometric_mean([getattr(form, what) for form in forms])
+                for what in ("run", "load", "nodes")
+            ]
+            cells.append("{:.2f}, {:.2f}, {:.2f}".format(*means))
+        yield f"| {family} | {len(members)} | {' | '.join(cells)} |"
+
+
 def _loops(measured: Sequence[Comparison], name: str) -> Iterator[str]:
     """Where loops are left, by whether they need to be."""
     free = [one for one in measured if not one.true_recurrence and not one.must_stay]
