@@ -48,6 +48,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/infer_shapes.py
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py
+	$(PY) benchmarks/recurrence_cost.py
 
 wheel: $(VENV)/.installed
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -22,7 +22,7 @@ from .collection import cases
 from .comparison import compare
 from .report import families, head, line, summary
 
-SECONDS, QUICKLY = 0.5, 0.05
+SECONDS, QUICKLY = 0.4, 0.05
 
 
 def main() -> None:

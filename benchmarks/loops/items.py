@@ -156,7 +156,7 @@ covariance (float[$T, $D] x) => (float[$T, $D, $D] y)
    off = Sub (x, mean)
    down = Unsqueeze (off, third)
    across = Unsqueeze (off, second)
-   y = Mul (down, across)
+   y = MatMul (down, across)
 }""",
     feeds={"x": "T D"},
     weights={"mean": "D"},
