@@ -38,6 +38,7 @@ class Feeding:
         emit: adds nodes to the graph.
         trips: how many trips there are, a vector of one int64.
         number: that of any trip, a symbol.
+        reversals: for values what has their first axis from the end, both ways.
         outside: for values around the Loop or Scan the graph's inputs that stand for them.
 
     Raises:
@@ -55,6 +56,7 @@ class Feeding:
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
+        self.reversals: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
         self.number = inference.symbols.fresh()
         self.trips = self._count()
@@ -213,8 +215,11 @@ class Feeding:
         return self.emit.transpose(source.value, perm, label)
 
     def reversed(self, value: Value) -> Value:
-        """A value with its first axis from the end."""
-        return self.cut(value, [-1], [_FROM_THE_END], [0], [-1])
+        """A value with its first axis from the end; what was made so is as it was before."""
+        if value not in self.reversals:
+            other = self.cut(value, [-1], [_FROM_THE_END], [0], [-1])
+            self.reversals[value], self.reversals[other] = other, value
+        return self.reversals[value]
 
     def cut(self, value: Value, *bounds: list[int]) -> Value:
         """A slice: starts, ends, axes, steps."""
