@@ -23,6 +23,7 @@ from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
 from .padding import Pad
 from .pooling import POOLING_OPERATORS
+from .recurrent import RECURRENT_OPERATORS
 from .sampling import GridSample
 from .scan import Scan
 from .sequences import SEQUENCE_OPERATORS
@@ -184,7 +185,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
     """
     loop = BreakingLoop if break_without_cond else Loop
-    tensors: list[type[OpRun]] = [*POOLING_OPERATORS, Pad, GridSample]
+    tensors: list[type[OpRun]] = [*POOLING_OPERATORS, *RECURRENT_OPERATORS, Pad, GridSample]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 
 
