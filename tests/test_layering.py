@@ -29,6 +29,7 @@ WITHIN = {
     "passes/control": ("passes", "passes/tools"),
     "passes/functions": ("passes", "passes/tools"),
     "passes/loops": ("passes", "passes/tools", "passes/scans"),
+    "passes/recurrences": ("passes", "passes/tools", "passes/scans", "passes/loops"),
     "passes/scans": ("passes", "passes/tools"),
     "passes/sequences": ("passes", "passes/tools"),
 }

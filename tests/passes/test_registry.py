@@ -51,6 +51,7 @@ def test_the_default_pipeline():
         "ifs-to-selects",
         "infer-shapes",
         "predicate-loops",
+        "raise-recurrences",
         "scan-8-to-9",
         "scan-9-to-8",
     }

@@ -1,0 +1,67 @@
+"""The activations that RNN, GRU and LSTM have, and how their attributes write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import Node
+from .weights import Unfit
+
+Function = tuple[str, float, float]
+"""The name of an activation, and its two parameters, 0 where it has none."""
+
+_PARAMETERS: dict[str, tuple[float, ...]] = {
+    "Sigmoid": (),
+    "Tanh": (),
+    "Relu": (),
+    "Softsign": (),
+    "Softplus": (),
+    "Affine": (1.0, 0.0),
+    "LeakyRelu": (0.01,),
+    "ThresholdedRelu": (1.0,),
+    "Elu": (1.0,),
+    "HardSigmoid": (0.2, 0.5),
+}
+"""The activations that the operators have, with what their parameters are if they are left out."""
+
+_DEFAULTS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
+
+LINEAR: Function = ("Affine", 1.0, 0.0)
+"""No activation."""
+
+
+def is_known(kind: str) -> bool:
+    """Whether the operators have an activation."""
+    return kind in _PARAMETERS
+
+
+def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]:
+    """The attributes that write activations; none where they are those that the operator takes."""
+    names = tuple(kind for kind, *_ in functions)
+    if names == _DEFAULTS[op_type]:
+        return {}
+    attributes: dict[str, Any] = {"activations": list(names)}
+    for name, position in (("activation_alpha", 1), ("activation_beta", 2)):
+        given = [f[position] for f in functions if len(_PARAMETERS[f[0]]) >= position]
+        if given:
+            attributes[name] = given
+    return attributes
+
+
+def functions_of(node: Node) -> list[Function]:
+    """The activations of a node."""
+    names = node.attribute("activations") or _DEFAULTS[node.op_type]
+    kinds = {kind.lower(): kind for kind in _PARAMETERS}
+    given = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
+    functions: list[Function] = []
+    for name in names:
+        text = name.decode() if isinstance(name, bytes) else str(name)
+        kind = kinds.get(text.lower())
+        if kind is None:
+            raise Unfit(f"goes through {node} with the activation {text}")
+        own = [0.0, 0.0]
+        for position, default in enumerate(_PARAMETERS[kind]):
+            own[position] = float(given[position].pop(0)) if given[position] else default
+        functions.append((kind, own[0], own[1]))
+    return functions

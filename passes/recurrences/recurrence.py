@@ -1,0 +1,257 @@
+"""A body of which most is computed for all trips at once, and the circles of states in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+
+import networkx as nx
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import Fact
+from ...ir import Node, Value
+from ...operators.batching import Operand, Unbatchable
+from ..loops.batcher import Batcher
+from ..loops.dependences import Dependences
+from ..loops.feeding import Feeding
+from ..loops.repetition import Repetition, State
+from ..loops.states import counter, is_invariant
+from ..tools.emit import Emitter
+
+
+@dataclasses.dataclass(frozen=True)
+class Raised:
+    """What an operator makes of the states of a recurrence.
+
+    Attributes:
+        what: the operator, as a remark calls it.
+        every: for each state what all trips give on, the trips first; a state may be missing of
+            which only the last value is there.
+        final: for each state what the last trip gives on, which is the initial one where there is
+            no trip; a state may be missing whose last value is to be taken from `every`.
+        alike: values of the body that are what a state is on the next trip, with that state; axes
+            of size 1 apart.
+    """
+
+    what: str
+    every: Mapping[State, Value]
+    final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
+    alike: Mapping[Value, State] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recurrence:
+    """States of one Loop or Scan that depend on each other in a circle.
+
+    Attributes:
+        states: the states, in the order of the Loop or Scan.
+        nodes: the nodes of the body in that circle, in order.
+        trips: computes what does not depend on them for all trips at once.
+        certain: whether there is a first trip, whatever is fed.
+    """
+
+    states: tuple[State, ...]
+    nodes: tuple[Node, ...]
+    trips: AllTrips
+    certain: bool
+
+    @property
+    def repetition(self) -> Repetition:
+        """The Loop or Scan."""
+        return self.trips.repetition
+
+    @property
+    def inference(self) -> ShapeInference:
+        """Facts about the model's values."""
+        return self.trips.inference
+
+    @property
+    def emit(self) -> Emitter:
+        """Makes nodes in the graph that will take the place of the Loop or Scan."""
+        return self.trips.emit
+
+    def fact(self, value: Value) -> Fact:
+        """What is known of a value of the body on one trip."""
+        return self.trips.inference.fact(value)
+
+    def free(self, value: Value) -> Operand:
+        """A value that does not depend on the states: for all trips, or the same on every trip.
+
+        Raises:
+            Unbatchable: it does, or cannot be computed for all trips at once.
+        """
+        return self.trips.operand(value)
+
+
+Raiser = Callable[[Recurrence], "Raised | str"]
+"""Makes an operator of a recurrence, or says why it is none, in words that complete "it is no
+GRU: ...". It may leave nodes behind that nothing reads."""
+
+
+class AllTrips(Batcher):
+    """All trips at once, with operators for the recurrences among the states.
+
+    Args:
+        repetition: the Loop or Scan.
+        inference: facts about the model's values.
+        max_bytes: how large a value of all trips may be, where sizes are known.
+        certain: whether there is a first trip, whatever is fed.
+        raisers: what is tried on a recurrence, in this order.
+
+    Attributes:
+        made: the operators that were made, as remarks call them.
+
+    Raises:
+        Unbatchable: something stands in the way; the message ends a sentence that begins with the
+            Loop or Scan.
+    """
+
+    def __init__(
+        self,
+        repetition: Repetition,
+        inference: ShapeInference,
+        max_bytes: int,
+        certain: bool,
+        raisers: Iterable[Raiser],
+    ) -> None:
+        self._raisers = tuple(raisers)
+        self._finals: dict[State, Value] = {}
+        self.made: list[str] = []
+        self.inference = inference
+        feeding = Feeding(repetition, inference)
+        super().__init__(repetition, feeding, max_bytes, feeding.same, certain)
+        self._solve_all()
+
+    def stand_in(self, name: str, operand: Operand) -> Value:
+        """A value that the body might have, for what is known of it for all trips."""
+        value = Value(name)
+        self.operands[value] = operand
+        self.inference.assume(value, operand.fact)
+        return value
+
+    def count_along(self, source: Value, axis: int) -> None:
+        """Count the trips of a Scan along an axis that is certainly as long as its first one, so
+        that nothing of what is scanned is computed for its length alone."""
+        if self.repetition.maximum is not None:
+            return
+        first = self.repetition.scanned[0]
+        own, other = (self.inference.fact(value).shape for value in (first.source, source))
+        if not own or not other or own[first.axis] != other[axis]:
+            return
+        shape = self.emit.add("Shape", [self.feeding.same(source).value], "shape")
+        count = self.emit.add("Gather", [shape, self.feeding.integers(axis)], "trips")
+        self.emit.graph.replace_uses(self.feeding.trips, count)
+        self.feeding.trips = count
+
+    def final(self, state: State) -> Value:
+        """What the last trip gave on, or the initial state where there was none."""
+        found = self._finals.get(state)
+        return super().final(state) if found is None else found
+
+    # States --------------------------------------------------------------------------------------
+
+    def _solve_all(self) -> None:
+        """Find the states, those first that others are made of."""
+        graph = Dependences(self.repetition, (), self._known_states()).graph
+        positions = {state: index for index, state in enumerate(self.repetition.states)}
+        places = {node: index for index, node in enumerate(self.repetition.body.nodes())}
+        condensed = nx.condensation(graph)
+        for component in nx.topological_sort(condensed):
+            members = condensed.nodes[component]["members"]
+            states = [vertex for vertex in members if isinstance(vertex, State)]
+            nodes = [vertex for vertex in members if isinstance(vertex, Node)]
+            if not states or states[0].given in self.operands:
+                continue
+            (first, *others) = sorted(states, key=positions.__getitem__)
+            if len(members) > 1 or graph.has_edge(first, first):
+                nodes.sort(key=places.__getitem__)
+                self._solve((first, *others), tuple(nodes))
+            else:
+                self.compute(first)
+
+    def _known_states(self) -> list[State]:
+        """Enter the states that are known from the start: those that never change, and counters."""
+        known = []
+        for state in self.repetition.states:
+            if is_invariant(state):
+                self.enter_invariant(state)
+                known.append(state)
+                continue
+            found = counter(state, self.repetition, self.feeding)
+            if found is not None:
+                self.enter_state(state, *found)
+                known.append(state)
+        return known
+
+    def _solve(self, states: tuple[State, ...], nodes: tuple[Node, ...]) -> None:
+        """Let an operator compute some states."""
+        recurrence = Recurrence(states, nodes, self, self.extent.certain)
+        raised = self._raised(recurrence)
+        self.made.append(raised.what)
+        self._finals.update(raised.final)
+        for value, state in raised.alike.items():
+            if state in raised.every:
+                self.operands[value] = self._reshaped(raised.every[state], state, value)
+        for state, every in raised.every.items():
+            fact = self.inference.fact(state.initial).without_content()
+            self.operands[state.result] = Operand(every, True, fact)
+            first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
+            self.enter_state(state, self.emit.concat([first, every], 0, state.given.name))
+
+    def _reshaped(self, every: Value, state: State, value: Value) -> Operand:
+        """The values of a state in the shape of another one, which differs by axes of size 1."""
+        own, other = self.inference.fact(state.initial), self.inference.fact(value)
+        gone, new = (
+            tuple([1 + axis for axis, dim in enumerate(fact.shape or ()) if dim == 1])
+            for fact in (own, other)
+        )
+        if gone != new:
+            every = self.emit.squeeze(every, gone, value.name) if gone else every
+            every = self.emit.unsqueeze(every, new, value.name) if new else every
+        return Operand(every, True, other.without_content())
+
+    def _raised(self, recurrence: Recurrence) -> Raised:
+        names = " and ".join(f"'{state.given.name}'" for state in recurrence.states)
+        reasons: list[str] = []
+        for raiser in self._raisers:
+            raised = raiser(recurrence)
+            if isinstance(raised, Raised):
+                return raised
+            reasons.append(raised)
+        raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")
+
+    # Values --------------------------------------------------------------------------------------
+
+    def operand(self, value: Value) -> Operand:
+        """What stands for a value; what it is made of is computed when it is first asked for."""
+        stack = [value]
+        while stack:
+            node = self._missing(stack[-1])
+            if node is None:
+                stack.pop()
+                continue
+            needed = [v for v in node.inputs if v is not None and self._missing(v) is not None]
+            stack += needed
+            if not needed:
+                self._compute(node)
+        return super().operand(value)
+
+    def _compute(self, node: Node) -> None:
+        """Compute a node; what an Identity gives is what it is given."""
+        source = node.inputs[0] if node.is_op("Identity") else None
+        if source is None:
+            super()._compute(node)
+        else:
+            self.operands[node.output()] = super().operand(source)
+
+    def _missing(self, value: Value) -> Node | None:
+        """The node of the body that must still be computed for a value."""
+        if value in self.operands or value.constant is not None:
+            return None
+        body = self.repetition.body
+        if value.owner is body and value in body.inputs:
+            raise Unbatchable(
+                f"needs all values of '{value.name}', of which only the last is there"
+            )
+        node = value.producer
+        return node if node is not None and node.graph is body else None

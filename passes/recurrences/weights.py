@@ -1,0 +1,169 @@
+"""Weights, wherever they stand in a model and whatever is done to them on the way.
+
+What is constant is moved about here, so that no node is left of it; for what only run time tells,
+nodes are made that run once, outside of the loop.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...ir import Array, Error, Value
+from ...operators.batching import Operand
+from ..tools.emit import Emitter
+
+
+class Unfit(Error):
+    """Something is not of the form that is looked for; the message ends a sentence that begins with
+    the state."""
+
+
+Block = Array | Value
+"""A part of a weight: known, or made by nodes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Matrix:
+    """A part of a matrix, by which a row is multiplied from the right.
+
+    Attributes:
+        value: the weight that it is a part of, of rank 2 behind some axes of size 1.
+        whole: the two sizes of the weight.
+        rows: how many rows the part has.
+        width: how many columns.
+        row: its first row.
+        column: its first column.
+        transposed: whether the rows are columns of the weight.
+        leading: how many axes of size 1 the weight has before the two.
+    """
+
+    value: Value
+    whole: tuple[int, int]
+    rows: int
+    width: int
+    row: int = 0
+    column: int = 0
+    transposed: bool = False
+    leading: int = 0
+
+    def columns(self, start: int, stop: int) -> Matrix:
+        """Some of its columns."""
+        return dataclasses.replace(self, column=self.column + start, width=stop - start)
+
+    def some_rows(self, start: int, stop: int) -> Matrix:
+        """Some of its rows."""
+        return dataclasses.replace(self, row=self.row + start, rows=stop - start)
+
+    def turned(self) -> Matrix:
+        """The matrix with rows for columns."""
+        return Matrix(
+            self.value,
+            self.whole,
+            self.width,
+            self.rows,
+            self.column,
+            self.row,
+            not self.transposed,
+            self.leading,
+        )
+
+
+class Weights:
+    """Puts weights together.
+
+    Args:
+        emit: makes nodes for what is not constant.
+        same: what stands for a value of the body that is the same on every trip.
+        dtype: the element type.
+    """
+
+    def __init__(
+        self, emit: Emitter, same: Callable[[Value], Operand], dtype: np.dtype[np.generic]
+    ) -> None:
+        self.emit = emit
+        self.same = same
+        self.dtype = dtype
+
+    def known(self, value: Value) -> Block:
+        """The elements of a value, if they are known before run time; else the value outside."""
+        tensor = value.constant
+        if tensor is not None and tensor.is_readable and not tensor.is_sparse:
+            return tensor.numpy()
+        operand = self.same(value)
+        if operand.batched:
+            raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
+        return operand.value
+
+    def turned(self, matrix: Matrix) -> Block:
+        """A matrix as the operators take it: a row for each of its columns."""
+        block = self.squeezed(self.known(matrix.value), matrix.leading)
+        rows, columns = (1, 0) if matrix.transposed else (0, 1)
+        block = self.part(block, matrix.row, matrix.rows, rows, matrix.whole)
+        block = self.part(block, matrix.column, matrix.width, columns, matrix.whole)
+        if matrix.transposed:
+            return block
+        if isinstance(block, Value):
+            return self.emit.transpose(block, (1, 0), f"{matrix.value.name}_t")
+        return block.T
+
+    def squeezed(self, block: Block, leading: int) -> Block:
+        """A block without so many first axes of size 1."""
+        if not leading:
+            return block
+        if isinstance(block, Value):
+            return self.emit.squeeze(block, tuple(range(leading)), block.name)
+        return block.reshape(block.shape[leading:])
+
+    def part(self, block: Block, start: int, size: int, axis: int, whole: Sequence[int]) -> Block:
+        """So many elements along an axis of a block whose shape is `whole`."""
+        if size == whole[axis]:
+            return block
+        if not isinstance(block, Value):
+            return np.take(block, range(start, start + size), axis)
+        bounds = [self.emit.vector((bound,), "k") for bound in (start, start + size, axis)]
+        return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
+
+    def scaled(self, block: Block, factor: float) -> Block:
+        """A block times a number."""
+        if factor == 1.0:
+            return block
+        if not isinstance(block, Value):
+            return np.asarray(block * np.asarray(factor, self.dtype))
+        if factor == -1.0:
+            return self.emit.add("Neg", [block], f"{block.name}_negated")
+        scale = self.emit.constant(np.array(factor, self.dtype), "factor")
+        return self.emit.add("Mul", [block, scale], f"{block.name}_scaled")
+
+    def added(self, one: Block | None, other: Block) -> Block:
+        """The sum of two blocks, the first of which may be missing."""
+        if one is None:
+            return other
+        if isinstance(one, Value) or isinstance(other, Value):
+            return self.emit.add("Add", [self.value(one), self.value(other)], "sum")
+        return np.asarray(one + other)
+
+    def zeros(self, *shape: int) -> Block:
+        """Nothing."""
+        return np.zeros(shape, self.dtype)
+
+    def joined(self, blocks: Sequence[Block], axis: int) -> Block:
+        """Blocks side by side along an axis; neighbours that are known become one."""
+        merged: list[Block] = []
+        for block in blocks:
+            last = merged[-1] if merged else None
+            if isinstance(block, Value) or last is None or isinstance(last, Value):
+                merged.append(block)
+            else:
+                merged[-1] = np.concatenate([last, block], axis)
+        if len(merged) == 1:
+            return merged[0]
+        return self.emit.concat([self.value(block) for block in merged], axis, "weights")
+
+    def value(self, block: Block, label: str = "weights") -> Value:
+        """A block as a value."""
+        if isinstance(block, Value):
+            return block
+        return self.emit.constant(np.ascontiguousarray(block, self.dtype), label)

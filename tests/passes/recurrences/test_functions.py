@@ -1,0 +1,38 @@
+"""Activations and the attributes that write them."""
+
+import pytest
+from straightline import ir
+from straightline.passes.recurrences.functions import attributes_of, functions_of, is_known
+from straightline.passes.recurrences.weights import Unfit
+
+
+def node(attributes):
+    model = ir.parse(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 1] x, float[1, 4, 1] w,'
+        f" float[1, 4, 1] r) => (float[?, ?, ?, ?] y) {{ y = LSTM <{attributes}> (x, w, r) }}"
+    )
+    return model.graph.nodes()[0]
+
+
+def test_defaults_are_not_written():
+    defaults = [("Sigmoid", 0.0, 0.0), ("Tanh", 0.0, 0.0), ("Tanh", 0.0, 0.0)]
+    assert functions_of(node("hidden_size = 1")) == defaults
+    assert attributes_of("LSTM", defaults) == {}
+
+
+def test_parameters_go_to_those_that_have_them():
+    functions = [("HardSigmoid", 0.25, 0.5), ("Tanh", 0.0, 0.0), ("LeakyRelu", 0.125, 0.0)]
+    assert attributes_of("LSTM", functions) == {
+        "activations": ["HardSigmoid", "Tanh", "LeakyRelu"],
+        "activation_alpha": [0.25, 0.125],
+        "activation_beta": [0.5],
+    }
+    text = 'activations = ["hardsigmoid", "TANH", "LeakyRelu"], activation_beta = [0.5]'
+    assert functions_of(node(f"{text}, activation_alpha = [0.25, 0.125]")) == functions
+    assert functions_of(node(text))[0] == ("HardSigmoid", 0.2, 0.5)
+
+
+def test_unknown_ones():
+    assert is_known("Softsign") and not is_known("Exp")
+    with pytest.raises(Unfit, match="with the activation Swish"):
+        functions_of(node('activations = ["Swish", "Tanh", "Tanh"]'))

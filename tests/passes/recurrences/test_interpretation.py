@@ -1,0 +1,52 @@
+"""What is followed, how far, and what is taken as it is."""
+
+import numpy as np
+import pytest
+from cells import interpreted, made_of
+from straightline.passes.recurrences.weights import Unfit
+
+W = np.arange(16).reshape(4, 4)
+
+
+def test_products_of_what_is_free_are_looked_into_and_else_nothing():
+    body = "a = MatMul (e, w) b = Relu (a) c = MatMul (b, w) d = Add (h, c) h2 = Tanh (d)"
+    assert made_of(body, w=W) == "1 Tanh(1 (b @ w[0, 4, 0, 4]) + 1 h)"
+    assert made_of("a = Neg (e) h2 = Add (h, a)") == "1 a + 1 h"
+
+
+def test_a_number_everywhere_is_a_number():
+    assert made_of("h2 = Mul (h, k)", k=[[2, 2, 2, 2]]) == "2 h"
+    assert made_of("h2 = Mul (h, k)", k=[2, 2, 2, 3]) == "1 h k"
+
+
+def test_a_weight_may_be_turned_inside():
+    body = "t = Transpose (w) h2 = MatMul (h, t)"
+    assert made_of(body, w=W) == "1 (h @ w'[0, 4, 0, 4])"
+
+
+REFUSED = {
+    "is broadcast by Add": "a = Unsqueeze (h, one) b = Add (a, h) h2 = ReduceSum <keepdims = 0>"
+    " (b, one)",
+    "which is no matrix of known sizes": "a = MatMul (h, stack) h2 = ReduceMax <keepdims = 0>"
+    " (a, first)",
+    "it holds Sin 'h1/a'": "a = Sin (h) b = Softmax (a) h2 = Neg (b)",
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_the_first_reason_is_told(reason):
+    body = (
+        "one = Constant <value_ints = [1]> () first = Constant <value_ints = [0]> () "
+        + REFUSED[reason]
+    )
+    of = None
+    with pytest.raises(Unfit, match=reason):
+        of = interpreted(body, w=W, stack=np.zeros((2, 4, 4)))
+        of.result(of.recurrence.states[0].result)
+    assert of is not None
+
+
+def test_what_is_made_of_the_same_is_alike():
+    of = interpreted("a = Add (h, e) b = Add (e, h) c = Mul (a, b) h2 = Identity (a)")
+    result = of.recurrence.states[0].result
+    assert [value.name for value in of.alike(of.result(result))] == ["a", "h2"]
