@@ -22,6 +22,10 @@ from .weights import Block, Unfit, Weights
 _TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
 """onnxruntime has no kernels for others."""
 
+TESTED_ULPS = 16
+"""By so many units in the last place results differ at most in the tests, which have states within
+some units of 0. What grows without bounds or is chaotic makes more of any rounding."""
+
 
 def emit_cell(of: Interpretation, cell: Cell) -> Raised:
     """Make the operator for a cell.
@@ -70,7 +74,8 @@ class _Emission:
         )
 
     def _what(self) -> str:
-        return f"{'an' if self.cell.op_type != 'GRU' else 'a'} {self.cell.op_type}"
+        article = "a" if self.cell.op_type == "GRU" else "an"
+        return f"{article} {self.cell.op_type}, up to rounding ({TESTED_ULPS} ULPs in tests)"
 
     def _attributes(self) -> dict[str, Any]:
         attributes: dict[str, Any] = {"hidden_size": self.size}
@@ -141,7 +146,16 @@ class _Emission:
                 frees = (Free(free.value, free.width),)
             elif not any(free.width for free in frees):
                 width = 0
+            self._require_narrow(frees, width)
             yield frees, self._identity(factor, start, width), width or 1
+
+    def _require_narrow(self, frees: tuple[Free, ...], width: int) -> None:
+        most = self.recurrence.trips.max_identity
+        if width > most:
+            raise Unfit(
+                f"adds '{frees[0].value.name}', and the operator would multiply its {width} columns"
+                f" by ones and zeros, over max_identity={most}"
+            )
 
     def _frees(self, monomial: Monomial) -> tuple[Free, ...]:
         atoms = [self.of.atoms[index] for index in monomial]

@@ -17,6 +17,9 @@ _RULES = {**RULES, **ONE_STEP}
 def raise_cell(recurrence: Recurrence) -> Raised | str:
     """A GRU, an LSTM or an RNN, or why it is none."""
     reasons = []
+    for state in recurrence.states:
+        if recurrence.fact(state.given).other is not None:
+            return f"'{state.given.name}' is no tensor; vectorize-loops makes one of a list"
     for turned in (False, True):
         try:
             of = Interpretation(recurrence, _RULES, hoisted, turned)

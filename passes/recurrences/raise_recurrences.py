@@ -38,9 +38,12 @@ class RaiseRecurrences(Pass):
 
     Attributes:
         max_bytes: the largest value of all trips that is made, where sizes are known.
+        max_identity: how many columns of what is added to gates an operator may multiply by ones
+            and zeros, since it takes nothing without a weight.
     """
 
     max_bytes: int = 1 << 28
+    max_identity: int = 384
 
     name: ClassVar[str] = "raise-recurrences"
 
@@ -59,16 +62,16 @@ class RaiseRecurrences(Pass):
             run.kept(self, node, repetition)
             return False
         try:
-            made = _raise(graph, repetition, inference, self.max_bytes)
+            made = _raise(graph, repetition, inference, self)
         except (Unbatchable, RewriteError) as reason:
             run.kept(self, node, f"it {reason}")
             return False
-        run.rewritten(self, node, path, f"is now {' and '.join(made)}, up to rounding")
+        run.rewritten(self, node, path, f"is now {' and '.join(made)}")
         return True
 
 
 def _raise(
-    graph: Graph, repetition: Repetition, inference: ShapeInference, max_bytes: int
+    graph: Graph, repetition: Repetition, inference: ShapeInference, options: RaiseRecurrences
 ) -> list[str]:
     """Put operators in the place of a Loop or Scan; what they are.
 
@@ -77,7 +80,9 @@ def _raise(
     """
     node, model = repetition.node, inference.model
     certain = runs_certainly(node, Speculation(inference, model.functions).outside)
-    trips = AllTrips(repetition, inference, max_bytes, certain, RAISERS)
+    trips = AllTrips(
+        repetition, inference, options.max_bytes, certain, RAISERS, options.max_identity
+    )
     if not trips.made:
         raise Unbatchable("carries nothing that is a recurrence; vectorize-loops is for it")
     states = [

@@ -97,8 +97,11 @@ class AllTrips(Batcher):
         max_bytes: how large a value of all trips may be, where sizes are known.
         certain: whether there is a first trip, whatever is fed.
         raisers: what is tried on a recurrence, in this order.
+        max_identity: how many columns of an input may be multiplied by ones and zeros, as an
+            operator must whose gates are given to it.
 
     Attributes:
+        max_identity: as given.
         made: the operators that were made, as remarks call them.
 
     Raises:
@@ -113,7 +116,9 @@ class AllTrips(Batcher):
         max_bytes: int,
         certain: bool,
         raisers: Iterable[Raiser],
+        max_identity: int = 384,
     ) -> None:
+        self.max_identity = max_identity
         self._raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
         self.made: list[str] = []
