@@ -115,6 +115,8 @@ class Interpretation:
     def width(self, value: Value) -> int:
         """How many elements stand along that axis."""
         shape = self.shape(value)
+        if self.turned and len(shape) == 1 and shape[0] != 1:
+            raise Unfit(f"is made of '{value.name}', which stands along its batch")
         size = shape[self.axis(len(shape))].value if shape else 1
         if size is None:
             raise Unfit(f"is made of '{value.name}', whose width is not known")
@@ -227,6 +229,8 @@ class Interpretation:
         shape = self.shape(value)
         if value in self._rows or (value.producer is not None and value.producer in self._circle):
             raise Unfit(f"is multiplied by '{value.name}', which depends on it")
+        if self.recurrence.trips.varies(value):
+            raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
         rows, columns = (dim.value for dim in shape[-2:]) if len(shape) > 1 else (None, None)
         if len(shape) != 2 + leading or rows is None or columns is None:
             raise Unfit(f"is multiplied by '{value.name}', which is no matrix of known sizes")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 
 import networkx as nx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
-from ...ir import Node, Value
+from ...ir import Node, Value, downstream
 from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
 from ..loops.dependences import Dependences
@@ -133,6 +134,16 @@ class AllTrips(Batcher):
         self.operands[value] = operand
         self.inference.assume(value, operand.fact)
         return value
+
+    def varies(self, value: Value) -> bool:
+        """Whether a value depends on what the body is given anew on each trip."""
+        return value in self._varying or value.producer in self._varying
+
+    @functools.cached_property
+    def _varying(self) -> set[object]:
+        body = self.repetition.body
+        same = {state.given for state in self.repetition.states if is_invariant(state)}
+        return downstream(body.view(), [v for v in body.inputs if v not in same])
 
     def count_along(self, source: Value, axis: int) -> None:
         """Count the trips of a Scan along an axis that is certainly as long as its first one, so

@@ -24,6 +24,7 @@ BODIES = {
     " q = MatMul (r0, v) w = Neg (q)",
     "the same matrix twice": "q = MatMul (h, v) s = MatMul (h, u) t = Sub (q, s) w = Add (t, q)",
     "a number for each trip": "q = MatMul (h, v) n = ReduceSum (f) w = Add (q, n)",
+    "a number for each row": "q = MatMul (h, v) w = Add (q, column)",
     "another batch for all trips": "q = MatMul (h, v) w = Add (q, every)",
 }
 
@@ -33,7 +34,8 @@ BODIES = {
 def test_what_is_fed(case, fed):
     """With weights that are constants, and with weights that are inputs."""
     text = f"""g (float[B, 4] h0, float[T, B, 4] x, float[T, B, 4] x2, float[T, 1, 4] x3,
-        float[B, 4] every, float[1, 4] row) => (float[B, 4] h1, float[?, ?, ?] y) {{
+        float[B, 4] every, float[1, 4] row, float[B, 1] column)
+        => (float[B, 4] h1, float[?, ?, ?] y) {{
         h1, y = Scan <num_scan_inputs = 3, body = g (float[B, 4] h, float[B, 4] e,
             float[B, 4] d, float[1, 4] f) => (float[B, 4] h2, float[B, 4] r) {{ {BODIES[case]}
             h2 = Tanh (w) r = Identity (h2) }}> (h0, x, x2, x3) }}"""
@@ -50,7 +52,8 @@ def test_what_is_fed(case, fed):
     for trips, batch in [(5, 2), (0, 3), (1, 1), (2, 0)]:
         feed = {"h0": numbers(batch, 4), "x": numbers(trips, batch, 4)}
         feed |= {"x2": numbers(trips, batch, 4), "x3": numbers(trips, 1, 4)}
-        feed |= {"every": numbers(batch, 4), "row": numbers(1, 4)} | (weights if fed else {})
+        feed |= {"every": numbers(batch, 4), "row": numbers(1, 4)}
+        feed |= {"column": numbers(batch, 1)} | (weights if fed else {})
         assert difference(model, after, feed) <= 8
 
 

@@ -225,6 +225,33 @@ def test_what_is_no_cell(reason):
     assert [r for r in result.kept if reason in r.reason], result.kept
 
 
+@pytest.mark.parametrize("shape", ["4", "4, 1", "1, 4"])
+def test_columns_with_an_addend_of_any_shape(shape):
+    """With as many rows as columns, only the meaning tells along which axis it stands."""
+    text = f"""g (float[N, 4, 4] x, float[4, 4] h0, float[{shape}] v) => (float[4, 4] h1) {{
+        h1 = Scan <num_scan_inputs = 1, body = f (float[4, 4] h, float[4, 4] e)
+            => (float[4, 4] h2) {{ q = MatMul (w, h) s = Add (q, e) t = Add (s, v)
+            h2 = Tanh (t) }}> (h0, x) }}"""
+    model = with_weights(text, w=(4, 4))
+    result = run_passes(model, RaiseRecurrences())
+    sizes = [int(size) for size in shape.split(", ")]
+    feed = {"x": numbers(5, 4, 4), "h0": numbers(4, 4), "v": numbers(*sizes)}
+    assert result.changed == (shape != "4")
+    assert difference(model, result.model, feed) <= TESTED_ULPS
+
+
+def test_a_linear_recurrence():
+    text = f"""g ({GIVEN}) => (float[B, 4] h1, float[?, ?, ?] y) {{
+        h1, y = Scan <num_scan_inputs = 1, body = f (float[B, 4] h, float[B, 3] e)
+            => (float[B, 4] h2, float[B, 4] r) {{
+            a = MatMul (e, w) b = MatMul (h, u) h2 = Add (a, b) r = Identity (h2) }}> (h0, x) }}"""
+    (found,) = check(with_weights(text, w=(3, 4), u=(4, 4)))
+    assert found == (
+        "RNN",
+        {"activations": [b"Affine"], "activation_alpha": [1.0], "activation_beta": [0.0]},
+    )
+
+
 def test_all_values_of_a_cell_are_not_there():
     body = """gi = MatMul (e, wi) gh = MatMul (h, wh)
         g = Add (gi, gh) i0, f0, g0, o0 = Split <axis = 1, num_outputs = 4> (g)"""

@@ -46,6 +46,21 @@ def test_the_first_reason_is_told(reason):
     assert of is not None
 
 
+def test_a_weight_for_what_is_read_and_not_the_other_way_round():
+    body = "a = MatMul (w, e) b = MatMul (h, w) h2 = Add (a, b)"
+    square = {"state": "float[4, 4]", "element": "float[4, 4]"}
+    assert made_of(body, w=W, **square) == "1 (h @ w[0, 4, 0, 4]) + 1 a"
+
+
+def test_a_vector_beside_columns_stands_along_the_batch():
+    body = "a = MatMul (w, h) b = Add (a, v) h2 = Tanh (b)"
+    square = {"state": "float[4, 4]", "element": "float[4, 4]"}
+    with pytest.raises(Unfit, match="'v', which stands along its batch"):
+        made_of(body, w=W, v=[1, 2, 3, 4], turned=True, **square)
+    with pytest.raises(Unfit, match="depends on it"):
+        made_of(body, w=W, v=[1, 2, 3, 4], **square)
+
+
 def test_what_is_made_of_the_same_is_alike():
     of = interpreted("a = Add (h, e) b = Add (e, h) c = Mul (a, b) h2 = Identity (a)")
     result = of.recurrence.states[0].result
