@@ -96,7 +96,7 @@ def _raise(
     ]
     _leave_out(trips.emit.graph, [*states, *rows])
     placed = put_in_place(trips.feeding, [*states, *rows], graph)
-    replace_outputs(graph, node, placed.results[: len(node.outputs)])
+    replace_outputs(graph, node, placed[: len(node.outputs)])
     return trips.made
 
 

@@ -10,7 +10,7 @@ import networkx as nx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
-from ...ir import Node, Value, downstream
+from ...ir import Node, Value, captured_by, downstream
 from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
 from ..loops.dependences import Dependences
@@ -123,7 +123,6 @@ class AllTrips(Batcher):
         self._raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
         self.made: list[str] = []
-        self.inference = inference
         feeding = Feeding(repetition, inference)
         super().__init__(repetition, feeding, max_bytes, feeding.same, certain)
         self._solve_all()
@@ -246,17 +245,18 @@ class AllTrips(Batcher):
             if node is None:
                 stack.pop()
                 continue
-            needed = [v for v in node.inputs if v is not None and self._missing(v) is not None]
+            read = (*node.inputs, *captured_by(node))
+            needed = [v for v in read if v is not None and self._missing(v) is not None]
             stack += needed
             if not needed:
-                self._compute(node)
+                self.compute_node(node)
         return super().operand(value)
 
-    def _compute(self, node: Node) -> None:
+    def compute_node(self, node: Node) -> None:
         """Compute a node; what an Identity gives is what it is given."""
         source = node.inputs[0] if node.is_op("Identity") else None
         if source is None:
-            super()._compute(node)
+            super().compute_node(node)
         else:
             self.operands[node.output()] = super().operand(source)
 
