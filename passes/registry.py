@@ -20,6 +20,8 @@ from .functions.eliminate_dead_functions import EliminateDeadFunctions as Elimin
 from .cleanup.infer_shapes import InferShapes as InferShapes
 from .control.predicate_loops import PredicateLoops as PredicateLoops
 from .recurrences.raise_recurrences import RaiseRecurrences as RaiseRecurrences
+from .loops.loops_to_scans import LoopsToScans as LoopsToScans
+from .loops.scans_to_loops import ScansToLoops as ScansToLoops
 from .control.ifs_to_selects import IfsToSelects as IfsToSelects
 from .scans.scan_8_to_9 import Scan8To9 as Scan8To9
 from .scans.scan_9_to_8 import Scan9To8 as Scan9To8

@@ -9,7 +9,9 @@ from straightline import ir, reference
 from straightline.passes import (
     ForwardInvariants,
     HoistInvariants,
+    LoopsToScans,
     Pipeline,
+    ScansToLoops,
     VectorizeLoops,
     straighten,
 )
@@ -85,6 +87,20 @@ def test_all_trips_at_once():
 
     vectorize()
     assert rewritten.count("vectorize-loops") > 10 and "hoist-invariants" in rewritten
+
+
+def test_loops_as_scans_and_scans_as_loops():
+    rewritten = []
+
+    @settings(quick, max_examples=60)
+    @given(model_and_feeds(opset=18))
+    def convert(drawn):
+        for pass_ in (LoopsToScans(), ScansToLoops()):
+            result = check(*drawn, Pipeline([pass_]))
+            rewritten.extend(r.pass_name for r in result.remarks if r.action == "rewritten")
+
+    convert()
+    assert rewritten.count("loops-to-scans") > 5 and rewritten.count("scans-to-loops") > 5
 
 
 @settings(quick, max_examples=25)

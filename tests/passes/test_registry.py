@@ -52,6 +52,8 @@ def test_the_default_pipeline():
         "infer-shapes",
         "predicate-loops",
         "raise-recurrences",
+        "loops-to-scans",
+        "scans-to-loops",
         "scan-8-to-9",
         "scan-9-to-8",
     }

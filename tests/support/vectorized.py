@@ -11,7 +11,7 @@ RNG = np.random.default_rng(7)
 
 
 def numbers(*shape):
-    return RNG.normal(size=shape).astype(np.float32)
+    return np.asarray(RNG.normal(size=shape), np.float32)
 
 
 FEED = {"x": numbers(5, 3), "y": numbers(3), "w": numbers(3, 4), "m": numbers(2, 3)}

@@ -1,0 +1,49 @@
+"""The body of a new Loop or Scan, made of that of the one in whose place it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ...analysis.shapes.inference import ShapeInference
+from ...ir import Graph, Value
+from ..scans.layout import declaration
+from ..tools.emit import Emitter
+
+
+def declared(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
+    """What is known about a value, as a declaration. onnxruntime wants the rank of all that the
+    body of a Scan gives out."""
+    return declaration(value.name, inference.fact(value).type_proto(private=False))
+
+
+def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
+    """An input for what an input of the original is given."""
+    return body.add_input(like.name, declared(like, inference))
+
+
+def give_out(
+    body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
+) -> None:
+    """Let a body give out values, from the slot `first` on each by a node of its own: onnxruntime
+    mixes up what a body was given and gives out as it is, and one value in two slots."""
+    emitter, given, seen = Emitter(body), list(results[:first]), set()
+    for value in results[first:]:
+        own = value.producer is not None and value.producer.graph is body
+        if not own or value in seen:
+            value = emitter.add("Identity", [value], value.name)
+        seen.add(value)
+        given.append(value)
+    body.set_outputs(given, infos)
+    drop_unread(body)
+
+
+def drop_unread(graph: Graph) -> None:
+    """Remove nodes and constants that nothing needs."""
+    for node in reversed(graph.nodes()):
+        if not graph.is_needed(node):
+            graph.remove(node)
+    for value in list(graph.initializers):
+        if not graph.is_used(value) and value not in graph.inputs and not value.pinned:
+            graph.remove_initializer(value)

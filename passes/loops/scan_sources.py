@@ -1,0 +1,76 @@
+"""What a Scan that takes the place of a Loop takes apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Fold, Graph, Value
+from ..tools.emit import Emitter
+from .element_reads import Selection
+from .repetition import Repetition
+
+
+class ScanSources:
+    """The scan inputs of a Scan, the scanned axis first: onnxruntime crashes on some empty tensors
+    that are scanned along another one.
+
+    Args:
+        graph: where the Scan goes.
+        repetition: the Loop.
+        fold: computes what is known.
+
+    Attributes:
+        values: the scan inputs.
+        backward: whether each is scanned from its end.
+    """
+
+    def __init__(self, graph: Graph, repetition: Repetition, fold: Fold) -> None:
+        self.emit = Emitter(graph, fold)
+        self.repetition = repetition
+        self.values: list[Value] = []
+        self.backward: list[bool] = []
+        self._numbers: Value | None = None
+
+    def add(self, selection: Selection, rank: int, whole: bool) -> None:
+        """Scan the elements of a selection.
+
+        Args:
+            selection: what to scan.
+            rank: that of the value.
+            whole: whether these are all elements along the axis.
+        """
+        source, axis = selection.source, selection.axis
+        tensor = self.repetition.body.initializers.get(source)
+        if tensor is not None:
+            source = self.emit.graph.add_initializer(source.name, tensor)
+        if not whole:
+            rows = [source, self._indices(selection)]
+            source = self.emit.add("Gather", rows, f"{source.name}_read", axis=axis)
+        perm = [axis, *(other for other in range(rank) if other != axis)]
+        self.values.append(self.emit.transpose(source, perm, f"{source.name}_first"))
+        self.backward.append(selection.step == -1)
+
+    def add_numbers(self) -> None:
+        """Scan the numbers of the trips, of the rank that the body declares for one."""
+        assert self.repetition.iteration is not None
+        numbers, rank = self._counted(), len(self.repetition.iteration.shape or ())
+        if rank:
+            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
+        self.values.append(numbers)
+        self.backward.append(False)
+
+    def _indices(self, selection: Selection) -> Value:
+        """The places of the elements along the axis; backward from the last one."""
+        start = selection.start.value
+        if selection.step == -1 or not start:
+            return self._counted()
+        offset = self.emit.constant(np.array(start, np.int64), "start")
+        return self.emit.add("Add", [self._counted(), offset], "places")
+
+    def _counted(self) -> Value:
+        if self._numbers is None:
+            assert self.repetition.maximum is not None
+            zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
+            count = self.emit.scalar(self.repetition.maximum, "trips")
+            self._numbers = self.emit.add("Range", [zero, count, one], "numbers")
+        return self._numbers

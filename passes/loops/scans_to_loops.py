@@ -1,0 +1,266 @@
+"""Write Scans as Loops, for what has no Scan.
+
+y = Scan <num_scan_inputs = 1,             y = Loop (n, yes, s) <body = b (i, c, a) => (c, r) {
+    body = b (a, e) => (r) {         ->        e = Gather (x, i)
+        r = Add (a, e)                         r = Add (a, e)
+    }> (s, x)                              }>
+
+Here n is the size of the axis that is scanned. The condition is handed on as it came, which
+onnxruntime runs fastest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import onnx
+
+from ...analysis.constants.folding import Folder
+from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.certainty import runs_certainly
+from ...facts.fact import Fact
+from ...ir import Graph, Model, Node, Operator, Template, Value
+from ...operators.vocabulary import unsayable
+from ..base import Pass, Run
+from ..scans.layout import add_holder, declaration, output_labels, replace_outputs
+from ..scans.shapes import ScanShapes, Size
+from ..tools.emit import Emitter
+from ..tools.guards import named_from_outside
+from .new_bodies import add_input, give_out
+from .repetition import Repetition, Scanned, Stacked, read
+
+_SLICE_BACKWARD = 10
+"""From this opset on a Slice has steps."""
+
+_ALLOW_ZERO = 14
+"""From this opset on a Reshape can say that a size is 0."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScansToLoops(Pass):
+    """Write Scans as Loops."""
+
+    name: ClassVar[str] = "scans-to-loops"
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Rewrite inner Scans before the ones around them."""
+        rewriter = _Rewriter(model)
+        changed = False
+        for graph in reversed(list(model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op("Scan")]:
+                path, plan = node.path, rewriter.plan(node)
+                if isinstance(plan, str):
+                    run.kept(self, node, plan)
+                    continue
+                rewriter.rewrite(graph, plan)
+                run.rewritten(self, node, path, "is a Loop now")
+                changed = True
+        return changed
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """A Scan that can be a Loop.
+
+    Attributes:
+        repetition: the Scan.
+        length: how many trips it makes, where that is known.
+        elements: what is known of an element of each scan output.
+        sizes: for each scan output the sizes of an element that a Loop of no trips would not give;
+            None where it gives them.
+    """
+
+    repetition: Repetition
+    length: int | None
+    elements: Sequence[Fact]
+    sizes: Sequence[Sequence[Size] | None]
+
+
+class _Rewriter:
+    def __init__(self, model: Model) -> None:
+        self.inference = ShapeInference(model)
+        self.speculation = Speculation(self.inference, model.functions)
+        self.folder = Folder(model)
+
+    # Whether it can be ---------------------------------------------------------------------------
+
+    def plan(self, node: Node) -> _Plan | str:
+        """How to write a Scan as a Loop, or why it must stay."""
+        repetition = read(node)
+        if isinstance(repetition, str):
+            return repetition
+        assert node.graph is not None
+        opset = node.graph.root.opset()
+        shapes = ScanShapes(node, opset, self.inference)
+        reason = named_from_outside(node) or shapes.axis_outside()
+        reason = reason or self._unsayable(repetition, opset)
+        if reason is not None:
+            return reason
+        sizes: list[Sequence[Size] | None] = []
+        certain = runs_certainly(node, self.speculation.outside)
+        for index, one in enumerate(repetition.stacked):
+            found = None if certain or one.output is None else _untold(one, shapes, index, opset)
+            if isinstance(found, str):
+                return found
+            sizes.append(found)
+        elements = [shapes.element(index) for index in range(len(repetition.stacked))]
+        return _Plan(repetition, shapes.length(), elements, sizes)
+
+    def _unsayable(self, repetition: Repetition, opset: int) -> str | None:
+        """Why what is scanned and stacked cannot be taken apart or moved; None if it can."""
+        for scanned in repetition.scanned:
+            fact = self.inference.fact(scanned.source)
+            reason = unsayable(("Gather",), fact.elem_type, opset, "Scan")
+            if reason is not None:
+                return f"its scan input '{scanned.source.name}' {reason}"
+            if scanned.axis < 0 and fact.shape is None:
+                return f"it scans '{scanned.source.name}', whose rank is not known"
+        for one in repetition.stacked:
+            fact = self.inference.fact(one.result)
+            if one.axis and fact.shape is None:
+                return f"it gives out '{one.result.name}', whose rank is not known"
+            if one.backward and opset < _SLICE_BACKWARD:
+                return f"it fills '{one.result.name}' backward; convert to opset {_SLICE_BACKWARD}"
+        values = [state.given for state in repetition.states]
+        for value in (*values, *(one.result for one in repetition.stacked)):
+            elem_type = self.inference.fact(value).elem_type
+            operators = ("Loop", "Identity", "Transpose", "Slice", "Reshape")
+            reason = unsayable(operators, elem_type, opset, "Scan")
+            if reason is not None:
+                return f"its '{value.name}' {reason}"
+        return None
+
+    # Rewriting -----------------------------------------------------------------------------------
+
+    def rewrite(self, graph: Graph, plan: _Plan) -> None:
+        """Put a Loop in the place of a Scan."""
+        repetition, node = plan.repetition, plan.repetition.node
+        emitter = Emitter(graph, self.folder.fold)
+        trips = self._trips(emitter, plan)
+        holds = emitter.constant(np.array(True), "holds")
+        initial = [state.initial for state in repetition.states]
+        like = Operator("Loop", extra=node.op.extra)
+        labels = output_labels(node, "")
+        given = [trips, holds, *initial]
+        loop = add_holder(graph, like, {}, ["body"], given, labels, node.name)
+        last = None
+        if any(scanned.backward for scanned in repetition.scanned):
+            one = emitter.constant(np.array(1, np.int64), "one")
+            last = emitter.add("Sub", [trips, one], "last")
+        self._add_body(loop, plan, last)
+        results = list(loop.outputs)
+        stacked = zip(repetition.stacked, plan.sizes, strict=True)
+        for index, (one_output, sizes) in enumerate(stacked, len(initial)):
+            value = results[index] if index < len(results) else None
+            if value is not None:
+                results[index] = self._arranged(emitter, value, one_output, trips, sizes)
+        replace_outputs(graph, node, results)
+
+    def _trips(self, emitter: Emitter, plan: _Plan) -> Value:
+        if plan.length is not None:
+            return emitter.constant(np.array(plan.length, np.int64), "trips")
+        first = plan.repetition.scanned[0]
+        axis = self._axis(first)
+        shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
+        return emitter.add(
+            "Gather", [shape, emitter.constant(np.array(axis, np.int64), "axis")], "trips"
+        )
+
+    def _axis(self, scanned: Scanned) -> int:
+        shape = self.inference.fact(scanned.source).shape
+        return scanned.axis if shape is None else scanned.axis % len(shape)
+
+    def _add_body(self, loop: Node, plan: _Plan, last: Value | None) -> None:
+        """The body of the Loop: that of the Scan, with what reads its elements before it."""
+        assert loop.graph is not None
+        repetition, inference = plan.repetition, self.inference
+        scan, facts = repetition.body, [inference.fact(s.result) for s in repetition.states]
+        infos = [
+            declaration(value.name, fact.type_proto(private=False))
+            for value, fact in zip(scan.outputs, [*facts, *plan.elements], strict=True)
+        ]
+        body = loop.graph.add_body(loop, "body", scan.header)
+        number = body.add_input("i", _scalar("i", onnx.TensorProto.INT64))
+        holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
+        states = [add_input(body, state.given, inference) for state in repetition.states]
+        elements = self._elements(Emitter(body), repetition, number, last)
+        template = Template(scan, body, fold=self.folder.fold)
+        results = template.instantiate([*states, *elements])
+        told = _scalar("holds", onnx.TensorProto.BOOL)
+        give_out(body, [holds, *results], [told, *infos], first=1)
+
+    def _elements(
+        self, emitter: Emitter, repetition: Repetition, number: Value, last: Value | None
+    ) -> list[Value | None]:
+        """What a trip reads of the scan inputs; None where nothing reads it."""
+        backward = None
+        elements: list[Value | None] = []
+        for scanned in repetition.scanned:
+            if not repetition.body.is_used(scanned.given):
+                elements.append(None)
+                continue
+            if scanned.backward and backward is None:
+                backward = emitter.add("Sub", [last, number], "from_end")
+            index = backward if scanned.backward else number
+            axis, label = self._axis(scanned), scanned.given.name
+            elements.append(emitter.add("Gather", [scanned.source, index], label, axis=axis))
+        return elements
+
+    def _arranged(
+        self,
+        emitter: Emitter,
+        value: Value,
+        stacked: Stacked,
+        trips: Value,
+        sizes: Sequence[Size] | None,
+    ) -> Value:
+        """What a Loop stacked, in the shape, order and axis in which the Scan gave it."""
+        label = value.name
+        if sizes is not None:
+            shape = _shape(emitter, trips, sizes)
+            value = emitter.add("Reshape", [value, shape], label, allowzero=1)
+        if stacked.backward:
+            bounds = ((-1,), (np.iinfo(np.int64).min,), (0,), (-1,))
+            vectors = [emitter.vector(numbers, "bound") for numbers in bounds]
+            value = emitter.add("Slice", [value, *vectors], label)
+        element = self.inference.fact(stacked.result).shape
+        rank = 1 if element is None else len(element) + 1
+        axis = stacked.axis % rank
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
+        return emitter.transpose(value, perm, label)
+
+
+def _untold(
+    stacked: Stacked, shapes: ScanShapes, index: int, opset: int
+) -> Sequence[Size] | str | None:
+    """The sizes of an element that a Loop of no trips would not give, or why they are not known;
+    None where it gives them."""
+    sizes = shapes.element_sizes(index)
+    where = f"there may be no trips, and the sizes of '{stacked.result.name}'"
+    if sizes is None:
+        return f"{where} are not known then"
+    if all(isinstance(size, int) for size in sizes):
+        return None
+    if opset < _ALLOW_ZERO:
+        return f"{where} are not constant; convert to opset {_ALLOW_ZERO} first"
+    return sizes
+
+
+def _shape(emitter: Emitter, trips: Value, sizes: Sequence[Size]) -> Value:
+    """The shape of what is stacked, as a vector."""
+    parts = [emitter.unsqueeze(trips, 0, "length")]
+    for size in sizes:
+        if isinstance(size, int):
+            parts.append(emitter.vector((size,), "size"))
+        else:
+            shape = emitter.add("Shape", [size.value], f"{size.value.name}_shape")
+            parts.append(emitter.add("Gather", [shape, emitter.vector((size.axis,), "k")], "size"))
+    return emitter.concat(parts, 0, "shape")
+
+
+def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
+    return onnx.helper.make_tensor_value_info(name, elem_type, ())

@@ -1,0 +1,321 @@
+"""Loops as Scans: what they read by the number of the trip, how many trips there are, none."""
+
+import numpy as np
+import pytest
+from harness import (
+    as_model,
+    assert_equal,
+    assert_equal_outputs,
+    assert_keeps,
+    assert_rewrites,
+    run_in_onnxruntime,
+    run_passes,
+)
+from loops import HEAD, op_types
+from straightline import reference
+from straightline.passes import LoopsToScans
+from vectorized import numbers
+
+GIVEN = "float[3] s, float[N, 3] x, float[5, 3] w, int64 n"
+
+
+def loop(body, trips="m", given=GIVEN, start="yes", number="int64 i", state="float[3] a"):
+    """A Loop of one state and one scan output, r and q, of trips m, which are the rows of x."""
+    return f"""g ({given}) => (float[3] y, float[?, 3] z) <bool yes = {{1}}, int64 zero = {{0}}> {{
+        sh = Shape (x) m = Gather (sh, zero)
+        y, z = Loop ({trips}, {start}, s) <body = b ({number}, bool c, {state})
+                => (bool c2, float[3] r, float[3] q) {{ c2 = Identity (c) {body} }}>
+    }}"""
+
+
+def feed(length, trips=None):
+    return {
+        "s": numbers(3),
+        "x": numbers(length, 3),
+        "w": numbers(5, 3),
+        "n": np.array(length if trips is None else trips),
+    }
+
+
+READS = "e = Gather (x, i) r = Add (a, e) q = Neg (r)"
+
+
+def test_a_loop_over_all_rows():
+    assert_rewrites(
+        LoopsToScans(),
+        HEAD + loop(READS),
+        HEAD
+        + """g (float[3] s, float[N, 3] x, float[5, 3] w, int64 n) => (float[3] y, float[?, 3] z)
+            <bool yes = {1}, int64 zero = {0}, int64 none = {0}> {
+            sh = Shape (x) m = Gather (sh, zero)
+            some = Greater (m, none)
+            y, z = If (some) <
+                then_branch = some () => (float[3] y_scan, float[?, 3] z_scan) {
+                    y_scan, z_scan = Scan (s, x) <num_scan_inputs = 1,
+                        body = b (float[3] a, float[3] x_element) => (float[3] r, float[3] q) {
+                            r = Add (a, x_element) q = Neg (r)
+                        }>
+                },
+                else_branch = none () => (float[3] a_1, float[?, 3] q_1) <float[0, 3] q_2 = {}> {
+                    a_1 = Identity (s) q_1 = Identity (q_2)
+                }>
+        }""",
+        [feed(length) for length in (0, 1, 5)],
+    )
+
+
+def test_trips_that_are_certain_need_no_if():
+    assert_rewrites(
+        LoopsToScans(),
+        HEAD
+        + """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
+            y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a)
+                    => (bool c2, float[3] r) {
+                c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
+        }""",
+        HEAD
+        + """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
+            y = Scan (s, x) <num_scan_inputs = 1, body = b (float[3] a, float[3] x_element)
+                    => (float[3] r) { r = Add (a, x_element) }>
+        }""",
+        [{"s": numbers(3), "x": numbers(4, 3)}],
+    )
+
+
+def converted(text, *passes):
+    """The model, which holds a Scan and no Loop."""
+    result = run_passes(text, LoopsToScans())
+    found = list(op_types(result.model.graph))
+    assert "Scan" in found and "Loop" not in found, result.remarks
+    return result.model
+
+
+def inside(model):
+    """The operators of the body of the Scan."""
+    nodes = list(model.graph.node)
+    while nodes:
+        node = nodes.pop()
+        for attribute in node.attribute:
+            if node.op_type == "Scan" and attribute.name == "body":
+                return [inner.op_type for inner in attribute.g.node]
+            nodes += attribute.g.node
+    raise AssertionError
+
+
+WHOLE = {
+    "a vector of one": "k = Unsqueeze (i, k0) g0 = Gather (x, k) e = Squeeze (g0, k0)",
+    "a vector of one, kept": """k = Unsqueeze (i, k0) g0 = Gather (x, k)
+        e = ReduceSum <keepdims = 0> (g0, k0)""",
+    "a slice": """j = Add (i, k1) k = Unsqueeze (i, k0) l = Unsqueeze (j, k0)
+        g0 = Slice (x, k, l) e = Squeeze (g0, k0)""",
+    "a slice along an axis": """k = Reshape (i, kk) l = Add (k, kk)
+        g0 = Slice (xt, k, l, kk, kk) e = Squeeze (g0, kk)""",
+    "along the last axis": "e = Gather <axis = -1> (xt, i)",
+    "backward": "h = Sub (m, k1) k = Sub (h, i) e = Gather (x, k)",
+    "a constant": "e0 = Gather (x, i) f = Gather (w, k3) e = Mul (e0, f)",
+    "twice": "e0 = Gather (x, i) e1 = Gather (x, i) e = Mul (e0, e1)",
+}
+CONSTANTS = """k0 = Constant <value_ints = [0]> () k1 = Constant <value_int = 1> ()
+    kk = Constant <value_ints = [1]> () k3 = Constant <value_int = 3> ()
+    xt = Transpose (x)"""
+
+
+@pytest.mark.parametrize("what", WHOLE)
+def test_ways_to_read_an_element(what):
+    text = HEAD + loop(f"{WHOLE[what]} r = Add (a, e) q = Neg (r)").replace(
+        "sh = Shape", f"{CONSTANTS} sh = Shape"
+    )
+    model = converted(text)
+    assert "Range" not in op_types(model.graph)
+    assert not {"Slice", "Squeeze"} & set(inside(model))
+    assert ("Gather" in inside(model)) == (what == "a constant")
+    for length in (0, 1, 5):
+        assert_equal_outputs(text, model, feed(length))
+
+
+ADD = "r = Add (a, e) q = Neg (r)"
+PARTS = {
+    "fewer trips than rows": (READS, "n", (0, 1, 3, 5)),
+    "from the third row on": (f"k = Add (i, k2) e = Gather (x, k) {ADD}", "n", (0, 1, 3)),
+    "the one before": (f"k = Sub (i, k1) e = Gather (x, k) {ADD}", "n", (0, 1, 5)),
+    "the number besides": (
+        f"g = Gather (x, i) f = Cast <to = 1> (i) e = Add (g, f) {ADD}", "n", (0, 1, 5),
+    ),
+    "the number alone": ("f = Cast <to = 1> (i) r = Add (a, f) q = Neg (r)", "n", (0, 1, 5, 9)),
+    "nothing of the number": ("r = Add (a, a) q = Neg (r)", "n", (0, 1, 5, 9)),
+    "as many as a constant": (READS, "k3", (0,)),
+    "of a constant": ("e = Gather (w, i) r = Add (a, e) q = Neg (r)", "n", (0, 1, 5)),
+    "a slice of a constant": (
+        f"k = Unsqueeze (i, k0) l = Add (k, kk) f = Slice (w, k, l) e = Squeeze (f, k0) {ADD}",
+        "k3", (0,),
+    ),
+    "in a branch": (
+        """p = Greater (i, k2) e = If (p) <then_branch = t () => (float[3] u) { u = Gather (x, i) },
+            else_branch = f () => (float[3] v) { v = Neg (a) }> r = Add (a, e) q = Neg (r)""",
+        "n", (0, 1, 5),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PARTS)
+def test_other_numbers_of_trips(what):
+    body, trips, lengths = PARTS[what]
+    text = HEAD + loop(body, trips).replace(
+        "sh = Shape", f"{CONSTANTS} k2 = Constant <value_int = 2> () sh = Shape"
+    )
+    model = converted(text)
+    for length in lengths:
+        assert_equal_outputs(text, model, feed(5, length))
+    assert_equal_outputs(text, model, feed(5, -3))
+
+
+def test_reading_past_the_end_fails_as_before():
+    text = as_model(HEAD + loop(READS, "n"))
+    model = converted(text)
+    for given in (text, model):
+        for run in (reference.run, run_in_onnxruntime):
+            with pytest.raises(Exception, match=r"bounds|out of|indices"):
+                run(given, feed(3, 4))
+
+
+@pytest.mark.parametrize("start", [True, False])
+def test_a_start_that_run_time_decides(start):
+    text = HEAD + loop(READS, start="go", given=GIVEN + ", bool go")
+    model = converted(text)
+    assert_equal_outputs(text, model, {**feed(4), "go": np.array(start)})
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_number_of_a_declared_rank(rank):
+    dims = "[1]" if rank else ""
+    body = f"f = Cast <to = 1> (i) g = Gather (x, i) h = Add (g, f) e = Reshape (h, k3) {ADD}"
+    text = HEAD + loop(body, "n", number=f"int64{dims} i").replace(
+        "sh = Shape", "k3 = Constant <value_ints = [3]> () sh = Shape"
+    )
+    model = converted(text)
+    for length in (0, 1, 5):
+        assert_equal_outputs(text, model, feed(5, length))
+
+
+def test_a_counter_is_a_number():
+    text = (
+        HEAD
+        + """g (float[N, 3] x, float[3] s) => (int64 k, float[3] y)
+        <bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
+        sh = Shape (x) m = Gather (sh, zero)
+        k, y = Loop (m, yes, zero, s) <body = b (int64 i, bool c, int64 t, float[3] a)
+                => (bool c2, int64 u, float[3] r) {
+            c2 = Identity (c) e = Gather (x, t) r = Sub (a, e) u = Add (t, one) }>
+    }"""
+    )
+    model = converted(text)
+    assert "Gather" not in inside(model)
+    for length in (0, 1, 5):
+        assert_equal_outputs(text, model, {"x": numbers(length, 3), "s": numbers(3)})
+
+
+@pytest.mark.parametrize(
+    ("given", "back"),
+    [("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r")],
+)
+def test_what_a_body_gives_out_as_it_is(given, back):
+    """onnxruntime mixes these up where a body does not make a value for each output."""
+    text = HEAD + loop("e = Gather (x, i) r = Add (a, e) x2 = Identity (s)", "m").replace(
+        "float[3] r, float[3] q", f"float[3] {back}, float[3] {given}"
+    )
+    model = converted(text)
+    for length in (0, 1, 5):
+        fed = feed(length)
+        got, expected = (
+            run(m, fed) for m, run in ((model, run_in_onnxruntime), (as_model(text), reference.run))
+        )
+        for one, other in zip(got, expected, strict=True):
+            assert_equal(one, other)
+
+
+def test_empty_elements_along_another_axis():
+    """onnxruntime's process crashes where it scans such a tensor along that axis."""
+    text = (
+        HEAD
+        + """g (float[B, N] x, float[B] s) => (float[B] y) <bool yes = {1}, int64 one = {1}> {
+        sh = Shape (x) m = Gather (sh, one)
+        y = Loop (m, yes, s) <body = b (int64 i, bool c, float[B] a) => (bool c2, float[B] r) {
+            c2 = Identity (c) e = Gather <axis = 1> (x, i) r = Add (a, e) }>
+    }"""
+    )
+    model = converted(text)
+    for shape in ((0, 0), (0, 2), (2, 0), (2, 3)):
+        assert_equal_outputs(text, model, {"x": numbers(*shape), "s": numbers(shape[0])})
+
+
+def test_an_inner_loop_goes_before_the_one_around_it():
+    text = (
+        HEAD
+        + """g (float[N, M] x, float s) => (float y)
+        <bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
+        sh = Shape (x) n = Gather (sh, zero) m = Gather (sh, one)
+        y = Loop (n, yes, s) <body = b (int64 i, bool c, float a) => (bool c2, float r) {
+            c2 = Identity (c) e = Gather (x, i)
+            r = Loop (m, yes, a) <body = h (int64 j, bool d, float f) => (bool d2, float u) {
+                d2 = Identity (d) v = Gather (e, j) w = Mul (f, v) u = Add (w, v) }>
+        }>
+    }"""
+    )
+    result = run_passes(text, LoopsToScans())
+    assert list(op_types(result.model.graph)).count("Scan") == 2
+    for shape in ((0, 2), (2, 0), (3, 4)):
+        assert_equal_outputs(text, result.model, {"x": numbers(*shape), "s": numbers()})
+
+
+KEPT = {
+    "its body decides when it ends": loop("p = Less (i, n) " + READS).replace(
+        "bool c2,", "bool p,"
+    ),
+    "it has no maximum": loop(READS, trips=""),
+    "whose shape may change": """g (float[N] x, int64 n) => (float[?] y) <bool yes = {1}> {
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
+            c2 = Identity (c) r = Concat <axis = 0> (a, x) }> }""",
+    "which is no tensor": """g (int64 n, float[3] x) => (seq(float[3]) y) <bool yes = {1}> {
+        q = SequenceEmpty <dtype = 1> ()
+        y = Loop (n, yes, q) <body = b (int64 i, bool c, seq(float[3]) a)
+                => (bool c2, seq(float[3]) r) {
+            c2 = Identity (c) r = SequenceInsert (a, x) }> }""",
+    "whose rank is not known": """g (int64 n, float[3] x, int64[K] k) => (float[?] y)
+        <bool yes = {1}> { y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
+            c2 = Identity (c) r = Reshape (x, k) }> }""",
+}
+
+
+@pytest.mark.parametrize("reason", KEPT)
+def test_what_is_kept(reason):
+    assert_keeps(LoopsToScans(), HEAD + KEPT[reason], reason)
+
+
+def test_without_a_guard_what_may_make_no_trips_is_kept():
+    assert_keeps(
+        LoopsToScans(guard=False), HEAD + loop(READS), "onnxruntime fails on a Scan of none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("opset", "reason"), [(8, "convert to opset 9"), (10, "convert to opset 11")]
+)
+def test_older_opsets(opset, reason):
+    head = HEAD.replace('"" : 17', f'"" : {opset}')
+    assert_keeps(LoopsToScans(), head + loop(READS, "n"), reason)
+
+
+def test_an_initializer_that_callers_may_override_decides_nothing():
+    text = (
+        HEAD
+        + """g (float[4, 3] x, float[3] s, int64 four) => (float[3] y)
+        <bool yes = {1}, int64 four = {4}> {
+        y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
+    }"""
+    )
+    model = converted(text)
+    assert "Range" in op_types(model.graph) and "If" in op_types(model.graph)
+    for trips in (0, 2, 4):
+        fed = {"x": numbers(4, 3), "s": numbers(3), "four": np.array(trips)}
+        assert_equal_outputs(text, model, fed)
