@@ -25,10 +25,11 @@ from ..loops.placing import drop_unread, give_out, is_used, put_in_place
 from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import sizes_to_drop
 from ..scans.layout import replace_outputs
+from .accumulations import raise_accumulation
 from .gated import raise_cell
 from .recurrence import AllTrips, Raiser
 
-RAISERS: tuple[Raiser, ...] = (raise_cell,)
+RAISERS: tuple[Raiser, ...] = (raise_accumulation, raise_cell)
 """What a recurrence may be, in the order in which it is tried."""
 
 

@@ -1,0 +1,332 @@
+"""Sums, products, extremes and truth values over trips, as the operators that compute them."""
+
+import numpy as np
+import pytest
+from harness import (
+    as_model,
+    assert_equal,
+    assert_keeps,
+    assert_rewrites,
+    run_in_onnxruntime,
+    run_passes,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loops import HEAD, op_types
+from straightline import reference
+from straightline.passes import RaiseRecurrences
+from vectorized import numbers
+
+
+def scan(body, gives="r", elem="float", opset=17, state="[3]", length="N"):
+    """A Scan over x that carries a from s on, and gives out a value of each trip."""
+    each = f"{elem}[{length}, 3]"
+    head = HEAD.replace('"" : 17', f'"" : {opset}')
+    return f"""{head}g ({elem}{state} s, {each} x) => ({elem}{state} y, {each} z) {{
+        y, z = Scan <num_scan_inputs = 1, body = b ({elem}{state} a, {elem}[3] e)
+            => ({elem}{state} r, {elem}[3] q) {{ {body} q = Identity ({gives}) }}> (s, x)
+    }}"""
+
+
+def loop(body, elem="float", opset=17, start="yes"):
+    """A Loop of n trips of which only the last value is asked for."""
+    head = HEAD.replace('"" : 17', f'"" : {opset}')
+    return f"""{head}g ({elem}[3] s, {elem}[N, 3] x, int64 n, bool go) => ({elem}[3] y)
+        <bool yes = {{1}}> {{
+        y = Loop (n, {start}, s) <body = b (int64 i, bool c, {elem}[3] a)
+            => (bool c2, {elem}[3] r) {{ c2 = Identity (c) e = Gather (x, i) {body} }}>
+    }}"""
+
+
+def raised(text):
+    result = run_passes(text, RaiseRecurrences())
+    left = [node.op_type for node in result.model.graph.node]
+    assert "Scan" not in left and not result.kept, result.remarks
+    return result
+
+
+def feed(text, length, dtype=np.float32, values=None):
+    rng = np.random.default_rng(length)
+    x = rng.normal(size=(length, 3)) * 3 if values is None else values
+    s = rng.normal(size=3) * 3
+    with np.errstate(over="ignore"):
+        fed = {"x": np.asarray(x).astype(dtype), "s": s.astype(dtype), "n": np.array(length)}
+    names = {value.name for value in as_model(text).graph.input}
+    return {name: value for name, value in {**fed, "go": np.array(True)}.items() if name in names}
+
+
+def assert_same(text, model, fed, exact=True):
+    """The reference and onnxruntime each give what they gave before."""
+    before = as_model(text)
+    for run in (reference.run, run_in_onnxruntime):
+        if run is run_in_onnxruntime and not len(fed["x"]) and "Scan" in op_types(before.graph):
+            expected = reference.run(before, fed)  # onnxruntime fails on the original
+        else:
+            expected = run(before, fed)
+        got = run(model, fed)
+        assert_equal(got, expected)
+        if exact:
+            for one, other in zip(got, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+LENGTHS = (0, 1, 2, 3, 8, 40)
+
+
+def test_a_running_sum():
+    assert_rewrites(
+        RaiseRecurrences(),
+        scan("r = Add (a, e)"),
+        HEAD
+        + """g (float[3] s, float[N, 3] x) => (float[3] y, float[N, 3] z)
+            <int64[1] k = {0}, int64 axis = {0}, int64[1] k_1 = {1},
+             int64[1] k_2 = {9223372036854775807}> {
+            shape = Shape (x)
+            trips = Gather (shape, k)
+            first = Unsqueeze (s, k)
+            a = Concat <axis = 0> (first, x)
+            a_sums = CumSum (a, axis)
+            z = Slice (a_sums, k_1, k_2, k)
+            last = Gather <axis = 0> (a_sums, trips)
+            y = Squeeze (last, k)
+        }""",
+        [feed(scan("r = Add (a, e)"), length) for length in LENGTHS],
+    )
+
+
+def test_a_last_maximum():
+    assert_rewrites(
+        RaiseRecurrences(),
+        loop("r = Max (a, e)", elem="int32").replace(", bool go", ""),
+        HEAD
+        + """g (int32[3] s, int32[N, 3] x, int64 n) => (int32[3] y)
+            <bool yes = {1}, int64[1] k = {1}, int64[1] k_1 = {0}, int64 k_2 = {0}, int64 k_3 = {1},
+             int64[0] k_4 = {}> {
+            vector = Reshape (n, k)
+            trips = Max (vector, k_1)
+            limit = Reshape (trips, k_4)
+            numbers = Range (k_2, limit, k_3)
+            first = Unsqueeze (s, k_1)
+            e = Gather <axis = 0> (x, numbers)
+            a = Concat <axis = 0> (first, e)
+            y = ReduceMax <axes = [0], keepdims = 0> (a)
+        }""",
+    )
+
+
+BODIES = {
+    "Add": "r = Add (a, e)",
+    "added to": "r = Add (e, a)",
+    "Sub": "r = Sub (a, e)",
+    "Sum": "r = Sum (a, e)",
+    "Max": "r = Max (e, a)",
+    "Min": "r = Min (a, e)",
+    "an Identity between": "h = Identity (a) g = Add (h, e) r = Identity (g)",
+    "of what is computed": "h = Exp (e) k = ReduceSum <keepdims = 0> (h) r = Add (a, k)",
+    "of a constant": "k = Constant <value_float = 0.5> () r = Add (a, k)",
+    "three of a kind": "k = Neg (e) h = Exp (e) r = Max (k, a, h)",
+}
+
+
+@pytest.mark.parametrize("what", BODIES)
+@pytest.mark.parametrize("gives", ["r", "a", "e"])
+@pytest.mark.parametrize("length", ["N", "8"])
+def test_exact_ones(what, gives, length):
+    text = scan(BODIES[what], gives, length=length)
+    result = raised(text)
+    assert "round" not in result.remarks[0].reason
+    for trips in LENGTHS if length == "N" else (8,):
+        assert_same(text, result.model, feed(text, trips))
+
+
+@pytest.mark.parametrize("what", BODIES)
+def test_only_the_last_value_of_a_loop(what):
+    text = loop(BODIES[what])
+    result = raised(text)
+    assert "Loop" not in op_types(result.model.graph)
+    for trips in LENGTHS:
+        assert_same(text, result.model, feed(text, trips))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "r = Mul (a, e)",
+        "h = Mul (a, e) k = Tanh (e) r = Mul (k, h)",
+        "h = Add (a, e) k = Tanh (e) r = Add (k, h)",
+        "h = Sub (a, e) k = Tanh (e) r = Add (k, h)",
+    ],
+)
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_may_round_otherwise(body, whole):
+    text = scan(body) if whole else loop(body)
+    result = raised(text)
+    assert "which may round otherwise" in result.remarks[0].reason
+    for trips in LENGTHS:
+        values = np.random.default_rng(1).uniform(0.8, 1.2, (trips, 3))
+        assert_same(text, result.model, feed(text, trips, values=values), exact=False)
+
+
+@pytest.mark.parametrize("operator", ["Max", "Min"])
+@pytest.mark.parametrize("elem", ["float", "double", "float16"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_nan_and_infinities(operator, elem, whole):
+    """onnxruntime's ReduceMax loses a NaN that Max hands on."""
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[elem]
+    body = f"r = {operator} (a, e)"
+    text = scan(body, elem=elem) if whole else loop(body, elem=elem)
+    model = raised(text).model
+    rng = np.random.default_rng(3)
+    for trips in (1, 4, 9, 33):
+        values = rng.choice([np.nan, np.inf, -np.inf, 1.0, 2.0, -3.0, 0.5], (trips, 3))
+        values[:, 0] = np.abs(np.nan_to_num(values[:, 0], nan=1.0))
+        assert_same(text, model, feed(text, trips, dtype, values))
+    fed = feed(text, 3, dtype)
+    fed["s"][1] = np.nan
+    assert_same(text, model, fed)
+
+
+INTEGERS = {
+    "int8": np.int8, "uint8": np.uint8, "int32": np.int32, "int64": np.int64,
+    "uint32": np.uint32, "uint64": np.uint64,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Max", "Min", "Sub"])
+@pytest.mark.parametrize("elem", INTEGERS)
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("opset", [14, 18])
+def test_integers_are_exact(operator, elem, whole, opset):
+    """Overflows wrap around, in whatever order."""
+    dtype, body = INTEGERS[elem], f"r = {operator} (a, e)"
+    text = scan(body, elem=elem, opset=opset) if whole else loop(body, elem=elem, opset=opset)
+    before = run_passes(text, RaiseRecurrences())
+    if operator == "Sub" and elem.startswith("u"):
+        assert not before.changed
+        return
+    info = np.iinfo(dtype)
+    for trips in (0, 1, 7, 20):
+        values = np.random.default_rng(trips).integers(info.min, info.max, (trips, 3), dtype)
+        assert_same(text, before.model, feed(text, trips, dtype, values))
+
+
+@pytest.mark.parametrize("operator", ["And", "Or"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_truth_values(operator, whole):
+    body = f"r = {operator} (a, e)"
+    text = scan(body, elem="bool") if whole else loop(body, elem="bool")
+    model = raised(text).model
+    for trips in (0, 1, 5):
+        for values in (
+            np.zeros((trips, 3)),
+            np.ones((trips, 3)),
+            np.eye(max(trips, 3))[:trips, :3],
+        ):
+            assert_same(text, model, feed(text, trips, np.bool_, values))
+
+
+@pytest.mark.parametrize("opset", [11, 12, 13, 14, 18, 21])
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Max"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_forms_of_each_opset(operator, whole, opset):
+    body = f"r = {operator} (a, e)"
+    text = scan(body, opset=opset) if whole else loop(body, opset=opset)
+    model = raised(text).model
+    for trips in (0, 1, 5):
+        assert_same(text, model, feed(text, trips), exact=operator != "Mul")
+
+
+def test_a_start_that_run_time_decides():
+    text = loop("r = Min (a, e)", start="go")
+    model = raised(text).model
+    for go in (True, False):
+        assert_same(text, model, {**feed(text, 4), "go": np.array(go)})
+
+
+def test_a_state_that_another_accumulation_reads():
+    """A sum of running maxima, and a state that is neither."""
+    text = f"""{HEAD}g (float[3] s, float[N, 3] x) => (float[3] y, float[3] w, float[N, 3] z) {{
+        t, y, w, z = Scan <num_scan_inputs = 1, body = b
+            (float[3] a, float[3] f, float[3] g, float[3] e)
+            => (float[3] r, float[3] u, float[3] v, float[3] q) {{
+                r = Max (a, e) u = Add (f, r) v = Neg (u) q = Mul (g, a) }}> (s, s, s, x)
+    }}"""
+    result = raised(text)
+    assert "CumSum" in result.remarks[0].reason and "Max" in result.remarks[0].reason
+    for trips in LENGTHS:
+        assert_same(text, result.model, feed(text, trips))
+
+
+def test_broadcast_terms():
+    text = f"""{HEAD}g (float[2, K] s, float[N, K] x) => (float[2, K] y, float[N, 2, K] z) {{
+        y, z = Scan <num_scan_inputs = 1, body = b (float[2, K] a, float[K] e)
+            => (float[2, K] r, float[2, K] q) {{ r = Add (e, a) q = Identity (a) }}> (s, x)
+    }}"""
+    model = raised(text).model
+    for trips in (0, 1, 5):
+        for width in (0, 4):
+            assert_same(text, model, {"s": numbers(2, width), "x": numbers(trips, width)})
+
+
+KEPT = {
+    "its shape may change": """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
+        bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
+        y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }""",
+    "makes the next value": scan("h = Add (a, e) k = Mul (h, e) r = Add (k, e)").removeprefix(HEAD),
+    "steps of doubling distance pay for states of at most 256 bytes": """
+        g (float[65] s, float[N, 65] x) => (float[N, 65] z) { y, z = Scan <num_scan_inputs = 1,
+            body = b (float[65] a, float[65] e) => (float[65] r, float[65] q) {
+                r = Max (a, e) q = Neg (r) }> (s, x) }""",
+    "takes it another way": scan("r = Add (a, a)").removeprefix(HEAD),
+    "Sub 'y/r' takes it another way": scan("r = Sub (e, a)").removeprefix(HEAD),
+    "states depend on each other": """g (float[3] s, float[N, 3] x) => (float[3] y) {
+        y, t = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] f, float[3] e)
+            => (float[3] r, float[3] u) { r = Add (a, f) h = Add (e, a) u = Add (f, h) }>
+            (s, s, x) }""",
+}
+
+
+@pytest.mark.parametrize("reason", KEPT)
+def test_what_is_kept(reason):
+    assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
+
+
+def test_too_large_for_its_budget():
+    text = scan("h = ReduceSum <keepdims = 0> (e) r = Add (a, h)", "e", state="[1000]", length="8")
+    assert_keeps(RaiseRecurrences(max_bytes=8_000), text, "over max_bytes=8000")
+
+
+STEPS = st.sampled_from(
+    ["Add (a, e)", "Max (a, e)", "Min (e, a)", "Sub (a, e)", "Add (e, a)", "Max (a, e, a0)"]
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    st.lists(STEPS, min_size=1, max_size=3),
+    st.lists(st.integers(-4, 4), max_size=24),
+    st.booleans(),
+    st.booleans(),
+)
+def test_random_accumulations(steps, values, known, given_out):
+    """Several states, each of what the one before gave or of the element; small integers."""
+    length = str(len(values)) if known and values else "N"
+    lines, terms = [], ["e", *(f"r{index}" for index in range(len(steps)))]
+    for index, step in enumerate(steps):
+        line = step.replace("a0", "e").replace("(a", f"(a{index}").replace(", a)", f", a{index})")
+        line = line.replace("e", terms[index // 2], 1) if index % 2 else line
+        lines.append(f"r{index} = {line}")
+    shown = "a0" if given_out else f"r{len(steps) - 1}"
+
+    def each(prefix, separator=", "):
+        return separator.join(f"{prefix}{index}" for index in range(len(steps)))
+
+    text = f"""{HEAD}g (float s, float[{length}] x) => ({each("float y")}, float[{length}] z) {{
+        {each("y")}, z = Scan <num_scan_inputs = 1, body = b ({each("float a")}, float e)
+            => ({each("float r")}, float q) {{
+            {" ".join(lines)} q = Neg ({shown}) }}> ({", ".join("s" for _ in steps)}, x)
+    }}"""
+    model = raised(text).model
+    fed = {"s": np.array(1, np.float32), "x": np.array(values, np.float32)}
+    assert_same(text, model, fed)
