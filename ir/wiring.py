@@ -78,8 +78,10 @@ class Wiring(Structure):
         old, self._outputs, self.output_infos = self._outputs, tuple(values), infos
         for source in sources:
             self._topology.connect(source, self)
+        kept = set(values)
         for value in old:
-            self._release(value, self._graph)
+            if value not in kept:
+                self._release(value, self._graph)
         if self.is_interface:
             self._name_outputs()
 
