@@ -63,6 +63,7 @@ class Body:
         self.input_names = names[:fed] if constants.issuperset(names[fed:]) else names
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
+        self._declared: Sequence[onnx.ValueInfoProto] | None = None
 
     def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> BoundBody:
         """The body with the outer values it captures, looked up once for all iterations."""
@@ -97,7 +98,7 @@ class Body:
         declared = self.graph.output[index].type.tensor_type
         inferred = declared
         if not (declared.elem_type and is_static(declared)):
-            inferred = self._infer(inputs, captured or {})[index].type.tensor_type
+            inferred = self._outputs(inputs, captured or {})[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
             raise EvaluationError(
@@ -106,6 +107,16 @@ class Body:
             )
         dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
+
+    def _outputs(
+        self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
+    ) -> Sequence[onnx.ValueInfoProto]:
+        """What `_infer` gives; by the declarations alone it is asked once for all outputs."""
+        if inputs or captured:
+            return self._infer(inputs, captured)
+        if self._declared is None:
+            self._declared = self._infer(None, {})
+        return self._declared
 
     def _infer(
         self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.trips.zero_trips import ScanElement, scanned_element
+from straightline.analysis.trips.zero_trips import ScanElement, ScanElements, scanned_element
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
@@ -36,3 +36,17 @@ def test_what_is_known(state, node, output, element):
     if element is not None:
         assert element.none().dims == (0, *element.shape)
         assert element.none().elem_type == element.elem_type
+
+
+def test_all_outputs_of_a_loop_are_asked_of_one():
+    text = f"""{HEAD}g (float[2] x, float[K] v) => (t, u) <int64 n = {{0}}, bool yes = {{1}}> {{
+        t, u = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2, M] r, s) {{
+            c2 = Identity (c) k = Constant <value_ints = [1]> () r = Unsqueeze (x, k) s = Neg (v)
+        }}>
+    }}"""
+    model = ir.load(as_model(text))
+    (loop,) = model.graph.nodes()
+    elements = ScanElements(loop, model)
+    for index in (1, 2):
+        assert elements.of(index) == scanned_element(loop, index, model)
+    assert elements.of(1) == ScanElement(1, (2, 1))
