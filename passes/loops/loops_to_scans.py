@@ -23,7 +23,7 @@ from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
 from ...analysis.trips.given import given_condition
-from ...analysis.trips.zero_trips import ScanElement, scanned_element
+from ...analysis.trips.zero_trips import ScanElement, ScanElements
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, decided, element
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
@@ -134,10 +134,9 @@ class _Rewriter:
                 " loops-to-scans{guard=true} to have an If around it"
             )
         first = 1 + len(repetition.states)
-        empty = [
-            scanned_element(node, first + index, self.model)
-            for index in range(len(node.outputs) - len(repetition.states))
-        ]
+        elements = ScanElements(node, self.model, self.inference)
+        count = len(node.outputs) - len(repetition.states)
+        empty = [elements.of(first + index) for index in range(count)]
         for output, known in zip(repetition.stacked, empty, strict=False):
             if known is None:
                 return f"it gives out '{output.result.name}', whose type or rank is not known"

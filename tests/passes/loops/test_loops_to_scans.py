@@ -178,6 +178,16 @@ def test_reading_past_the_end_fails_as_before():
                 run(given, feed(3, 4))
 
 
+@pytest.mark.parametrize("body", [READS, "f = Cast <to = 1> (i) r = Add (a, f) q = Neg (r)"])
+def test_a_maximum_that_is_a_vector_of_one(body):
+    text = HEAD + loop(body, "v").replace(
+        "sh = Shape", "k = Constant <value_ints = [1]> () v = Reshape (n, k) sh = Shape"
+    )
+    model = converted(text)
+    for length in (0, 1, 5):
+        assert_equal_outputs(text, model, feed(5, length))
+
+
 @pytest.mark.parametrize("start", [True, False])
 def test_a_start_that_run_time_decides(start):
     text = HEAD + loop(READS, start="go", given=GIVEN + ", bool go")
