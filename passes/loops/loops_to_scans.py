@@ -34,7 +34,7 @@ from ..scans.layout import add_holder, output_labels, replace_outputs
 from ..tools.emit import Emitter
 from ..tools.guards import named_from_outside
 from .element_reads import ElementRead, Selection, element_reads
-from .new_bodies import add_input, declared, give_out
+from .new_bodies import add_input, declared, give_out_own
 from .repetition import Repetition, read
 from .scan_sources import ScanSources
 
@@ -294,7 +294,7 @@ class _Rewriter:
         number = add_input(body, loop.inputs[0], inference) if numbered else None
         template = Template(loop, body, fold=self.folder.fold)
         results = template.instantiate([number, holds, *given])[1:]
-        give_out(body, results, infos)
+        give_out_own(body, results, infos)
 
 
 def _is_backward(selection: Selection, trips: Dimension | None) -> bool:

@@ -10,6 +10,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Value
 from ..scans.layout import declaration
 from ..tools.emit import Emitter
+from .placing import drop_unread
 
 
 def declared(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
@@ -23,7 +24,7 @@ def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
     return body.add_input(like.name, declared(like, inference))
 
 
-def give_out(
+def give_out_own(
     body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
 ) -> None:
     """Let a body give out values, from the slot `first` on each by a node of its own: onnxruntime
@@ -36,14 +37,12 @@ def give_out(
         seen.add(value)
         given.append(value)
     body.set_outputs(given, infos)
-    drop_unread(body)
+    _clean(body)
 
 
-def drop_unread(graph: Graph) -> None:
+def _clean(graph: Graph) -> None:
     """Remove nodes and constants that nothing needs."""
-    for node in reversed(graph.nodes()):
-        if not graph.is_needed(node):
-            graph.remove(node)
+    drop_unread(graph)
     for value in list(graph.initializers):
         if not graph.is_used(value) and value not in graph.inputs and not value.pinned:
             graph.remove_initializer(value)

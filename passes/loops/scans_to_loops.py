@@ -30,7 +30,7 @@ from ..scans.layout import add_holder, declaration, output_labels, replace_outpu
 from ..scans.shapes import ScanShapes, Size
 from ..tools.emit import Emitter
 from ..tools.guards import named_from_outside
-from .new_bodies import add_input, give_out
+from .new_bodies import add_input, give_out_own
 from .repetition import Repetition, Scanned, Stacked, read
 
 _SLICE_BACKWARD = 10
@@ -191,7 +191,7 @@ class _Rewriter:
         template = Template(scan, body, fold=self.folder.fold)
         results = template.instantiate([*states, *elements])
         told = _scalar("holds", onnx.TensorProto.BOOL)
-        give_out(body, [holds, *results], [told, *infos], first=1)
+        give_out_own(body, [holds, *results], [told, *infos], first=1)
 
     def _elements(
         self, emitter: Emitter, repetition: Repetition, number: Value, last: Value | None

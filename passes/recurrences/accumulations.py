@@ -137,12 +137,12 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, _added(recurrence, found, fact)], 0, state.given.name)
-    rounds = kind.rounds and fact.elem_type in _FLOATS
+    exact = not (kind.rounds and fact.elem_type in _FLOATS)
     if kind is _SUM and _has_cumsum(fact.elem_type, emit.opset):
         axis = emit.constant(np.array(0, np.int64), "axis")
         joined = emit.add("CumSum", [rows, axis], f"{state.given.name}_sums")
-        rounds = rounds and (fact.elem_type == _TYPES.FLOAT16 or len(found.terms) > 1)
-        return _of_all(recurrence, joined, _with_rounding("CumSum", rounds))
+        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(found.terms) == 1)
+        return _of_all(recurrence, joined, _told("CumSum", exact))
     if kind.last is None or fact.elem_type not in kind.types or _is_asked_for(recurrence):
         if not _is_small(fact):
             return (
@@ -153,9 +153,9 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
         most = None if most is None else most + 1
         joined = accumulated(emit, Operator(kind.op_type), rows, fact, most)
         what = f"{kind.op_type} in steps of doubling distance"
-        return _of_all(recurrence, joined, _with_rounding(what, rounds))
+        return _of_all(recurrence, joined, _told(what, exact))
     last = kind.last(emit, rows, fact.elem_type)
-    return Raised(_with_rounding(kind.what, rounds), {}, {state: last})
+    return Raised(_told(kind.what, exact), {}, {state: last})
 
 
 def _is_small(fact: Fact) -> bool:
@@ -170,11 +170,12 @@ def _of_all(recurrence: Recurrence, joined: Value, what: str) -> Raised:
     (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
-    return Raised(what, {state: every}, {state: emit.squeeze(last, 0, state.result.name)})
+    final = emit.squeeze(last, 0, state.result.name)
+    return Raised(what, {state: every}, {state: final})
 
 
-def _with_rounding(what: str, rounds: bool) -> str:
-    return f"{what}, which may round otherwise" if rounds else what
+def _told(what: str, exact: bool) -> str:
+    return what if exact else f"{what}, up to rounding"
 
 
 def _has_cumsum(elem_type: int, opset: int) -> bool:

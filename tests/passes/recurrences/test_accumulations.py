@@ -161,7 +161,7 @@ def test_only_the_last_value_of_a_loop(what):
 def test_what_may_round_otherwise(body, whole):
     text = scan(body) if whole else loop(body)
     result = raised(text)
-    assert "which may round otherwise" in result.remarks[0].reason
+    assert "up to rounding" in result.remarks[0].reason
     for trips in LENGTHS:
         values = np.random.default_rng(1).uniform(0.8, 1.2, (trips, 3))
         assert_same(text, result.model, feed(text, trips, values=values), exact=False)
