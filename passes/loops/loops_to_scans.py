@@ -18,10 +18,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...analysis.constants.folding import Folder
-from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.certainty import runs_certainly
 from ...analysis.trips.given import given_condition
 from ...analysis.trips.zero_trips import ScanElement, ScanElements
 from ...facts.dimension import Dimension
@@ -32,10 +28,10 @@ from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
 from ..scans.layout import add_holder, output_labels, replace_outputs
 from ..tools.emit import Emitter
-from ..tools.guards import named_from_outside
 from .element_reads import ElementRead, Selection, element_reads
 from .new_bodies import add_input, declared, give_out_own
-from .repetition import Repetition, read
+from .other_form import OtherForm
+from .repetition import Repetition
 from .scan_sources import ScanSources
 
 
@@ -54,19 +50,7 @@ class LoopsToScans(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        rewriter = _Rewriter(self, model)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop")]:
-                path, plan = node.path, rewriter.plan(node)
-                if isinstance(plan, str):
-                    run.kept(self, node, plan)
-                    continue
-                rewriter.rewrite(graph, plan)
-                inside = "" if plan.certain else ", in an If as there may be no trips"
-                run.rewritten(self, node, path, f"is a Scan now{inside}")
-                changed = True
-        return changed
+        return _LoopsToScans(model, self.guard).run(self, run)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,45 +74,39 @@ class _Plan:
     empty: Sequence[ScanElement]
 
 
-class _Rewriter:
-    def __init__(self, options: LoopsToScans, model: Model) -> None:
-        self.options = options
-        self.model = model
-        self.inference = ShapeInference(model)
-        self.speculation = Speculation(self.inference, model.functions)
-        self.folder = Folder(model)
+class _LoopsToScans(OtherForm[_Plan]):
+    op_type = "Loop"
+
+    def __init__(self, model: Model, guard: bool) -> None:
+        super().__init__(model)
+        self.guard = guard
 
     # Whether it can be ---------------------------------------------------------------------------
 
-    def plan(self, node: Node) -> _Plan | str:
+    def plan(self, repetition: Repetition, opset: int) -> _Plan | str:
         """How to write a Loop as a Scan, or why it must stay."""
-        repetition = read(node)
-        if isinstance(repetition, str):
-            return repetition
-        reason = named_from_outside(node) or self._unscannable(repetition)
+        reason = self._unscannable(repetition, opset)
         if reason is not None:
             return reason
-        assert repetition.maximum is not None and node.graph is not None
+        assert repetition.maximum is not None
         number = element(self.inference.fact(repetition.maximum))
         trips = number if isinstance(number, Dimension) else None
         reads = [
             found
             for found in element_reads(repetition, self.inference)
-            if self._is_scannable(found, trips, node.graph.root.opset())
+            if self._is_scannable(found, trips, opset)
         ]
-        certain = runs_certainly(node, self.speculation.outside)
-        plan = _Plan(repetition, trips, reads, _is_numbered(repetition, reads), certain, ())
-        return self._guarded(plan)
+        certain, numbered = self.is_certain(repetition.node), _is_numbered(repetition, reads)
+        return self._guarded(_Plan(repetition, trips, reads, numbered, certain, ()), opset)
 
-    def _guarded(self, plan: _Plan) -> _Plan | str:
+    def _guarded(self, plan: _Plan, opset: int) -> _Plan | str:
         node, repetition = plan.repetition.node, plan.repetition
-        assert node.graph is not None
         whole = all(self.is_whole(found.selection, plan.trips) for found in plan.reads)
-        if (plan.numbered or not plan.reads or not whole) and node.graph.root.opset() < 11:
+        if (plan.numbered or not plan.reads or not whole) and opset < 11:
             return "its trips are to be numbered, for which there is no Range; convert to opset 11"
         if plan.certain:
             return plan
-        if not self.options.guard:
+        if not self.guard:
             return (
                 "there may be no trips, and onnxruntime fails on a Scan of none; choose"
                 " loops-to-scans{guard=true} to have an If around it"
@@ -142,11 +120,8 @@ class _Rewriter:
                 return f"it gives out '{output.result.name}', whose type or rank is not known"
         return dataclasses.replace(plan, empty=[known for known in empty if known is not None])
 
-    def _unscannable(self, repetition: Repetition) -> str | None:
+    def _unscannable(self, repetition: Repetition, opset: int) -> str | None:
         """Why what a Loop carries and gives out cannot go through a Scan; None if it can."""
-        graph = repetition.node.graph
-        assert graph is not None
-        opset = graph.root.opset()
         if opset < 9:
             return f"it is of opset {opset}, whose Scan is another one; convert to opset 9 first"
         for state in repetition.states:
@@ -202,7 +177,7 @@ class _Rewriter:
 
     # Rewriting -----------------------------------------------------------------------------------
 
-    def rewrite(self, graph: Graph, plan: _Plan) -> None:
+    def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Put a Scan, or an If with one, in the place of a Loop."""
         node = plan.repetition.node
         if plan.certain:
@@ -210,6 +185,7 @@ class _Rewriter:
         else:
             results = self._add_guard(graph, plan)
         replace_outputs(graph, node, results)
+        return "is a Scan now" + ("" if plan.certain else ", in an If as there may be no trips")
 
     def _add_guard(self, graph: Graph, plan: _Plan) -> Sequence[Value | None]:
         """An If with the Scan, and with what the Loop gives where it makes no trips."""

@@ -18,10 +18,6 @@ from typing import ClassVar
 import numpy as np
 import onnx
 
-from ...analysis.constants.folding import Folder
-from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.certainty import runs_certainly
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...operators.vocabulary import unsayable
@@ -29,9 +25,10 @@ from ..base import Pass, Run
 from ..scans.layout import add_holder, declaration, output_labels, replace_outputs
 from ..scans.shapes import ScanShapes, Size
 from ..tools.emit import Emitter
-from ..tools.guards import named_from_outside
 from .new_bodies import add_input, give_out_own
-from .repetition import Repetition, Scanned, Stacked, read
+from .other_form import OtherForm
+from .placing import is_used
+from .repetition import Repetition, Scanned, Stacked
 
 _SLICE_BACKWARD = 10
 """From this opset on a Slice has steps."""
@@ -48,18 +45,7 @@ class ScansToLoops(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Rewrite inner Scans before the ones around them."""
-        rewriter = _Rewriter(model)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Scan")]:
-                path, plan = node.path, rewriter.plan(node)
-                if isinstance(plan, str):
-                    run.kept(self, node, plan)
-                    continue
-                rewriter.rewrite(graph, plan)
-                run.rewritten(self, node, path, "is a Loop now")
-                changed = True
-        return changed
+        return _ScansToLoops(model).run(self, run)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,30 +66,22 @@ class _Plan:
     sizes: Sequence[Sequence[Size] | None]
 
 
-class _Rewriter:
-    def __init__(self, model: Model) -> None:
-        self.inference = ShapeInference(model)
-        self.speculation = Speculation(self.inference, model.functions)
-        self.folder = Folder(model)
+class _ScansToLoops(OtherForm[_Plan]):
+    op_type = "Scan"
 
     # Whether it can be ---------------------------------------------------------------------------
 
-    def plan(self, node: Node) -> _Plan | str:
+    def plan(self, repetition: Repetition, opset: int) -> _Plan | str:
         """How to write a Scan as a Loop, or why it must stay."""
-        repetition = read(node)
-        if isinstance(repetition, str):
-            return repetition
-        assert node.graph is not None
-        opset = node.graph.root.opset()
-        shapes = ScanShapes(node, opset, self.inference)
-        reason = named_from_outside(node) or shapes.axis_outside()
-        reason = reason or self._unsayable(repetition, opset)
+        shapes = ScanShapes(repetition.node, opset, self.inference)
+        reason = shapes.axis_outside() or self._unsayable(repetition, opset)
         if reason is not None:
             return reason
         sizes: list[Sequence[Size] | None] = []
-        certain = runs_certainly(node, self.speculation.outside)
+        certain = self.is_certain(repetition.node)
         for index, one in enumerate(repetition.stacked):
-            found = None if certain or one.output is None else _untold(one, shapes, index, opset)
+            asked = not certain and is_used(repetition.around, one.output)
+            found = _untold(one, shapes, index, opset) if asked else None
             if isinstance(found, str):
                 return found
             sizes.append(found)
@@ -136,7 +114,7 @@ class _Rewriter:
 
     # Rewriting -----------------------------------------------------------------------------------
 
-    def rewrite(self, graph: Graph, plan: _Plan) -> None:
+    def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Put a Loop in the place of a Scan."""
         repetition, node = plan.repetition, plan.repetition.node
         emitter = Emitter(graph, self.folder.fold)
@@ -159,6 +137,7 @@ class _Rewriter:
             if value is not None:
                 results[index] = self._arranged(emitter, value, one_output, trips, sizes)
         replace_outputs(graph, node, results)
+        return "is a Loop now"
 
     def _trips(self, emitter: Emitter, plan: _Plan) -> Value:
         if plan.length is not None:

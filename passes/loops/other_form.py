@@ -1,0 +1,71 @@
+"""Writing the Loops of a model as Scans or its Scans as Loops: what both ways share."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar, Generic, TypeVar
+
+from ...analysis.constants.folding import Folder
+from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.certainty import runs_certainly
+from ...ir import Graph, Model, Node
+from ..base import Pass, Run
+from ..tools.guards import named_from_outside
+from .repetition import Repetition, read
+
+PlanT = TypeVar("PlanT")
+
+
+class OtherForm(abc.ABC, Generic[PlanT]):
+    """Writes each construct of a kind as one of the other kind, or leaves it.
+
+    Args:
+        model: the model.
+
+    Attributes:
+        op_type: the operator of the constructs.
+        inference: facts about the model's values.
+        folder: computes what is known.
+    """
+
+    op_type: ClassVar[str]
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.inference = ShapeInference(model)
+        self.folder = Folder(model)
+        self._speculation = Speculation(self.inference, model.functions)
+
+    def run(self, pass_: Pass, run: Run) -> bool:
+        """Rewrite inner constructs before the ones around them; whether anything changed."""
+        changed = False
+        for graph in reversed(list(self.model.graphs())):
+            for node in [n for n in graph.nodes() if n.is_op(self.op_type)]:
+                path, plan = node.path, self._plan(node)
+                if isinstance(plan, str):
+                    run.kept(pass_, node, plan)
+                    continue
+                run.rewritten(pass_, node, path, self.rewrite(graph, plan))
+                changed = True
+        return changed
+
+    def _plan(self, node: Node) -> PlanT | str:
+        repetition = read(node)
+        if isinstance(repetition, str):
+            return repetition
+        assert node.graph is not None
+        reason = named_from_outside(node)
+        return reason or self.plan(repetition, node.graph.root.opset())
+
+    def is_certain(self, node: Node) -> bool:
+        """Whether there is a first trip."""
+        return runs_certainly(node, self._speculation.outside)
+
+    @abc.abstractmethod
+    def plan(self, repetition: Repetition, opset: int) -> PlanT | str:
+        """How to write a construct in the other form, or why it must stay; nothing is changed."""
+
+    @abc.abstractmethod
+    def rewrite(self, graph: Graph, plan: PlanT) -> str:
+        """Put the other form in the place of a construct; what was done, as a remark says it."""
