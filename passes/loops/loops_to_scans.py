@@ -29,7 +29,7 @@ from ..base import Pass, Run
 from ..scans.layout import add_holder, output_labels, replace_outputs
 from ..tools.emit import Emitter
 from .element_reads import ElementRead, Selection, element_reads
-from .new_bodies import add_input, declared, give_out_own
+from .new_bodies import add_input, all_labels, clean, declared, give_out_own
 from .other_form import OtherForm
 from .repetition import Repetition
 from .scan_sources import ScanSources
@@ -181,7 +181,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         """Put a Scan, or an If with one, in the place of a Loop."""
         node = plan.repetition.node
         if plan.certain:
-            results = self._add_scan(graph, plan, output_labels(node, ""), node.name)
+            results = self._add_scan(graph, plan, "")[: len(node.outputs)]
         else:
             results = self._add_guard(graph, plan)
         replace_outputs(graph, node, results)
@@ -204,11 +204,12 @@ class _LoopsToScans(OtherForm[_Plan]):
         made = iter(guard.outputs)
         infos = [declared(node.output(index), self.inference) for index in kept]
         taken = graph.add_body(guard, "then_branch", empty_header("some"))
-        scanned = self._add_scan(taken, plan, output_labels(node, "_scan"), node.name)
+        scanned = self._add_scan(taken, plan, "_scan")
         other = graph.add_body(guard, "else_branch", empty_header("none"))
         without = _without_trips(Emitter(other), plan)
         taken.set_outputs([v for i in kept if (v := scanned[i]) is not None], infos)
         other.set_outputs([without[index] for index in kept], infos)
+        clean(other)
         return [None if value is None else next(made) for value in node.outputs]
 
     def _runs(self, emitter: Emitter, repetition: Repetition) -> Value:
@@ -225,9 +226,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         known = decided(self.inference.fact(condition))
         return known is not None and bool(known.all())
 
-    def _add_scan(
-        self, graph: Graph, plan: _Plan, labels: Sequence[str], name: str
-    ) -> Sequence[Value | None]:
+    def _add_scan(self, graph: Graph, plan: _Plan, suffix: str) -> Sequence[Value | None]:
         """A Scan for a Loop; its outputs."""
         repetition, node = plan.repetition, plan.repetition.node
         sources = ScanSources(graph, repetition, self.folder.fold)
@@ -247,7 +246,8 @@ class _LoopsToScans(OtherForm[_Plan]):
             attributes["scan_input_directions"] = [int(flag) for flag in sources.backward]
         given = [*(state.initial for state in repetition.states), *sources.values]
         like = Operator("Scan", extra=node.op.extra)
-        scan = add_holder(graph, like, attributes, ["body"], given, labels, name)
+        labels = all_labels(node, repetition.body.outputs[1:], suffix)
+        scan = add_holder(graph, like, attributes, ["body"], given, labels, node.name)
         self._add_body(scan, repetition, numbered)
         return scan.outputs
 

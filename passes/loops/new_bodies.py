@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...ir import Graph, Value
+from ...ir import Graph, Node, Value
 from ..scans.layout import declaration
 from ..tools.emit import Emitter
 from .placing import drop_unread
@@ -24,6 +24,22 @@ def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
     return body.add_input(like.name, declared(like, inference))
 
 
+def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[str]:
+    """Labels for the outputs of a new Loop or Scan, also for those that the original omits:
+    onnxruntime does not load every one that omits an output.
+
+    Args:
+        node: the original.
+        results: what its body gives for them.
+        suffix: appended to the labels of its outputs.
+    """
+    outputs = [*node.outputs, *[None] * (len(results) - len(node.outputs))]
+    return [
+        result.name if output is None else output.name + suffix
+        for output, result in zip(outputs, results, strict=True)
+    ]
+
+
 def give_out_own(
     body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
 ) -> None:
@@ -37,10 +53,10 @@ def give_out_own(
         seen.add(value)
         given.append(value)
     body.set_outputs(given, infos)
-    _clean(body)
+    clean(body)
 
 
-def _clean(graph: Graph) -> None:
+def clean(graph: Graph) -> None:
     """Remove nodes and constants that nothing needs."""
     drop_unread(graph)
     for value in list(graph.initializers):

@@ -56,6 +56,8 @@ class OtherForm(abc.ABC, Generic[PlanT]):
             return repetition
         assert node.graph is not None
         reason = named_from_outside(node)
+        if node.op.extra is not None and node.op.extra.device_configurations:
+            reason = "its device configurations speak of its tensors as they are"
         return reason or self.plan(repetition, node.graph.root.opset())
 
     def is_certain(self, node: Node) -> bool:

@@ -22,10 +22,10 @@ from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
-from ..scans.layout import add_holder, declaration, output_labels, replace_outputs
+from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
 from ..tools.emit import Emitter
-from .new_bodies import add_input, give_out_own
+from .new_bodies import add_input, all_labels, give_out_own
 from .other_form import OtherForm
 from .placing import is_used
 from .repetition import Repetition, Scanned, Stacked
@@ -122,7 +122,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         holds = emitter.constant(np.array(True), "holds")
         initial = [state.initial for state in repetition.states]
         like = Operator("Loop", extra=node.op.extra)
-        labels = output_labels(node, "")
+        labels = all_labels(node, repetition.body.outputs)
         given = [trips, holds, *initial]
         loop = add_holder(graph, like, {}, ["body"], given, labels, node.name)
         last = None
@@ -130,11 +130,11 @@ class _ScansToLoops(OtherForm[_Plan]):
             one = emitter.constant(np.array(1, np.int64), "one")
             last = emitter.add("Sub", [trips, one], "last")
         self._add_body(loop, plan, last)
-        results = list(loop.outputs)
+        results = list(loop.outputs[: len(node.outputs)])
         stacked = zip(repetition.stacked, plan.sizes, strict=True)
         for index, (one_output, sizes) in enumerate(stacked, len(initial)):
             value = results[index] if index < len(results) else None
-            if value is not None:
+            if value is not None and is_used(graph, one_output.output):
                 results[index] = self._arranged(emitter, value, one_output, trips, sizes)
         replace_outputs(graph, node, results)
         return "is a Loop now"

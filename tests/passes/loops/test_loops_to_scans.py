@@ -243,6 +243,37 @@ def test_what_a_body_gives_out_as_it_is(given, back):
             assert_equal(one, other)
 
 
+def test_outputs_that_are_omitted():
+    """onnxruntime does not load every Scan that omits one."""
+    text = (
+        HEAD
+        + """g (float[3] s, float[N, 3] x, int64 n) => (float[?, 3] z) <bool yes = {1}> {
+        , , z = Loop (n, yes, s, s) <body = b (int64 i, bool c, float[3] a, float[3] f)
+                => (bool c2, float[3] r, float[3] v, float[3] q) {
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) q = Neg (r) v = Add (f, r) }>
+    }"""
+    )
+    model = converted(text)
+    for length in (0, 1, 5):
+        fed = feed(length)
+        assert_equal_outputs(text, model, {name: fed[name] for name in ("s", "x", "n")})
+
+
+def test_a_table_of_the_body():
+    text = (
+        HEAD
+        + """g (float[3] s, int64 n) => (float[3] y) <bool yes = {1}> {
+        y = Loop (n, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r)
+            <float[2, 3] t = {1, 2, 3, 4, 5, 6}> {
+            c2 = Identity (c) e = Gather (t, i) r = Mul (a, e) }>
+    }"""
+    )
+    model = converted(text)
+    assert inside(model) == ["Mul"]
+    for trips in (0, 1, 2):
+        assert_equal_outputs(text, model, {"s": numbers(3), "n": np.array(trips)})
+
+
 def test_empty_elements_along_another_axis():
     """onnxruntime's process crashes where it scans such a tensor along that axis."""
     text = (

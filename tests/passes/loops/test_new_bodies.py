@@ -3,7 +3,7 @@
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.passes.loops.new_bodies import give_out_own
+from straightline.passes.loops.new_bodies import all_labels, clean, give_out_own
 
 TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
     y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)
@@ -42,7 +42,15 @@ def test_the_first_slots_may_be_given_as_they_are():
 
 def test_what_nothing_reads_goes():
     model, graph = body()
-    give_out_own(graph, graph.outputs, graph.output_infos)
+    clean(graph)
     assert sorted(node.op_type for node in graph.nodes()) == ["Add", "Sub"]
     assert [value.name for value in graph.initializers] == ["k"]
     ir.verify(model)
+
+
+def test_outputs_that_are_omitted_have_labels():
+    text = TEXT.replace("float[N, 3] y, float[N, 3] z", "float[N, 3] z").replace("y, z =", ", z =")
+    model = ir.load(as_model(HEAD + text))
+    node = next(iter(model.graph.nodes()))
+    results = node.body("body").outputs
+    assert all_labels(node, results, "_scan") == ["r", "z_scan"]

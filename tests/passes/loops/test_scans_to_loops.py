@@ -143,6 +143,18 @@ def test_inner_scans_and_what_they_capture():
         assert_equal_outputs(text, model, {"x": numbers(*shape), "w": numbers(shape[1])})
 
 
+def test_outputs_that_are_omitted():
+    text = (
+        HEAD
+        + f"""g (float[3] s, float[N, 3] x) => (float[N, 3] z) {{
+        , z = Scan <num_scan_inputs = 1, {BODY}> (s, x)
+    }}"""
+    )
+    model = converted(text)
+    for length in (0, 1, 5):
+        assert_equal_outputs(text, model, {"s": numbers(3), "x": numbers(length, 3)})
+
+
 def test_there_and_back():
     text = (
         HEAD
