@@ -14,6 +14,7 @@ from .. import ir
 from ..ir.well_formed import check_well_formed
 from ..ir.well_formed.places import normal_domain
 from . import kernels
+from .batches import BATCH_OPERATORS
 from .bodies import Array, label
 from .conditional import If
 from .errors import EvaluationError
@@ -185,7 +186,13 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
     """
     loop = BreakingLoop if break_without_cond else Loop
-    tensors: list[type[OpRun]] = [*POOLING_OPERATORS, *RECURRENT_OPERATORS, Pad, GridSample]
+    tensors: list[type[OpRun]] = [
+        *BATCH_OPERATORS,
+        *POOLING_OPERATORS,
+        *RECURRENT_OPERATORS,
+        Pad,
+        GridSample,
+    ]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 
 

@@ -112,7 +112,11 @@ def _extents(
         return factors, [int(f * np.float32(n)) for f, n in zip(factors, lengths, strict=True)]
     assert sizes is not None
     results = [int(size) for size in sizes]
-    factors = [np.float32(r) / np.float32(n) for r, n in zip(results, lengths, strict=True)]
+    one = np.float32(1)  # of an empty axis that stays, too
+    factors = [
+        one if r == n else np.float32(r) / np.float32(n)
+        for r, n in zip(results, lengths, strict=True)
+    ]
     policy = options.get("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
         one = min(factors) if policy == "not_larger" else max(factors)
