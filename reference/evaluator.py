@@ -19,6 +19,7 @@ from .bodies import Array, label
 from .conditional import If
 from .errors import EvaluationError
 from .functions import function_key
+from .gathering import GATHERING_OPERATORS
 from .kernels import Environment, build_kernel
 from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
@@ -188,6 +189,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     loop = BreakingLoop if break_without_cond else Loop
     tensors: list[type[OpRun]] = [
         *BATCH_OPERATORS,
+        *GATHERING_OPERATORS,
         *POOLING_OPERATORS,
         *RECURRENT_OPERATORS,
         Pad,
