@@ -255,15 +255,6 @@ class Batch:
             return operand.value
         return spread(operand.value, self.rank(index), self.trips, self.emit)
 
-    def reshaped(self, value: Value, shape: Shape | None) -> Value:
-        """A value for all trips in another shape of one trip, whose sizes must be known."""
-        sizes = [dim.value or 0 for dim in shape or ()]
-        if shape is None or not all(sizes):
-            # In Reshape a size of 0 means another thing.
-            raise Unbatchable("makes sizes that only run time tells, or that are 0")
-        target = self.emit.concat([self.trips, self.vector(*sizes)], 0, self.label("_shape"))
-        return self.emit.add("Reshape", [value, target], self.label())
-
     def vector(self, *numbers: int) -> Value:
         """A constant vector of int64."""
         return self.emit.vector(numbers, self.label("_k"))

@@ -60,7 +60,7 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
 _UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
     " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
-    " Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
+    " Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
 )
 
 
@@ -100,6 +100,27 @@ class Cast(KeepsShape):
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return alone(given)
+
+
+@describes("BitCast", "RegexFullMatch")
+class OfEach(KeepsShape):
+    """BitCast, from opset 26 on, to a type of as many bits, and RegexFullMatch, from 20 on."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
+
+@describes("StringConcat")
+class StringConcat(Elementwise):
+    """StringConcat, from opset 20 on."""
+
+
+@describes("CastLike")
+class CastLike(KeepsShape):
+    """CastLike, from opset 15 on: of its second input only the type matters."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return given.same([given.spread(0), given.given(1).value])
 
 
 def negation(known: bool | None) -> bool | None:

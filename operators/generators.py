@@ -13,9 +13,11 @@ from ..facts.bounds import Bounds, Known
 from ..facts.dimension import Dimension
 from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, element, integers, vector
 from ..facts.premises import Premises, at_least, require
-from ..ir import Node
+from ..ir import Node, Value
+from .batched_sizes import sizes_of
+from .batching import Batch, Unbatchable, along
 from .growing import size_of, times
-from .rules import OperatorRules, Total, describes
+from .rules import KeepsShape, OperatorRules, Total, describes
 
 
 @describes("Constant")
@@ -96,6 +98,17 @@ class Range(OperatorRules):
         start, limit, delta = (float(array.reshape(-1)[:1].sum()) for array in arrays)
         return (limit - start) / delta if delta else 0
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        start, limit, delta = (element(given.given(index).fact) for index in range(3))
+        length = None if start is None or limit is None else (limit - start).value
+        if length is None or delta is None or not delta.value:
+            raise Unbatchable("gives a number of elements that may differ from trip to trip")
+        steps = np.arange(0, length, delta.value)
+        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type)
+        row = given.emit.constant(steps.astype(kind), given.label("_row"))
+        first = given.emit.unsqueeze(given.spread(0), 1, given.label("_first"))
+        return [given.emit.add("Add", [first, row], given.label())]
+
 
 @describes("OneHot")
 class OneHot(OperatorRules):
@@ -112,6 +125,25 @@ class OneHot(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, axis = given.rank(0), given.node.attribute("axis", -1)
+        place = given.axis(axis, rank + 1)
+        return given.same([given.given(0).value, given.fixed(1), given.fixed(2)], axis=place)
+
+
+@describes("EyeLike")
+class EyeLike(KeepsShape):
+    """EyeLike, from opset 9 on: of its input only the shape and the type matter."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        # One trip's matrix is needed, of whatever elements, even where there are no trips.
+        like = given.emit.add("ConstantOfShape", [sizes_of(given, 0)], given.label("_like"))
+        kind = given.node.attribute("dtype") or given.given(0).fact.elem_type
+        if not kind:
+            raise Unbatchable("has an input of unknown type")
+        (made,) = given.same([like], dtype=kind)
+        return [given.unvarying(made)]
+
 
 @describes("HannWindow", "HammingWindow", "BlackmanWindow")
 class SignalWindow(OperatorRules):
@@ -119,6 +151,19 @@ class SignalWindow(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])
+
+
+@describes("DFT")
+class DFT(OperatorRules):
+    """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        value, length = given.given(0).value, given.fixed(1)
+        if given.emit.opset < 20:
+            return along(given, 1)
+        (axis,) = given.numbers(2) if given.operand(2) is not None else [-2]
+        place = np.array(given.axis(axis, given.rank(0)))
+        return given.same([value, length, given.emit.constant(place, given.label("_axis"))])
 
 
 @describes("MelWeightMatrix")

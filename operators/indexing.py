@@ -6,19 +6,28 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+import onnx
 
 from ..facts.bounds import Bounds, Known, greatest, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.premises import Premises, Unproven, require, same_shape
 from ..ir import Node, Value
-from .batching import Batch
+from .batched_reads import after_trips, gathered
+from .batching import Batch, Unbatchable
 from .rules import Moving, OperatorRules, Total, describes
 
 
 @describes("Compress")
 class Compress(Moving):
     """Compress, from opset 9 on."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.node.attribute("axis")
+        if axis is None:
+            raise Unbatchable("takes elements off any axis")
+        place = given.axis(axis, given.rank(0))
+        return given.same([given.given(0).value, given.fixed(1)], axis=place)
 
 
 @describes("Gather")
@@ -56,17 +65,46 @@ class Gather(Moving):
     def batch(self, given: Batch) -> Sequence[Value]:
         axis, rank = given.node.attribute("axis", 0), given.rank(0)
         place = given.axis(axis, rank) - 1
+        if given.varies(0) and given.varies(1):
+            return [gathered(given, given.given(0).value, given.given(1).value, place)]
         if given.varies(0):
-            return given.same([given.given(0).value, given.fixed(1)], axis=place + 1)
+            indices = self._indices(given, place)
+            if indices is None:
+                return [gathered(given, given.given(0).value, given.spread(1), place)]
+            return given.same([given.given(0).value, indices], axis=place + 1)
         picked = given.same([given.given(0).value, given.given(1).value], axis=place)[0]
         total = rank + given.rank(1)  # the trips stand where the indices begin
         perm = [place, *(other for other in range(total) if other != place)]
         return [given.emit.transpose(picked, perm, given.label())]
 
+    def _indices(self, given: Batch, axis: int) -> Value | None:
+        """Indices that are the same on every trip, and within the axis if there are no trips, where
+        nobody reads anything; None where none is."""
+        size, indices = given.shape(0)[axis], given.given(1)
+        elements = () if indices.fact.content is None else indices.fact.content.reshape(-1)
+        inside = [
+            e is not None and size.less(e + 1) is False and (size + e).less(0) is False
+            for e in elements
+        ]
+        if given.extent.certain or (inside and all(inside)):
+            return indices.value
+        if size.less(1) is not False:
+            return None
+        emit, label = given.emit, given.label("_some")
+        some = emit.add("Cast", [given.trips], label, to=onnx.TensorProto.BOOL)
+        kind = indices.fact.elem_type or onnx.TensorProto.INT64
+        once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
+        return emit.add("Mul", [indices.value, once], given.label("_indices"))
+
 
 @describes("GatherElements")
 class GatherElements(Moving):
     """GatherElements, from opset 11 on."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return _beside(given)
 
     def prove_safe(self, given: Premises) -> None:
         data = given.shape(0)
@@ -77,6 +115,27 @@ class GatherElements(Moving):
 class GatherND(Moving):
     """GatherND, from opset 11 on; batch_dims from 12 on."""
 
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, tuples = inputs[0].shape, inputs[1].shape
+        count = tuples[-1].value if tuples else None
+        if shape is None or tuples is None or count is None:
+            return None
+        first = node.attribute("batch_dims", 0) + count
+        return [tuples[:-1] + shape[first:]] if first <= len(shape) else None
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        own = given.node.attribute("batch_dims", 0)
+        if not given.varies(0) and not own:
+            return given.same([given.given(0).value, given.given(1).value])
+        data, tuples = given.spread(0), given.spread(1)
+        if given.emit.opset < 12:
+            return given.same([data, after_trips(given, tuples, given.rank(1))])
+        return given.same([data, tuples], batch_dims=own + 1)
+
     def prove_safe(self, given: Premises) -> None:
         require(given.node.attribute("batch_dims", 0) == 0, "it has batch axes")
         _prove_tuples(given)
@@ -85,6 +144,8 @@ class GatherND(Moving):
 class Scattering(OperatorRules):
     """The result holds elements of the data and of the updates, unless a reduction (from opset 16
     on) combines them."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         if node.attribute("reduction", b"none") != b"none":
@@ -95,6 +156,9 @@ class Scattering(OperatorRules):
 @describes("ScatterElements", "Scatter")
 class ScatterElements(Scattering):
     """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return _beside(given)
 
     def prove_safe(self, given: Premises) -> None:
         data = given.shape(0)
@@ -107,10 +171,20 @@ class ScatterElements(Scattering):
 class ScatterND(Scattering):
     """ScatterND, from opset 11 on."""
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        tuples = after_trips(given, given.spread(1), given.rank(1))
+        return given.same([given.spread(0), tuples, given.spread(2)])
+
     def prove_safe(self, given: Premises) -> None:
         indexed = _prove_tuples(given)
         updates = given.shape(1)[:-1] + given.shape(0)[indexed:]
         same_shape(given.shape(2), updates, given.name(2))
+
+
+def _beside(given: Batch) -> Sequence[Value]:
+    """For all trips, of an operator whose indices stand beside its data."""
+    axis = given.axis(given.node.attribute("axis", 0), given.rank(0))
+    return given.same([given.spread(index) for index in range(len(given.operands))], axis=axis)
 
 
 def _prove_beside(given: Premises, data: Shape, indices: Shape) -> None:
@@ -136,6 +210,9 @@ def _prove_tuples(given: Premises) -> int:
 @describes("NonZero")
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        raise Unbatchable("gives a number of positions that may differ from trip to trip")
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         shape = inputs[0].fact.shape

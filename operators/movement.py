@@ -14,8 +14,10 @@ from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, broadcast, require, same
 from ..ir import Node, Value
 from .axes import ONE, positions, stretched
+from .batched_sizes import amount, reshaped, reshaped_as_told
 from .batching import Batch, Unbatchable
 from .growing import times
+from .joined_trips import by_rows
 from .rules import KeepsShape, Moving, Total, describes
 
 
@@ -39,6 +41,9 @@ class Identity(KeepsShape, Total):
 @describes("DepthToSpace", "SpaceToDepth")
 class Blocks(Moving):
     """DepthToSpace and SpaceToDepth."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
 
 
 @describes("Transpose")
@@ -89,10 +94,10 @@ class Flatten(Moving):
         require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        shape, axis = given.shape(0), given.node.attribute("axis", 1)
-        axis += len(shape) if axis < 0 else 0
-        flat = (product(shape[:axis]), product(shape[axis:]))
-        return [given.reshaped(given.given(0).value, flat)]
+        axis = given.node.attribute("axis", 1)
+        axis += given.rank(0) if axis < 0 else 0
+        sides = [amount(given, 0, 0, axis), amount(given, 0, axis, None)]
+        return [reshaped(given, given.given(0).value, [given.trips, *sides])]
 
 
 @describes("Reshape")
@@ -151,7 +156,11 @@ class Reshape(Moving):
         require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        return [given.reshaped(given.given(0).value, given.results[0].shape)]
+        sizes = [dim.value for dim in given.results[0].shape or ()]
+        known = [size for size in sizes if size]
+        if given.results[0].shape is None or len(known) < len(sizes):
+            return [reshaped_as_told(given)]
+        return [reshaped(given, given.spread(0), [given.trips, *known])]
 
 
 def _copies_zeros(node: Node) -> bool:
@@ -289,12 +298,13 @@ class Expand(Moving):
         return times(arrays[0], arrays[1])
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        shape, target = given.results[0].shape, given.numbers(1)
-        if shape is None:
+        target, count = given.fixed(1), given.shape(1)[0].value
+        if target is None or count is None:
             raise Unbatchable("stretches to a rank that only run time tells")
-        lifted = given.lifted(0, len(shape))
-        ones = [1] * (len(shape) - len(target))
-        return given.same([lifted, given.vector(1, *ones, *target)])
+        rank = max(given.rank(0), count)
+        ones = given.vector(*[1] * (1 + rank - count))
+        target = given.emit.concat([ones, target], 0, given.label("_shape"))
+        return given.same([given.lifted(0, rank), target])
 
 
 @describes("Tile")
@@ -318,4 +328,7 @@ class Tile(Moving):
         return times(arrays[0], arrays[1])
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        return given.same([given.given(0).value, given.vector(1, *given.numbers(1))])
+        repeats = given.fixed(1)
+        assert repeats is not None
+        repeats = given.emit.concat([given.vector(1), repeats], 0, given.label("_repeats"))
+        return given.same([given.given(0).value, repeats])

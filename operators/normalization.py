@@ -8,8 +8,9 @@ from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import ONE, may_equal
-from .batching import Batch, along
-from .rules import OperatorRules, describes
+from .batching import Batch, Unbatchable, along
+from .joined_trips import by_rows
+from .rules import KeepsShape, OperatorRules, describes
 
 
 @describes("Softmax", "LogSoftmax", "Hardmax")
@@ -59,11 +60,53 @@ class BatchNormalization(OperatorRules):
         for index in range(1, 5):
             same_shape(given.shape(index), (shape[1],), given.name(index))
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.node.attribute("training_mode", 0):
+            raise Unbatchable("trains")
+        return by_rows(given)
+
+
+@describes("InstanceNormalization")
+class InstanceNormalization(KeepsShape):
+    """InstanceNormalization: each channel of each row by itself."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
+
+
+@describes("GroupNormalization")
+class GroupNormalization(KeepsShape):
+    """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if not given.extent.certain:
+            raise Unbatchable("fails in onnxruntime on no rows, and there may be no trips")
+        return by_rows(given)
+
+
+@describes("LpNormalization")
+class LpNormalization(KeepsShape):
+    """LpNormalization: along one axis, the last one."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
+
+@describes("RMSNormalization")
+class RMSNormalization(OperatorRules):
+    """RMSNormalization, from opset 23 on: over the axes from one on, the last one."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
 
 @describes("LayerNormalization")
 class LayerNormalization(OperatorRules):
     """LayerNormalization, from opset 17 on: scale and bias may be stretched, which runtimes do not
     all do."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols

@@ -15,7 +15,8 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.operands import listed, listed_numbers
 from ..facts.premises import Premises, Unproven, axis_of, require, same, shown
 from ..ir import Node, Value
-from .batching import Batch, along
+from .batched_reads import moving_slice
+from .batching import Batch, alone, along
 from .growing import times
 from .rules import KeepsShape, Moving, OperatorRules, describes
 
@@ -208,6 +209,8 @@ class Slice(Moving):
 
     def batch(self, given: Batch) -> Sequence[Value]:
         rank, steps = given.rank(0), given.fixed(4)
+        if given.varies(1) or given.varies(2):
+            return [moving_slice(given)]
         starts, ends = given.listed("starts", 1) or [], given.fixed(2)
         axes = given.listed("axes", 3)
         moved = [given.axis(axis, rank) for axis in (range(len(starts)) if axes is None else axes)]
@@ -267,6 +270,23 @@ class Pad(OperatorRules):
             dims[axis] = dims[axis] + pads[index] + pads[index + len(axes)]  # type: ignore[operator]
         return [tuple(dims)]
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        value, rank = given.given(0).value, given.rank(0)
+        others = [given.fixed(index) for index in range(2, len(given.operands))]
+        if given.operand(1) is None:
+            own = list(given.node.attribute("pads", ()))
+            return given.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
+        pads = given.fixed(1)
+        assert pads is not None
+        if given.operand(3) is not None:
+            axes = [given.axis(axis, rank) for axis in given.numbers(3)]
+            return given.same([value, pads, others[0], given.vector(*axes)])
+        none, middle, end = given.vector(0), given.vector(rank), given.vector(2 * rank)
+        before = given.emit.add("Slice", [pads, none, middle], given.label("_before"))
+        after = given.emit.add("Slice", [pads, middle, end], given.label("_after"))
+        pads = given.emit.concat([none, before, none, after], 0, given.label("_pads"))
+        return given.same([value, pads, *others])
+
     def prove_safe(self, given: Premises) -> None:
         is_constant = given.node.attribute("mode", b"constant") == b"constant"
         require(is_constant, "its mode restricts sizes")
@@ -291,6 +311,12 @@ class CenterCropPad(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        axes = given.node.attribute("axes", range(rank))
+        moved = [given.axis(axis, rank) for axis in axes]
+        return given.same([given.given(0).value, given.fixed(1)], axes=moved)
+
 
 @describes("Trilu")
 class Trilu(KeepsShape):
@@ -300,3 +326,6 @@ class Trilu(KeepsShape):
         require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")
         if given.has(1):
             given.one_element(1)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import string
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
 
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
 from .axes import broadcast_shape, may_equal
-from .batching import Batch, Unbatchable
+from .batching import Batch, Unbatchable, alone
+from .joined_trips import joined, parted
 from .rules import OperatorRules, describes
 
 
@@ -45,9 +50,8 @@ class MatMul(OperatorRules):
             return given.same([one, other])
         if left == 2 and right == 1 and not given.varies(0):
             return given.same([other, given.emit.transpose(one, (1, 0), given.label("_turned"))])
+        (product,) = given.same(_matrices(given, 0, 1))
         rank = max(left, right, 2)
-        one, other = self._matrices(given, 0, rank), self._matrices(given, 1, rank)
-        (product,) = given.same([one, other])
         if left > 1 and right > 1:
             return [product]
         # The axis that made a matrix of a vector goes again: the trips are before it.
@@ -55,21 +59,64 @@ class MatMul(OperatorRules):
         gone += [rank] if right == 1 else []
         return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
 
-    def _matrices(self, given: Batch, index: int, rank: int) -> Value:
-        """An operand as matrices, with the trips before their batch axes."""
-        operand, own = given.given(index), given.rank(index)
-        value, name = operand.value, f"{operand.value.name}_matrix"
-        if index == 0 and not operand.batched:
-            # onnxruntime stretches no left operand to no trips.
-            operand = dataclasses.replace(operand, value=given.spread(0), batched=True)
-            value = operand.value
-        first = 1 if operand.batched else 0
-        if own == 1:
-            value = given.emit.unsqueeze(value, first if index == 0 else first + 1, name)
-            own = 2
-        if operand.batched and own < rank:
-            value = given.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
-        return value
+
+def _matrices(given: Batch, left: int, right: int) -> list[Value]:
+    """The operands of a product, two inputs, as matrices, with the trips before the batch axes."""
+    rank = max(given.rank(left), given.rank(right), 2)
+    return [_matrix(given, left, rank, True), _matrix(given, right, rank, False)]
+
+
+def _matrix(given: Batch, index: int, rank: int, is_left: bool) -> Value:
+    operand, own = given.given(index), given.rank(index)
+    value, name = operand.value, f"{operand.value.name}_matrix"
+    if is_left and not operand.batched:
+        # onnxruntime stretches no left operand to no trips.
+        operand = dataclasses.replace(operand, value=given.spread(index), batched=True)
+        value = operand.value
+    first = 1 if operand.batched else 0
+    if own == 1:
+        value = given.emit.unsqueeze(value, first if is_left else first + 1, name)
+        own = 2
+    if operand.batched and own < rank:
+        value = given.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
+    return value
+
+
+class QuantizedProduct(OperatorRules):
+    """A product of matrices of small integers, of which each trip has all scales and offsets in
+    common, one for a whole operand."""
+
+    operands: ClassVar[tuple[int, int]]
+    """Which inputs are the matrices."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        left, right = self.operands
+        if given.rank(left) < 2 or given.rank(right) < 2:
+            raise Unbatchable("has a vector as an operand")
+        inputs = [
+            None if index in self.operands else given.fixed(index)
+            for index in range(len(given.operands))
+        ]
+        for index in range(len(inputs)):
+            one = given.operand(index) is None or all(dim == 1 for dim in given.shape(index))
+            if index not in self.operands and not one:
+                raise Unbatchable("has an offset or scale for each row or column")
+        inputs[left], inputs[right] = _matrices(given, left, right)
+        return given.same(inputs)
+
+
+@describes("MatMulInteger")
+class MatMulInteger(QuantizedProduct):
+    """MatMulInteger, from opset 10 on."""
+
+    operands = (0, 1)
+
+
+@describes("QLinearMatMul")
+class QLinearMatMul(QuantizedProduct):
+    """QLinearMatMul, from opset 10 on."""
+
+    operands = (0, 3)
 
 
 @describes("Gemm")
@@ -96,6 +143,50 @@ class Gemm(OperatorRules):
         if given.has(2):
             broadcast_to(given.shape(2), (one[0], other[1]), "the bias")
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """All rows of all trips in one Gemm where only they vary, else a MatMul; the runtime's
+        kernels for these may round otherwise."""
+        bias = given.shape(2) if given.operand(2) is not None else ()
+        for_columns = len(bias) < 2 or bias[0] == 1
+        if given.varies(1) or given.varies(2) or given.node.attribute("transA", 0):
+            return [self._product(given)]
+        if not for_columns:
+            return [self._product(given)]
+        (rows,) = given.same([joined(given, 0), given.fixed(1), given.fixed(2)])
+        return [parted(given, rows, 0, 0)]
+
+    def _product(self, given: Batch) -> Value:
+        operands = [given.spread(0), given.given(1).value]
+        for index, flag in enumerate(("transA", "transB")):
+            if given.node.attribute(flag, 0):
+                perm = (0, 2, 1) if index == 0 or given.varies(index) else (1, 0)
+                label = given.label("_turned")
+                operands[index] = given.emit.transpose(operands[index], perm, label)
+        product = given.emit.add("MatMul", operands, given.label("_product"))
+        product = self._times(given, product, "alpha")
+        if given.operand(2) is None:
+            return product
+        bias = self._times(given, given.lifted(2, 2), "beta")
+        return given.emit.add("Add", [product, bias], given.label())
+
+    def _times(self, given: Batch, value: Value, name: str) -> Value:
+        factor = given.node.attribute(name, 1.0)
+        if factor == 1:
+            return value
+        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type or 1)
+        if kind.kind != "f" or not given.given(0).fact.elem_type:
+            raise Unbatchable(f"has a factor {name} for other numbers than floats")
+        constant = given.emit.constant(np.array(factor, kind), given.label(f"_{name}"))
+        return given.emit.add("Mul", [value, constant], given.label(f"_{name}"))
+
+
+@describes("Det")
+class Det(OperatorRules):
+    """Det, from opset 11 on, of each matrix."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
 
 @describes("Einsum")
 class Einsum(OperatorRules):
@@ -103,3 +194,26 @@ class Einsum(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(math.prod(array.size for array in arrays))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """The trips get a letter of their own; the runtime may choose another order of sums."""
+        left, output = _equation(given.node)
+        letter = next(c for c in string.ascii_letters if c not in left + output)
+        terms = [
+            letter + term if given.varies(index) else term
+            for index, term in enumerate(left.split(","))
+        ]
+        equation = f"{','.join(terms)}->{letter}{output}"
+        values = [given.given(index).value for index in range(len(given.operands))]
+        return given.same(values, equation=equation)
+
+
+def _equation(node: Node) -> tuple[str, str]:
+    """The terms and the result of an equation; where it names no result, that holds the letters
+    that stand once, in alphabetical order, behind what is broadcast."""
+    text = node.attribute("equation", b"").decode().replace(" ", "")
+    left, arrow, output = text.partition("->")
+    if arrow:
+        return left, output
+    once = sorted(c for c in left if c.isalpha() and left.count(c) == 1)
+    return left, ("..." if "..." in left else "") + "".join(once)

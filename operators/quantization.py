@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ..facts.premises import Premises
+from ..ir import Value
+from .batching import Batch, Unbatchable
 from .rules import KeepsShape, OperatorRules, describes
 
 
@@ -19,6 +22,24 @@ class Quantization(KeepsShape):
         for index in (1, 2):
             if given.has(index):
                 given.shape(index, 0)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.varies(1) or given.varies(2):
+            return self._by_trips(given)
+        scale = given.shape(1)
+        inputs = [given.given(0).value, *map(given.fixed, range(1, len(given.operands)))]
+        if not scale or (len(scale) == 1 and scale[0] == 1):
+            return given.same(inputs)
+        if len(scale) > 1 or scale[0].equals(1) is None:
+            raise Unbatchable("scales blocks, or by a number of scales that only run time tells")
+        return given.same(inputs, axis=given.axis(given.node.attribute("axis", 1), given.rank(0)))
+
+    def _by_trips(self, given: Batch) -> Sequence[Value]:
+        """A scale for each trip: the trips are the axis with a scale for each position."""
+        count = len(given.operands)
+        if given.rank(1) or given.emit.opset < 13:
+            raise Unbatchable("has more than one scale on each trip, and they vary")
+        return given.same([given.spread(index) for index in range(count)], axis=0)
 
 
 @describes("DynamicQuantizeLinear")

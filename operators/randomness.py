@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from ..ir import Function, Graph, Node
+from ..ir import Function, Graph, Node, Value
+from .batching import Batch, alone
 from .rules import KeepsShape, OperatorRules, Total, describes, rules_of
 
 
@@ -46,6 +47,9 @@ class Dropout(KeepsShape, Total):
             return False
         constant = training.constant
         return constant is None or not constant.is_readable or bool(constant.numpy().any())
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
 
 
 def draws_random_numbers(node: Node) -> bool:

@@ -158,9 +158,9 @@ class TopK(OperatorRules):
         return along(given, -1)
 
 
-@describes("CumSum")
+@describes("CumSum", "CumProd")
 class CumSum(KeepsShape):
-    """CumSum, from opset 11 on: an input holds its axis."""
+    """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
     def prove_safe(self, given: Premises) -> None:
         axis = given.numbers(1)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from ..facts.dimension import product
 from ..facts.fact import Content, Fact, content_from
-from ..ir import Node
+from ..ir import Node, Value
+from .batched_sizes import multiplied, sizes_of
+from .batching import Batch
 from .rules import Total, describes
 
 
@@ -20,6 +22,10 @@ class Shape(Total):
             return None
         return content_from(list(dims[node.attribute("start") : node.attribute("end")]))
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        start, end = given.node.attribute("start", 0), given.node.attribute("end")
+        return [given.unvarying(sizes_of(given, 0, start, end))]
+
 
 @describes("Size")
 class Size(Total):
@@ -28,3 +34,7 @@ class Size(Total):
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         dims = inputs[0].shape
         return None if dims is None else content_from(product(dims))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        count = multiplied(given, sizes_of(given, 0))
+        return [given.unvarying(given.emit.squeeze(count, 0, given.label()))]

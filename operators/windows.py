@@ -8,9 +8,12 @@ from typing import Any
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same, shown
-from ..ir import Node
+from ..ir import Node, Value
 from .axes import ONE
+from .batched_sizes import axis_size, numbered
+from .batching import Batch, Unbatchable
 from .growing import times
+from .joined_trips import by_rows, joined, parted
 from .rules import OperatorRules, describes
 
 
@@ -60,8 +63,47 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
     return places if stride == 1 and least is not None and least >= 0 else None
 
 
+class Rowwise(OperatorRules):
+    """What takes each of a batch of images by itself.
+
+    Which kernel the runtime chooses may depend on how many there are: for all trips at once the
+    results of convolutions agree up to rounding.
+    """
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
+
+
+@describes(
+    "ConvInteger",
+    "ConvTranspose",
+    "GlobalLpPool",
+    "LpPool",
+    "LRN",
+    "QLinearConv",
+)
+class OtherRowwise(Rowwise):
+    """ConvTranspose, ConvInteger, QLinearConv, LpPool, GlobalLpPool and LRN."""
+
+
+@describes("DeformConv")
+class DeformConv(Rowwise):
+    """DeformConv, from opset 19 on: offsets and mask are of each image."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given, batches=(0, 2, 4))
+
+
+@describes("GridSample")
+class GridSample(Rowwise):
+    """GridSample, from opset 16 on: each image has a grid of its own."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given, batches=(0, 1))
+
+
 @describes("Conv")
-class Conv(OperatorRules):
+class Conv(Rowwise):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
     def shapes(
@@ -86,14 +128,14 @@ class Conv(OperatorRules):
         if given.has(2):
             same(given.shape(2, 1)[0], weight[0], "the bias")
         kernel = given.node.attribute("kernel_shape") or weight[2:]
-        for dim, size in zip(weight[2:], kernel, strict=True):
-            same(dim, size, "the kernel")
+        for dim, width in zip(weight[2:], kernel, strict=True):
+            same(dim, width, "the kernel")
         _prove_fits(given, data[2:], weight[2:])
 
 
 @describes("MaxPool", "AveragePool")
-class Pool(OperatorRules):
-    """MaxPool and AveragePool."""
+class Pool(Rowwise):
+    """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -112,7 +154,7 @@ class Pool(OperatorRules):
 
 
 @describes("GlobalAveragePool", "GlobalMaxPool")
-class GlobalPool(OperatorRules):
+class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
 
     def shapes(
@@ -137,6 +179,39 @@ class Resize(OperatorRules):
         factors = [1, *(arrays[2:] or arrays[1:])]
         return max(times(arrays[0], factor) for factor in factors if factor is not None)
 
+    def batch(self, given: Batch) -> Sequence[Value]:
+        mode = given.node.attribute("coordinate_transformation_mode", b"half_pixel")
+        if mode == b"tf_crop_and_resize":
+            raise Unbatchable("crops by a region that may cut the batch")
+        others = [given.fixed(index) for index in range(1, len(given.operands))]
+        axes = given.node.attribute("axes")
+        if axes is not None:
+            if 1 in [given.axis(axis, given.rank(0)) for axis in axes]:
+                raise Unbatchable("may resize the batch")
+        elif given.operand(3) is not None:
+            others[2] = _sizes_of_all(given)
+        elif not _keeps_batch(given):
+            raise Unbatchable("may resize the batch")
+        (made,) = given.same([joined(given, 0), *others])
+        return [parted(given, made, 0, 0)]
+
+
+def _keeps_batch(given: Batch) -> bool:
+    scales = given.given(2).value.constant
+    return scales is not None and scales.is_readable and bool(scales.numpy()[:1] == 1)
+
+
+def _sizes_of_all(given: Batch) -> Value:
+    """The sizes to which a batch of all trips is resized."""
+    sizes, wanted = given.fixed(3), given.given(3).fact.content
+    if wanted is None or wanted.reshape(-1)[0] != given.shape(0)[0]:
+        raise Unbatchable("may resize the batch")
+    bounds = [given.vector(1), given.vector(given.rank(0))]
+    rest = given.emit.add("Slice", [sizes, *bounds], given.label("_sizes"))
+    batch = numbered(given, [axis_size(given, 0, 0)])
+    rows = given.emit.add("Mul", [given.trips, batch], given.label("_rows"))
+    return given.emit.concat([rows, rest], 0, given.label("_sizes"))
+
 
 @describes("Upsample")
 class Upsample(OperatorRules):
@@ -147,7 +222,7 @@ class Upsample(OperatorRules):
 
 
 @describes("Col2Im")
-class Col2Im(OperatorRules):
+class Col2Im(Rowwise):
     """Col2Im, from opset 18 on."""
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:

@@ -1,5 +1,5 @@
-"""LRN, ConvTranspose and the global pools: what onnx.reference gets wrong where a batch is empty or
-has another size than the channels, and where images have other axes than two."""
+"""LRN, ConvTranspose, Col2Im and the global pools: what onnx.reference gets wrong where a batch is
+empty or has another size than the channels, and where images have other axes than two."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_col2im import Col2Im as _Col2Im
 from onnx.reference.ops.op_conv_transpose import ConvTranspose as _ConvTranspose
 
 from .bodies import Array
 
 
-class ConvTranspose(_ConvTranspose):
-    """ConvTranspose: of no images it makes none."""
+class _OfNoImages:
+    """Of no images none are made, of the size that one would have."""
 
-    def _run(self, x: Array, *others: Any, **options: Any) -> tuple[Array, ...]:  # type: ignore[override]
+    def _run(self, x: Array, *others: Any, **options: Any) -> Any:
+        run = super()._run  # type: ignore[misc]
         if len(x):
-            return super()._run(x, *others, **options)  # type: ignore[no-any-return,no-untyped-call]
-        one = np.zeros((1, *x.shape[1:]), x.dtype)
-        (result,) = super()._run(one, *others, **options)  # type: ignore[no-untyped-call]
+            return run(x, *others, **options)
+        (result,) = run(np.zeros((1, *x.shape[1:]), x.dtype), *others, **options)
         return (result[:0],)
+
+
+class ConvTranspose(_OfNoImages, _ConvTranspose):  # type: ignore[misc]
+    """ConvTranspose."""
+
+
+class Col2Im(_OfNoImages, _Col2Im):  # type: ignore[misc]
+    """Col2Im."""
 
 
 class LRN(OpRun):
@@ -72,6 +81,7 @@ def _image(x: Array) -> tuple[int, ...]:
 
 
 BATCH_OPERATORS: tuple[type[OpRun], ...] = (
+    Col2Im,
     ConvTranspose,
     LRN,
     GlobalAveragePool,

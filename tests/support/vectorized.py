@@ -36,7 +36,7 @@ def untyped(text):
     model = as_model(HEAD + text) if isinstance(text, str) else text
     for output in model.graph.output:
         if not output.type.WhichOneof("value"):
-            body = next(a.g for a in model.graph.node[0].attribute if a.name == "body")
+            body = next(a.g for a in model.graph.node[-1].attribute if a.name == "body")
             given = body.output[-1].type.tensor_type
             dims = None
             if given.HasField("shape"):
@@ -53,10 +53,18 @@ def assert_same(before, after, feed, zero_length_runs=True):
             assert_equal(one, other)
 
 
-def assert_vectorizes(text, feed=FEED, lengths=(0, 1, 5)):
-    before = untyped(text)
+def assert_vectorizes(text, feed=FEED, lengths=(0, 1, 5), opset=17):
+    before = untyped(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
     result = vectorized(before)
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"}, result.remarks
     for length in lengths:
-        assert_same(before, result.model, {**feed, "n": np.array(length)})
+        given = {} if length is None else {"n": np.array(length)}
+        assert_same(before, result.model, {**feed, **given})
     return result.model
+
+
+def why_kept(text, opset=17):
+    """Why the pass leaves a loop as it is."""
+    result = vectorized(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
+    (remark,) = [remark for remark in result.kept if remark.pass_name == VectorizeLoops.name]
+    return remark.reason

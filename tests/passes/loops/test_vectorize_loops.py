@@ -57,8 +57,9 @@ KEPT = {
                 then_branch = t () => (float[3] p) { p = Neg (e) },
                 else_branch = h () => (float[3] q) { q = Exp (e) }> }> (s) }""",
     "which has no batching rule": """
-        g (float[N, 3, 3] s) => (float[N] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3, 3] e) => (float r) { r = Det (e) }> (s) }""",
+        g (float[N, 3, 3] s) => (float[N, 3, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3, 3] e) => (float[3, 3] r) {
+                r = MeanVarianceNormalization <axes = [0]> (e) }> (s) }""",
     "its body decides when it ends": """
         g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {

@@ -1,0 +1,119 @@
+"""Reads and writes at positions that differ from trip to trip."""
+
+from __future__ import annotations
+
+import onnx
+
+from ..facts.dimension import Dimension
+from ..ir import Node, Value
+from .batched_sizes import counted
+from .batching import Batch, Unbatchable
+
+BATCH_DIMS = 12
+"""From this opset on, GatherND has batch axes."""
+
+
+def gathered(given: Batch, data: Value, indices: Value, axis: int) -> Value:
+    """What Gather takes along an axis of the first input, each trip at indices of its own.
+
+    Args:
+        given: the node; its inputs tell the ranks.
+        data: its first input for all trips.
+        indices: where each trip reads.
+        axis: the axis on one trip.
+    """
+    return taken(given, data, indices, axis, given.rank(1))
+
+
+def taken(given: Batch, data: Value, indices: Value, axis: int, count: int) -> Value:
+    """The same for indices of `count` axes on one trip."""
+    rank = given.rank(0)
+    front = [0, axis + 1, *(other for other in range(1, rank + 1) if other != axis + 1)]
+    moved = given.emit.transpose(data, front, given.label("_moved"))
+    label = given.label("_places")
+    tuples = given.emit.unsqueeze(indices, 1 + count, label)
+    if given.emit.opset < BATCH_DIMS:
+        tuples = after_trips(given, tuples, 1 + count)
+        found = given.emit.add("GatherND", [moved, tuples], given.label())
+    else:
+        found = given.emit.add("GatherND", [moved, tuples], given.label(), batch_dims=1)
+    before, inside = range(1 + count, 1 + count + axis), range(1, 1 + count)
+    perm = [0, *before, *inside, *range(1 + count + axis, rank + count)]
+    return given.emit.transpose(found, perm, given.label())
+
+
+def after_trips(given: Batch, tuples: Value, rank: int) -> Value:
+    """Tuples of indices of all trips, each behind the number of its trip.
+
+    Args:
+        given: the node.
+        tuples: one along the last axis.
+        rank: of the tuples on one trip.
+    """
+    emit, label = given.emit, given.label("_trip")
+    numbers = emit.unsqueeze(counted(given), tuple(range(1, 1 + rank)), label)
+    sizes = emit.add("Shape", [tuples], label)
+    sizes = emit.add("Slice", [sizes, given.vector(0), given.vector(rank)], label)
+    whole = emit.concat([sizes, given.vector(1)], 0, label)
+    return emit.concat([emit.add("Expand", [numbers, whole], label), tuples], rank, label)
+
+
+def moving_slice(given: Batch) -> Value:
+    """What Slice takes from starts that differ from trip to trip, always so many elements.
+
+    A slice that is cut off by the end of its axis is shorter, so it must be known that none is.
+    """
+    starts, ends = (given.given(index).fact.content for index in (1, 2))
+    if starts is None or ends is None or starts.ndim != 1 or not given.varies(1):
+        raise Unbatchable("takes a number of elements that may differ from trip to trip")
+    axes = range(len(starts)) if given.operand(3) is None else given.numbers(3)
+    steps = [1] * len(starts) if given.operand(4) is None else given.numbers(4)
+    if len(starts) != 1 or steps[0] < 1:
+        raise Unbatchable("moves along more than one axis, or backward")
+    axis = given.axis(axes[0], given.rank(0)) - 1
+    length = _length(given, starts[0], ends[0], axis)
+    row = given.vector(*range(0, length, steps[0]))
+    first = given.given(1)
+    start = first.value
+    if first.fact.elem_type != onnx.TensorProto.INT64:
+        start = given.emit.add("Cast", [start], given.label("_start"), to=onnx.TensorProto.INT64)
+    places = given.emit.add("Add", [start, row], given.label("_places"))
+    return _read(given, places, axis)
+
+
+def _read(given: Batch, places: Value, axis: int) -> Value:
+    if given.varies(0):
+        return taken(given, given.given(0).value, places, axis, 1)
+    found = given.emit.add("Gather", [given.given(0).value, places], given.label(), axis=axis)
+    others = [other for other in range(given.rank(0) + 1) if other != axis]
+    return given.emit.transpose(found, [axis, *others], given.label())
+
+
+def _length(given: Batch, start: Dimension | None, end: Dimension | None, axis: int) -> int:
+    """How many elements a slice spans on every trip."""
+    length = None if start is None or end is None else (end - start).value
+    if start is None or end is None or length is None or length < 1:
+        raise Unbatchable("takes a number of elements that may differ from trip to trip")
+    size = given.shape(0)[axis]
+    inside = given.extent.never_negative(start) and given.extent.never_negative(size - end)
+    if not inside and not (length == 1 and _must_be_there(given, axis)):
+        raise Unbatchable("takes elements of which some may lie past the end on some trips")
+    return length
+
+
+def _must_be_there(given: Batch, axis: int) -> bool:
+    """Whether all that reads a slice of one element fails if there is none: it drops the axis."""
+    result, body = given.node.output(), given.node.graph
+    assert body is not None
+    return all(
+        isinstance(user, Node) and user.is_op("Squeeze") and axis in _dropped(user, given.rank(0))
+        for user in body.users(result)
+    )
+
+
+def _dropped(node: Node, rank: int) -> list[int]:
+    """The axes that Squeeze names."""
+    axes, named = node.attribute("axes"), node.input(1)
+    if axes is None and named is not None and named.constant is not None:
+        axes = named.constant.numpy().reshape(-1).tolist()
+    return [axis % rank for axis in axes or ()]
