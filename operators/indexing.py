@@ -14,8 +14,9 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.premises import Premises, Unproven, require, same_shape
 from ..ir import Node, Value
 from .batched_reads import after_trips, gathered
-from .batching import Batch, Unbatchable
-from .rules import Moving, OperatorRules, Total, describes
+from .batching import Batch, Operand, Unbatchable
+from .joined_trips import by_rows
+from .rules import KeepsShape, Moving, OperatorRules, Total, describes
 
 
 @describes("Compress")
@@ -207,12 +208,30 @@ def _prove_tuples(given: Premises) -> int:
     return length
 
 
+@describes("ReverseSequence")
+class ReverseSequence(KeepsShape):
+    """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
+    round."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.node.attribute("batch_axis", 1) == 0:
+            return by_rows(given, (0, 1))
+        sizes, perm = list(given.shape(0)), list(range(given.rank(0) + 1))
+        sizes[:2], perm[1:3] = sizes[1::-1], [2, 1]
+        label = given.label("_turned")
+        value = given.emit.transpose(given.spread(0), perm, label)
+        fact = Fact(given.given(0).fact.elem_type, tuple(sizes))
+        operands = [Operand(value, True, fact), given.given(1)]
+        turned = Batch(given.node, operands, [fact], given.emit, given.trips, given.extent)
+        (result,) = by_rows(turned, (0, 1), batch_axis=0, time_axis=1)
+        return [given.emit.transpose(result, perm, given.label())]
+
+
 @describes("NonZero")
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        raise Unbatchable("gives a number of positions that may differ from trip to trip")
+    why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         shape = inputs[0].fact.shape

@@ -58,7 +58,9 @@ def parted(given: Batch, value: Value, position: int, index: int) -> Value:
     return reshaped(given, value, [given.trips, axis_size(given, index, 0), *rest])
 
 
-def by_rows(given: Batch, batches: Collection[int] = (0,), outputs: int = 1) -> Sequence[Value]:
+def by_rows(
+    given: Batch, batches: Collection[int] = (0,), outputs: int = 1, **changed: int
+) -> Sequence[Value]:
     """The rule of an operator that takes the rows of some inputs each by itself; what else it takes
     is the same on every trip.
 
@@ -66,6 +68,7 @@ def by_rows(given: Batch, batches: Collection[int] = (0,), outputs: int = 1) -> 
         given: the node.
         batches: those inputs.
         outputs: how many outputs are made of rows; no more may be asked for.
+        **changed: attributes that are others than those of the node.
     """
     if any(value is not None for value in given.node.outputs[outputs:]):
         raise Unbatchable("has an output that is not made row by row")
@@ -76,5 +79,5 @@ def by_rows(given: Batch, batches: Collection[int] = (0,), outputs: int = 1) -> 
         for index in range(len(given.operands))
     ]
     first = min(batches)
-    made = given.same(inputs)
+    made = given.same(inputs, **changed)
     return [parted(given, value, position, first) for position, value in enumerate(made[:outputs])]

@@ -44,6 +44,9 @@ class OperatorRules:
     """Inputs some elements of which make it fail; without any of those it gives a result, if the
     shapes fit."""
 
+    why_unbatchable: ClassVar[str] = "has no batching rule"
+    """Why it cannot be computed for all trips at once, where it has no rule for that."""
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -116,7 +119,7 @@ class OperatorRules:
         Raises:
             Unbatchable: it cannot be; the message ends a sentence that begins with the node.
         """
-        raise Unbatchable("has no batching rule")
+        raise Unbatchable(self.why_unbatchable)
 
     def defines(self, method: Callable[..., Any]) -> bool:
         """Whether the class has a method of its own: `rules.defines(OperatorRules.content)`."""

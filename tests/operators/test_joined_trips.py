@@ -84,6 +84,14 @@ def test_images_of_small_integers(body, out):
     assert_vectorizes(loop(body, out, SMALL), SMALL_FEED)
 
 
+@pytest.mark.parametrize("axes", ["batch_axis = 0, time_axis = 1", ""])
+def test_sequences_that_are_reversed(axes):
+    body = f"l = Gather (k, i) r = ReverseSequence <{axes}> (e, l)".replace("<>", "")
+    text = loop(body, "float[4, 4, 2] r", "float[N, 4, 4, 2] x, int64[N, 4] k, int64 n")
+    feed = {"x": numbers(5, 4, 4, 2), "k": np.arange(20).reshape(5, 4) % 4 + 1}
+    assert_vectorizes(text, feed)
+
+
 def test_images_from_columns():
     body = """h = Constant <value = int64[2] {5, 5}> () w = Constant <value = int64[2] {1, 5}> ()
         r = Col2Im (e, h, w)"""

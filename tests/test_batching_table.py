@@ -1,0 +1,25 @@
+"""The page on batching rules tells of every operator of the default domain."""
+
+import importlib.util
+from pathlib import Path
+
+TOOL = Path(__file__).parent.parent / "tools" / "batching_table.py"
+
+
+def _tool():
+    spec = importlib.util.spec_from_file_location("batching_table", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLE = _tool()
+
+
+def test_the_page_is_what_the_tool_writes():
+    assert TABLE.PAGE.read_text(encoding="utf-8") == TABLE.page()
+
+
+def test_each_operator_without_a_rule_has_one_reason():
+    without = [name for names in TABLE.REASONS.values() for name in names.split()]
+    assert sorted(without) == sorted(set(TABLE.operators()) - set(TABLE.with_rule()))
