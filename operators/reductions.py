@@ -29,7 +29,11 @@ from .vocabulary import formal_inputs
     "ReduceSumSquare",
 )
 class Reduction(OperatorRules):
-    """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13)."""
+    """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
+
+    For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
+    each arrangement of the axes: a sum along the first axis of a matrix is one of those.
+    """
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
