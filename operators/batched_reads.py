@@ -64,28 +64,46 @@ def moving_slice(given: Batch) -> Value:
     A slice that is cut off by the end of its axis is shorter, so it must be known that none is.
     """
     starts, ends = (given.given(index).fact.content for index in (1, 2))
-    if starts is None or ends is None or starts.ndim != 1 or not given.varies(1):
+    if starts is None or ends is None or starts.ndim != 1:
         raise Unbatchable("takes a number of elements that may differ from trip to trip")
     axes = range(len(starts)) if given.operand(3) is None else given.numbers(3)
     steps = [1] * len(starts) if given.operand(4) is None else given.numbers(4)
-    if len(starts) != 1 or steps[0] < 1:
-        raise Unbatchable("moves along more than one axis, or backward")
-    axis = given.axis(axes[0], given.rank(0)) - 1
-    length = _length(given, starts[0], ends[0], axis)
-    row = given.vector(*range(0, length, steps[0]))
-    first = given.given(1)
-    start = first.value
-    if first.fact.elem_type != onnx.TensorProto.INT64:
-        start = given.emit.add("Cast", [start], given.label("_start"), to=onnx.TensorProto.INT64)
-    places = given.emit.add("Add", [start, row], given.label("_places"))
-    return _read(given, places, axis)
+    data = given.given(0)
+    value, batched = data.value, data.batched
+    for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
+        axis = given.axis(axes[position], given.rank(0)) - 1
+        if (
+            start is not None
+            and end is not None
+            and start.value is not None
+            and end.value is not None
+        ):
+            bounds = [given.vector(n) for n in (start.value, end.value, axis + batched, step)]
+            value = given.emit.add("Slice", [value, *bounds], given.label("_fixed"))
+            continue
+        if step < 1:
+            raise Unbatchable("moves backward")
+        length = _length(given, start, end, axis)
+        places = _places(given, position, range(0, length, step))
+        value = (taken if batched else _read)(given, value, places, axis, 1)
+        batched = True
+    return value
 
 
-def _read(given: Batch, places: Value, axis: int) -> Value:
-    if given.varies(0):
-        return taken(given, given.given(0).value, places, axis, 1)
-    found = given.emit.add("Gather", [given.given(0).value, places], given.label(), axis=axis)
-    others = [other for other in range(given.rank(0) + 1) if other != axis]
+def _places(given: Batch, position: int, steps: range) -> Value:
+    """Where one of the axes of a slice is read on each trip."""
+    start, label = given.spread(1), given.label("_places")
+    start = given.emit.add("Gather", [start, given.vector(position)], label, axis=1)
+    if given.given(1).fact.elem_type != onnx.TensorProto.INT64:
+        start = given.emit.add("Cast", [start], label, to=onnx.TensorProto.INT64)
+    return given.emit.add("Add", [start, given.vector(*steps)], label)
+
+
+def _read(given: Batch, data: Value, places: Value, axis: int, count: int) -> Value:
+    """The same of data that are the same on every trip."""
+    found = given.emit.add("Gather", [data, places], given.label(), axis=axis)
+    rank = given.rank(0) + count
+    others = [other for other in range(rank) if other != axis]
     return given.emit.transpose(found, [axis, *others], given.label())
 
 

@@ -135,6 +135,18 @@ WINDOWS = {
         "en = Add (i1, k3) a = Slice (x, i1, en, k0) r = ReduceSum <keepdims = 0> (a, k0)",
         "float[2]",
     ),
+    "of a part of each row": (
+        "Sub (m, g2)",
+        """en = Add (i1, k3) s = Concat <axis = 0> (k1, i1) t = Concat <axis = 0> (k2, en)
+        o = Concat <axis = 0> (k1, k0) r = Slice (x, s, t, o)""",
+        "float[3, 1]",
+    ),
+    "along two axes": (
+        "Sub (m, g2)",
+        """en = Add (i1, k3) u = Transpose (x) s = Concat <axis = 0> (i1, i1)
+        y = MatMul (x, u) t = Concat <axis = 0> (en, en) r = Slice (y, s, t)""",
+        "float[3, 3]",
+    ),
     "of numbers that count": (
         "Sub (m, g2)",
         """o = Constant <value_int = 1> () t = Constant <value_int = 3> () en = Add (i, t)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from loops import HEAD, op_types
+from straightline.facts.dimension import Dimension
+from straightline.operators.batching import Extent
 from vectorized import FEED, assert_same, assert_vectorizes, loop, untyped, vectorized
 
 RULES = {
@@ -111,3 +113,31 @@ def test_rules_in_other_opsets(opset):
     assert "Loop" not in set(op_types(result.model.graph)), result.remarks
     for n in (0, 1, 4):
         assert_same(model, result.model, {**FEED, "n": np.array(n)})
+
+
+N = Dimension.symbol("N")
+TRIP = Dimension.symbol("trip")
+
+
+@pytest.mark.parametrize(
+    ("most", "number", "expected"),
+    [
+        (None, TRIP, True),
+        (None, TRIP * 2 + N, True),
+        (None, N - TRIP - 1, False),
+        (N, N - TRIP - 1, True),
+        (N, N - TRIP, True),
+        (N, N - TRIP - 2, False),
+        (N - 2, N - TRIP - 3, True),
+        (N - 2, N - TRIP - 4, False),
+        (N + 3, N + 2 - TRIP, True),
+        (N, TRIP - 1, False),
+        (N, (N - TRIP) * TRIP, False),
+        (N * 2, N * 2 - TRIP - 1, False),
+        (Dimension.constant(5), 4 - TRIP, True),
+        (Dimension.constant(5), 8 - TRIP * 2, True),
+        (Dimension.constant(5), 7 - TRIP * 2, False),
+    ],
+)
+def test_what_is_never_negative_on_any_trip(most, number, expected):
+    assert Extent(TRIP, most).never_negative(number) is expected
