@@ -15,7 +15,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
 from ..facts.premises import Premises, require
 from ..ir import Node, Value
-from .batching import Batch, alone
+from .batching import Batch, Operand, alone, broadcasting
 from .elementwise import Elementwise, each_known
 from .growing import broadcast_size
 from .rules import KeepsShape, Total, describes
@@ -101,6 +101,16 @@ class Division(Elementwise):
             above = given.bounds(0).low.less(smallest + 1) is False
             what = f"{given.name(1)} may be -1 where {given.name(0)} is the smallest integer"
             require(above, what)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        divisor = given.given(1)
+        elements = () if divisor.fact.content is None else divisor.fact.content.reshape(-1)
+        never = len(elements) and all(e is not None and e.equals(0) is False for e in elements)
+        kind = onnx.helper.tensor_dtype_to_np_dtype(divisor.fact.elem_type or 7).kind
+        if given.extent.certain or divisor.batched or never or kind not in "iu":
+            return broadcasting(given)
+        # onnxruntime refuses a scalar of 0 even where there is nothing to divide.
+        return broadcasting(given.replaced(1, Operand(given.spread(1), True, divisor.fact)))
 
     def fails(self, node: Node, arrays: Sequence[Any]) -> bool:
         return arrays[1].dtype.kind in "iu" and not arrays[1].all()

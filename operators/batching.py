@@ -203,6 +203,12 @@ class Batch:
             return list(given)
         return self.numbers(index) if self.operand(index) is not None else None
 
+    def replaced(self, index: int, operand: Operand) -> Batch:
+        """The same node with another operand."""
+        operands = list(self.operands)
+        operands[index] = operand
+        return Batch(self.node, operands, self.results, self.emit, self.trips, self.extent)
+
     def label(self, suffix: str = "") -> str:
         """A label for what is made of an output."""
         first = next(value for value in self.node.outputs if value is not None)

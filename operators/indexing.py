@@ -87,7 +87,7 @@ class Gather(Moving):
             e is not None and size.less(e + 1) is False and (size + e).less(0) is False
             for e in elements
         ]
-        if given.extent.certain or (inside and all(inside)):
+        if given.extent.certain or (inside and all(inside)) or _counts_inside(given):
             return indices.value
         if size.less(1) is not False:
             return None
@@ -96,6 +96,13 @@ class Gather(Moving):
         kind = indices.fact.elem_type or onnx.TensorProto.INT64
         once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
         return emit.add("Mul", [indices.value, once], given.label("_indices"))
+
+
+def _counts_inside(given: Batch) -> bool:
+    """Whether the index is handed to the body of a loop inside: it is taken to count the rows."""
+    index = given.node.input(1)
+    body = None if index is None else index.owner
+    return body is not None and body.holder is not None and index in body.inputs
 
 
 @describes("GatherElements")

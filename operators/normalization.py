@@ -8,8 +8,9 @@ from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import ONE, may_equal
+from .batched_rows import with_a_row, without_it
 from .batching import Batch, Unbatchable, along
-from .joined_trips import by_rows
+from .joined_trips import by_rows, joined, parted
 from .rules import KeepsShape, OperatorRules, describes
 
 
@@ -79,14 +80,20 @@ class GroupNormalization(KeepsShape):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        if not given.extent.certain:
-            raise Unbatchable("fails in onnxruntime on no rows, and there may be no trips")
-        return by_rows(given)
+        value = joined(given, 0)
+        row = with_a_row(given, value, given.given(0).fact.elem_type)
+        (made,) = given.same([row, given.fixed(1), given.fixed(2)])
+        return [parted(given, without_it(given, made, value), 0, 0)]
 
 
 @describes("LpNormalization")
 class LpNormalization(KeepsShape):
     """LpNormalization: along one axis, the last one."""
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), -1)
+        at_least(shape[axis], 1, f"axis {axis}")
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return along(given, -1)

@@ -15,6 +15,7 @@ from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
 from .axes import broadcast_shape, may_equal
+from .batched_rows import with_a_row, without_it
 from .batching import Batch, Unbatchable, alone
 from .joined_trips import joined, parted
 from .rules import OperatorRules, describes
@@ -50,7 +51,7 @@ class MatMul(OperatorRules):
             return given.same([one, other])
         if left == 2 and right == 1 and not given.varies(0):
             return given.same([other, given.emit.transpose(one, (1, 0), given.label("_turned"))])
-        (product,) = given.same(_matrices(given, 0, 1))
+        product = _multiplied(given, [None, None], 0, 1)
         rank = max(left, right, 2)
         if left > 1 and right > 1:
             return [product]
@@ -60,10 +61,25 @@ class MatMul(OperatorRules):
         return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
 
 
-def _matrices(given: Batch, left: int, right: int) -> list[Value]:
-    """The operands of a product, two inputs, as matrices, with the trips before the batch axes."""
+def _multiplied(given: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
+    """The product of two inputs as matrices, with the trips before the batch axes.
+
+    Args:
+        given: the node.
+        inputs: what else it is given.
+        left: which input is the left operand.
+        right: which is the right one.
+    """
     rank = max(given.rank(left), given.rank(right), 2)
-    return [_matrix(given, left, rank, True), _matrix(given, right, rank, False)]
+    one, other = _matrix(given, left, rank, True), _matrix(given, right, rank, False)
+    row = one
+    if not given.varies(right) and any(dim != 1 for dim in given.shape(right)[:-2]):
+        # onnxruntime meets no trips with several matrices only where both have them.
+        row = with_a_row(given, one, given.given(left).fact.elem_type)
+    inputs = list(inputs)
+    inputs[left], inputs[right] = row, other
+    (made,) = given.same(inputs)
+    return made if row is one else without_it(given, made, one)
 
 
 def _matrix(given: Batch, index: int, rank: int, is_left: bool) -> Value:
@@ -101,8 +117,7 @@ class QuantizedProduct(OperatorRules):
             one = given.operand(index) is None or all(dim == 1 for dim in given.shape(index))
             if index not in self.operands and not one:
                 raise Unbatchable("has an offset or scale for each row or column")
-        inputs[left], inputs[right] = _matrices(given, left, right)
-        return given.same(inputs)
+        return [_multiplied(given, inputs, left, right)]
 
 
 @describes("MatMulInteger")
@@ -204,8 +219,16 @@ class Einsum(OperatorRules):
             for index, term in enumerate(left.split(","))
         ]
         equation = f"{','.join(terms)}->{letter}{output}"
-        values = [given.given(index).value for index in range(len(given.operands))]
-        return given.same(values, equation=equation)
+        values, rows = [], []
+        for index in range(len(given.operands)):
+            operand = given.given(index)
+            values.append(operand.value)
+            if operand.batched:
+                # Some of the kernels divide by the size of a batch and stop the program.
+                rows.append(operand.value)
+                values[-1] = with_a_row(given, operand.value, operand.fact.elem_type)
+        (made,) = given.same(values, equation=equation)
+        return [without_it(given, made, rows[0])]
 
 
 def _equation(node: Node) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Bodies drawn at random from operators that have a batching rule, against their loops."""
 
 import itertools
+import math
 
 import numpy as np
 from hypothesis import Phase, given, settings
@@ -44,7 +45,7 @@ class Body:
         """A node that gives floats."""
         name = self._name()
         self.lines.append(f"{name} = {node}")
-        if np.prod(shape) <= MOST:
+        if math.prod(shape) <= MOST:
             self.floats[name] = tuple(shape)
         return name
 
@@ -202,9 +203,82 @@ def sized(body):
     body.add(f"Div ({x}, f{x})", body.floats[x])
 
 
+def letters(body):
+    x = body.pick(2)
+    shape = body.floats[x]
+    if len(shape) == 2:
+        # What does not vary must be known not to fail, or it stays in the loop.
+        x = body.add(f"Mul ({x}, sc)", shape)
+        body.add(f'Einsum <equation = "ij,kj->ki"> ({x}, {x})', (shape[0], shape[0]))
+        body.add(f"Gemm <transB = 1, alpha = 0.5> ({x}, {x})", (shape[0], shape[0]))
+
+
+def triangle(body):
+    x = body.pick(2)
+    body.add(f"Trilu <upper = {body.number(0, 1)}> ({x})", body.floats[x])
+
+
+def parts(body):
+    x = body.pick(1)
+    shape = list(body.floats[x])
+    axis = body.number(0, len(shape) - 1)
+    if shape[axis] > 1:
+        sizes = body.ints(1, shape[axis] - 1)
+        name = body.add(f"Split <axis = {axis}> ({x}, {sizes})", [MOST + 1])
+        body.lines[-1] = body.lines[-1].replace(f"{name} =", f"{name}f, {name} =")
+        body.floats[name] = (*shape[:axis], shape[axis] - 1, *shape[axis + 1 :])
+
+
+def classes(body):
+    x = body.pick(2)
+    shape = list(body.floats[x])
+    axis, name = body.number(0, len(shape) - 1), f"cl{len(body.lines)}"
+    kind = body.draw(st.sampled_from(["ArgMax", "ArgMin"]))
+    body.lines.append(f"{name} = {kind} <axis = {axis}, keepdims = 0> ({x})")
+    body.lines.append(f"{name}d = Constant <value_int = {shape[axis]}> ()")
+    body.lines.append(f"{name}v = Constant <value = float[2] {{0.5, 2}}> ()")
+    place = body.number(-len(shape), len(shape) - 1)
+    rest = [*shape[:axis], *shape[axis + 1 :]]
+    rest.insert(place % len(shape), shape[axis])
+    body.add(f"OneHot <axis = {place}> ({name}, {name}d, {name}v)", rest)
+
+
+def elements(body):
+    """Elements read and written beside others, at an index that differs from trip to trip."""
+    x = body.pick(1)
+    shape = list(body.floats[x])
+    axis = body.number(0, len(shape) - 1)
+    index, name = body.index(shape[axis]), f"g{len(body.lines)}"
+    ones = [1 if place == axis else size for place, size in enumerate(shape)]
+    body.lines.append(f"{name} = Expand ({index}, {body.ints(*ones)})")
+    read = body.add(f"GatherElements <axis = {axis}> ({x}, {name})", ones)
+    body.lines.append(f"{name}w = Neg ({read})")
+    body.add(f"ScatterElements <axis = {axis}> ({x}, {name}, {name}w)", shape)
+
+
+def rows(body):
+    x = body.pick(2)
+    shape = list(body.floats[x])
+    index, name = body.index(shape[0]), f"n{len(body.lines)}"
+    body.lines.append(f"{name} = Reshape ({index}, {body.ints(1, 1)})")
+    read = body.add(f"GatherND ({x}, {name})", (1, *shape[1:]))
+    body.lines.append(f"{name}w = Abs ({read})")
+    body.add(f"ScatterND ({x}, {name}, {name}w)", shape)
+
+
+def image(body):
+    x = body.pick(2)
+    shape = list(body.floats[x])
+    if len(shape) >= 3:
+        body.add(f"GlobalMaxPool ({x})", [*shape[:2], *[1] * (len(shape) - 2)])
+    k = body.add(f"Unsqueeze ({x}, {body.ints(0)})", (1, *shape))
+    window = ", ".join("1" for _ in shape[1:])
+    body.add(f"MaxPool <kernel_shape = [{window}]> ({k})", (1, *shape))
+
+
 STEPS = [
     unary, binary, where, along, reduction, transpose, reshape, axes, stretch, concat, cut, gather,
-    pad, sums, product, normalized, sized,
+    pad, sums, product, normalized, sized, letters, triangle, parts, classes, elements, rows, image,
 ]  # fmt: skip
 
 

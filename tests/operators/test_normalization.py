@@ -29,3 +29,10 @@ def test_normalisations():
     may_fail("the shape of 'i1'", "LayerNormalization", tensor(N, 3, 4), tensor(3))
     may_fail("the shape of 'i2'", "LayerNormalization", tensor(N, 3, 4), tensor(4), tensor(3))
     may_fail("another rank", "LayerNormalization", tensor(N, 3, 4), tensor(3, 4))
+
+
+def test_norms():
+    cannot_fail("LpNormalization", tensor(N, 4))
+    cannot_fail("LpNormalization", tensor(3, N), axis=0, p=1)
+    may_fail("axis 1 of size N", "LpNormalization", tensor(4, N))
+    may_fail("axis 2 does not exist", "LpNormalization", tensor(4, 4), axis=2)
