@@ -69,7 +69,7 @@ class Feeding:
 
     def _enter(self, value: Value) -> Operand:
         graph = self.emit.graph
-        if value.constant is not None and value.graph is self.repetition.body:
+        if value.constant is not None and not self.repetition.around.sees(value):
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))
         fact = self.inference.fact(value)

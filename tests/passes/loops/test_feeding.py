@@ -34,3 +34,19 @@ def test_axes_and_directions_of_a_scan(axis, out, backward):
     result = vectorized(before)
     assert "Scan" not in set(op_types(result.model.graph)), result.remarks
     assert_same(before, result.model, {"x": numbers(3, 4)})
+
+
+def test_constants_around_stay_where_they_are_and_those_inside_come_out():
+    """Of the body's own, and of a body inside it."""
+    text = """g (float[N, 3] x, bool p) => (float[N, 3] y) <float two = {2}> {
+        y = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r) <float three = {3}> {
+            f = Mul (e, two) r = If (p) <
+                then_branch = t () => (float[3] t1) <float four = {4}> { t1 = Add (f, four) },
+                else_branch = u () => (float[3] t2) { t2 = Sub (f, three) }> }> (x) }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Scan" not in op_types(result.model.graph)
+    assert [i.name for i in result.model.graph.initializer].count("two") == 1
+    assert not any(i.name.startswith("two_") for i in result.model.graph.initializer)
+    for p in (True, False):
+        assert_same(before, result.model, {"x": numbers(4, 3), "p": np.array(p)})
