@@ -15,6 +15,7 @@ from .api import pipeline_of
 from .binding import Shapes, Values
 from .ir import BaseDir, Function, Graph, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
+from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
 
 Outcome = Literal["rewritten", "kept", "removed"]
@@ -58,16 +59,19 @@ class Inspection:
         constructs: every Loop, Scan and If, outer before inner.
         nodes_before: the number of nodes in all graphs.
         nodes_after: how many there would be after the rewrite.
+        left: how many Loops, Scans, Ifs and the like it would hold, those among them that a rewrite
+            makes of others.
     """
 
     constructs: tuple[Construct, ...]
     nodes_before: int
     nodes_after: int
+    left: int
 
     @property
     def straight_line(self) -> bool:
         """Whether a rewrite would leave no control flow."""
-        return all(construct.outcome != "kept" for construct in self.constructs)
+        return not self.left
 
     def to_dict(self) -> dict[str, Any]:
         """The inspection as JSON takes it."""
@@ -105,8 +109,8 @@ def inspect(
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [_root(node) for node in constructs]
     watched(pipeline, log, lambda *_: None).apply(copy)
-    left = Counter(node.op for node in control_flow(copy))
-    calls = _calls_kept(copy, _reasons(log.remarks))
+    left = Counter(node.op.origin for node in control_flow(copy))
+    calls = _calls_kept(copy, kept_constructs(log.remarks))
     described = []
     for (node, path, decider, op), root in zip(found, roots, strict=True):
         outcome, reason, remaining = log.outcome(op, left[op])
@@ -114,12 +118,12 @@ def inspect(
             reason = _with_call(reason, root, calls)
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
-    return Inspection(tuple(described), before, count_all_nodes(copy))
+    return Inspection(tuple(described), before, count_all_nodes(copy), left.total())
 
 
 def left_over(result: Result[Model]) -> list[Remark]:
     """Why each node that still holds graphs stays, as far as a pass said so."""
-    reasons = _reasons(result.kept)
+    reasons = kept_constructs(result.kept)
     calls = _calls_kept(result.model, reasons)
     found = []
     for node in control_flow(result.model):
@@ -129,11 +133,6 @@ def left_over(result: Result[Model]) -> list[Remark]:
         why = _with_call(remark.reason, _root(node), calls)
         found.append(dataclasses.replace(remark, reason=why))
     return found
-
-
-def _reasons(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
-    """What was kept, by operator and path."""
-    return {(r.op_type, r.path): r for r in remarks if r.action == "kept"}
 
 
 def _calls_kept(
@@ -217,7 +216,7 @@ class _Log(Run):
     def __init__(self) -> None:
         super().__init__()
         self._done: dict[Operator, Counter[str]] = {}
-        self._why: dict[Operator, str] = {}
+        self._why: dict[Operator, dict[str, str]] = {}
 
     def mark(self, node: Node) -> Operator:
         """Give a construct an operator of its own, by which its copies are known."""
@@ -231,19 +230,20 @@ class _Log(Run):
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
         """Note what was done to a construct or a copy of it."""
         super().rewritten(pass_, node, path, what)
-        self._done.setdefault(node.op, Counter())[what] += 1
+        self._done.setdefault(node.op.origin, Counter())[what] += 1
 
     def kept(self, pass_: Pass, node: Node, why: str) -> None:
         """Note why a construct or a copy of it stays."""
         super().kept(pass_, node, why)
-        self._why[node.op] = why
+        self._why.setdefault(node.op.origin, {})[pass_.name] = why
 
     def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, str, int]:
         """What became of a construct, why, and how many copies of it are left."""
         done = self._done.get(op, Counter())
         what = "; ".join(f"{text}{_times(count)}" for text, count in done.items())
         if remaining:
-            why = self._why.get(op, f"no pass of the pipeline rewrites {op.qualname}")
+            said = dict.fromkeys(self._why.get(op, {}).values())
+            why = "; ".join(said) or f"no pass of the pipeline rewrites {op.qualname}"
             return "kept", f"{why}{_times(remaining)}" + (f"; {what}" if what else ""), remaining
         if what:
             return "rewritten", what, 0

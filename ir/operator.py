@@ -28,7 +28,7 @@ class Operator:
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
     """
 
-    __slots__ = ("attributes", "domain", "extra", "op_type", "overload", "qualname")
+    __slots__ = ("_origin", "attributes", "domain", "extra", "op_type", "overload", "qualname")
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Operator:
         self.overload = overload
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
+        self._origin: Operator | None = None
         self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
 
     @classmethod
@@ -74,7 +75,15 @@ class Operator:
     def with_attributes(self, attributes: Iterable[onnx.AttributeProto]) -> Operator:
         """The same operator with other attributes."""
         by_name = {message.name: message for message in attributes}
-        return Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
+        made = Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
+        made._origin = self.origin
+        return made
+
+    @property
+    def origin(self) -> Operator:
+        """The operator of which this one was made by `with_attributes`, the first of all; itself
+        where there is none. By it, what is left of a node after a rewrite is known again."""
+        return self._origin or self
 
     @property
     def function_key(self) -> FunctionKey:

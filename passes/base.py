@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..ir import Error, Model, Node
@@ -45,6 +45,18 @@ class Remark:
     def to_dict(self) -> dict[str, str]:
         """The remark as JSON takes it."""
         return dataclasses.asdict(self)
+
+
+def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
+    """What was kept, by operator and path, each with all that the passes said of it."""
+    found: dict[tuple[str, str], list[Remark]] = {}
+    for remark in remarks:
+        if remark.action == "kept":
+            found.setdefault((remark.op_type, remark.path), []).append(remark)
+    return {
+        key: dataclasses.replace(said[0], reason="; ".join(dict.fromkeys(r.reason for r in said)))
+        for key, said in found.items()
+    }
 
 
 Progress = Callable[[str, int, int], None]

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from ..ir import Model, ModelSource, in_kind, load
 from ..ir.collector import paused_collector
-from .base import Pass, Progress, Remark, RewriteError, Run
+from .base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
 from .registry import default_passes
 from .running import rewrite_model
 
@@ -97,10 +97,7 @@ def require_all_rewritten(remarks: Sequence[Remark]) -> None:
     Raises:
         StrictError: there is one.
     """
-    kept = [remark for remark in remarks if remark.action == "kept"]
-    constructs = dict.fromkeys((remark.op_type, remark.path) for remark in kept)
+    kept = list(kept_constructs(remarks).values())
     if kept:
-        reasons = [r.reason for r in kept if (r.op_type, r.path) == next(iter(constructs))]
-        every = dataclasses.replace(kept[0], reason="; ".join(dict.fromkeys(reasons)))
-        more = f" (and {len(constructs) - 1} more)" if len(constructs) > 1 else ""
-        raise StrictError(f"{every}{more}")
+        more = f" (and {len(kept) - 1} more)" if len(kept) > 1 else ""
+        raise StrictError(f"{kept[0]}{more}")

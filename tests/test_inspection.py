@@ -93,3 +93,24 @@ def test_it_reads_as_text():
     lines = str(sl.inspect(model())).splitlines()
     assert lines[0] == "Loop 'outer': rewritten, unrolled, 3 trips"
     assert str(sl.inspect(model("g (float x) => (float y) { y = Abs (x) }"))) == "no control flow"
+
+
+def test_what_is_left_of_a_loop_is_not_gone():
+    """A recurrence stays, and its projection is computed before it."""
+    text = """g (float[N, 4] x, float[4, 3] w, float[3] h0) => (float[3] h) {
+        h = Scan <num_scan_inputs = 1, body = b (float[3] s, float[4] e) => (float[3] t) {
+            p = MatMul (e, w) q = Add (s, p) t = Tanh (q) }> (h0, x) }"""
+    found = sl.inspect(model(text))
+    (construct,) = found.constructs
+    assert not found.straight_line and found.left == 1
+    assert (construct.outcome, construct.remaining) == ("kept", 1)
+    assert "1 node runs once, for all trips" in construct.reason
+    assert "--shape" in construct.reason
+
+
+def test_a_construct_in_another_form_is_still_one():
+    text = """g (float[4, 3] x) => (float[4, 3] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] t) { t = Tanh (e) }> (x)
+    }"""
+    assert sl.inspect(model(text)).straight_line
+    assert not sl.inspect(model(text), "scans-to-loops").straight_line

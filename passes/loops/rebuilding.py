@@ -8,7 +8,7 @@ from ...ir import Node, Value, captured_by, copy_node, empty_header
 from ...operators.batching import Operand
 from ..scans.layout import add_holder, declaration
 from ..tools.emit import Emitter
-from .remainder import Remainder
+from .remainder import Remainder, named
 from .repetition import Scanned
 from .states import iteration_like
 
@@ -147,7 +147,7 @@ class _Rebuilding:
     def labels(self) -> list[str]:
         """Names for the outputs, also those that nobody asks for: onnxruntime does not always load
         a Scan that omits one."""
-        states = [state.result.name for state in self.plan.states]
+        states = [named(state) for state in self.plan.states]
         return [*states, *(value.name for value in self.asked)]
 
     def initial(self) -> list[Value]:

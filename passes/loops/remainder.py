@@ -52,11 +52,11 @@ class Remainder:
 
     def final(self, state: State) -> Value:
         """What the last trip gave on."""
-        return self.finals.setdefault(state, self._placeholder(state.result.name))
+        return self.finals.setdefault(state, self._placeholder(named(state)))
 
     def output(self, stacked: Stacked) -> Value:
         """What is put together of an element of each trip, as the original does it."""
-        return self.stacked.setdefault(stacked, self._placeholder(stacked.result.name))
+        return self.stacked.setdefault(stacked, self._placeholder(named(stacked)))
 
     def drop_unread(self) -> None:
         """Forget the rows of which nothing is made after all."""
@@ -82,6 +82,12 @@ class Remainder:
         sizes = [self.feeding.size(dim) for dim in shape]
         target = self.feeding.emit.concat([self.feeding.trips, *sizes], 0, "rows_shape")
         return self.feeding.emit.add("Reshape", [rows, target], rows.name)
+
+
+def named(output: State | Stacked) -> str:
+    """What an output is called around the loop, or inside where nobody asks for it."""
+    given = output.final if isinstance(output, State) else output.output
+    return (given or output.result).name
 
 
 def _symbols_around(repetition: Repetition, feeding: Feeding) -> set[str]:
