@@ -1,12 +1,19 @@
 """Models drawn at random through the default pipeline: valid, equal, nothing left that constants
 decide. A longer run: python tests/support/fuzz.py --models 1000."""
 
+import random
+
 import numpy as np
+import onnx
 from fuzz import assert_equal
 from harness import check_model
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from random_loops import feeds as feeds_of_loop
+from random_loops import random_loop
 from straightline import ir, reference
 from straightline.passes import (
+    EliminateDeadNodes,
     ForwardInvariants,
     HoistInvariants,
     LoopsToScans,
@@ -16,6 +23,7 @@ from straightline.passes import (
     straighten,
 )
 from strategies import model_and_feeds, scan_8_model_and_feeds
+from vectorized import assert_same
 
 quick = settings(
     max_examples=65,
@@ -101,6 +109,29 @@ def test_loops_as_scans_and_scans_as_loops():
 
     convert()
     assert rewritten.count("loops-to-scans") > 5 and rewritten.count("scans-to-loops") > 5
+
+
+def test_recurrences_mixed_with_what_is_none():
+    """Some loops go, of some a part is left: what they give is the same for any length."""
+    said = []
+
+    @settings(quick, max_examples=60)
+    @given(st.integers(0, 1 << 32))
+    def divide(number):
+        model = random_loop(random.Random(number))
+        passes = [ForwardInvariants(), HoistInvariants(), VectorizeLoops(), EliminateDeadNodes()]
+        result = Pipeline(passes).run(model)
+        onnx.checker.check_model(result.model, full_check=True)
+        said.extend(r.reason for r in result.remarks if r.pass_name == "vectorize-loops")
+        for length in (0, 1, 5):
+            if length or model.graph.node[0].op_type == "Loop":  # Scans of no length fail
+                given = feeds_of_loop(length, bool(number % 2))
+                read = {value.name: given[value.name] for value in model.graph.input}
+                assert_same(model, result.model, read)
+
+    divide()
+    assert said.count("all trips are computed at once") > 10
+    assert sum("once, for all trips" in reason for reason in said) > 5
 
 
 @settings(quick, max_examples=25)
