@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..ir import Error, Model, Node
+from ..ir import Error, Model, Node, Operator
 
 Action = Literal["rewritten", "kept", "noted"]
 
@@ -75,6 +75,7 @@ class Run:
 
     def __init__(self, progress: Progress | None = None, standard: Sequence[Pass] = ()) -> None:
         self._remarks: list[tuple[Remark, Node]] = []
+        self._offers: dict[Operator, str] = {}
         self.standard = standard
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
@@ -96,6 +97,19 @@ class Run:
     def noted(self, pass_: Pass, node: Node, what: str) -> None:
         """Note what came to light at a node."""
         self._remarks.append((Remark(pass_.name, node.op_type, node.path, "noted", what), node))
+
+    def offer(self, node: Node, what: str | None) -> None:
+        """Note what another option would make of a construct and its copies, which share their
+        operator; None takes back what was offered."""
+        if what is None:
+            self._offers.pop(node.op, None)
+        else:
+            self._offers[node.op] = what
+
+    def with_offer(self, node: Node, reason: str) -> str:
+        """What is said of a construct, with what it could be instead, if that is anything."""
+        offered = self._offers.get(node.op)
+        return reason if offered is None else f"{reason}; {offered}"
 
     def forget_kept(self, pass_: Pass) -> None:
         """Drop what an earlier run of a pass kept: it is about to look again."""
@@ -122,11 +136,13 @@ class Pass(abc.ABC):
     Attributes:
         name: how users call it, in kebab-case.
         by_default: whether the default pipeline holds it.
+        default_options: the options that it has there, where they are others than its own.
         cleans_up: it only removes what is superfluous, which gives no other pass new work.
     """
 
     name: ClassVar[str]
     by_default: ClassVar[bool] = False
+    default_options: ClassVar[Mapping[str, Any]] = {}
     cleans_up: ClassVar[bool] = False
 
     @abc.abstractmethod

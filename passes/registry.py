@@ -10,6 +10,7 @@ from .control.forward_invariants import ForwardInvariants as ForwardInvariants
 from .loops.hoist_invariants import HoistInvariants as HoistInvariants
 from .functions.inline_functions import InlineFunctions as InlineFunctions
 from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops
+from .recurrences.raise_recurrences import RaiseRecurrences as RaiseRecurrences
 from .control.unroll_loops import UnrollLoops as UnrollLoops
 from .scans.unroll_scans import UnrollScans as UnrollScans
 from .control.inline_ifs import InlineIfs as InlineIfs
@@ -19,7 +20,6 @@ from .cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNod
 from .functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
 from .cleanup.infer_shapes import InferShapes as InferShapes
 from .control.predicate_loops import PredicateLoops as PredicateLoops
-from .recurrences.raise_recurrences import RaiseRecurrences as RaiseRecurrences
 from .loops.loops_to_scans import LoopsToScans as LoopsToScans
 from .loops.scans_to_loops import ScansToLoops as ScansToLoops
 from .control.ifs_to_selects import IfsToSelects as IfsToSelects
@@ -33,5 +33,5 @@ PASSES: tuple[type[Pass], ...] = tuple(
 
 
 def default_passes() -> tuple[Pass, ...]:
-    """Those of the default pipeline, with the options that they have by default."""
-    return tuple([kind() for kind in PASSES if kind.by_default])
+    """Those of the default pipeline, with the options that they have there."""
+    return tuple([kind(**kind.default_options) for kind in PASSES if kind.by_default])

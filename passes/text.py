@@ -18,7 +18,6 @@ _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
 
-_STRAIGHTEN: list[Item] = [(type(pass_), {}) for pass_ in registry.default_passes()]
 _DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in pass_.options()}
 
 
@@ -32,7 +31,7 @@ def straighten(**options: Any) -> Pipeline:
     Raises:
         PassOptionError: no pass has such an option.
     """
-    return Pipeline(_build(_STRAIGHTEN, options), repeat=True)
+    return Pipeline(_standard(options), repeat=True)
 
 
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
@@ -89,7 +88,7 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     for kind, own in items:
         if kind is Repeated:
             given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
-            passes.append(Repeated(tuple(_build(_STRAIGHTEN, {**given, **own}))))
+            passes.append(Repeated(tuple(_standard({**given, **own}))))
             unknown -= _DEFAULT_OPTIONS
             continue
         names = {field.name for field in dataclasses.fields(kind)}
@@ -99,6 +98,15 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     if unknown:
         raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
     return passes
+
+
+def _standard(options: dict[str, Any]) -> list[Pass]:
+    """The passes of the default pipeline; what is given goes before their own options."""
+    items: list[Item] = []
+    for pass_ in registry.default_passes():
+        own = {name: v for name, v in pass_.default_options.items() if name not in options}
+        items.append((type(pass_), own))
+    return _build(items, options)
 
 
 def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:

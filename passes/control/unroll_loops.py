@@ -86,7 +86,7 @@ class _LoopUnroller:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
                     return True
-        self.run.kept(self.options, loop, obstacle)
+        self.run.kept(self.options, loop, self.run.with_offer(loop, obstacle))
         return False
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
@@ -141,7 +141,8 @@ class _LoopUnroller:
                 replace_value(graph, old, new)
         graph.remove(loop)
         given.drop_unused()
-        self.run.rewritten(self.options, loop, path, f"unrolled, {_count(trips, 'trip')}")
+        what = self.run.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")
+        self.run.rewritten(self.options, loop, path, what)
         for node, where in template.resolved.items():
             self.run.rewritten(self.options, node, where, "decided on each trip")
         self.budget.spend(template.added + sum(len(column) for column in scanned))

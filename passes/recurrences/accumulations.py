@@ -142,7 +142,7 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
         axis = emit.constant(np.array(0, np.int64), "axis")
         joined = emit.add("CumSum", [rows, axis], f"{state.given.name}_sums")
         exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(found.terms) == 1)
-        return _of_all(recurrence, joined, _told("CumSum", exact))
+        return _of_all(recurrence, joined, "CumSum", exact)
     if kind.last is None or fact.elem_type not in kind.types or _is_asked_for(recurrence):
         if not _is_small(fact):
             return (
@@ -151,11 +151,12 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
             )
         most = recurrence.trips.feeding.most_trips()
         most = None if most is None else most + 1
-        joined = accumulated(emit, Operator(kind.op_type), rows, fact, most)
+        straight = recurrence.trips.straight
+        joined = accumulated(emit, Operator(kind.op_type), rows, fact, most, straight)
         what = f"{kind.op_type} in steps of doubling distance"
-        return _of_all(recurrence, joined, _told(what, exact))
+        return _of_all(recurrence, joined, what, exact)
     last = kind.last(emit, rows, fact.elem_type)
-    return Raised(_told(kind.what, exact), {}, {state: last})
+    return Raised(_told(kind.what, exact), exact, {}, {state: last})
 
 
 def _is_small(fact: Fact) -> bool:
@@ -165,13 +166,13 @@ def _is_small(fact: Fact) -> bool:
     return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= _MOST_BYTES
 
 
-def _of_all(recurrence: Recurrence, joined: Value, what: str) -> Raised:
+def _of_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Raised:
     """All values of a state, the initial one first."""
     (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Raised(what, {state: every}, {state: final})
+    return Raised(_told(what, exact), exact, {state: every}, {state: final})
 
 
 def _told(what: str, exact: bool) -> str:

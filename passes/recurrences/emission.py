@@ -68,6 +68,7 @@ class _Emission:
         every, *last = self.emit.several(op, inputs, labels)
         return Raised(
             self._what(),
+            False,
             {hidden: self.sequence.every(every)},
             {s: self.sequence.last(s, v) for s, v in zip(states, last, strict=True)},
             dict.fromkeys(self.of.alike(self.of.result(hidden.result)), hidden),

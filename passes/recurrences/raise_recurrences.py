@@ -12,8 +12,8 @@ y, h = Scan <num_scan_inputs = 1,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
@@ -33,20 +33,31 @@ RAISERS: tuple[Raiser, ...] = (raise_accumulation, raise_cell)
 """What a recurrence may be, in the order in which it is tried."""
 
 
+_ALL = "straighten{exact=false}"
+"""The pipeline that makes the operators that are only offered otherwise."""
+
+
 @dataclasses.dataclass(frozen=True)
 class RaiseRecurrences(Pass):
     """Replace recurrences in Loops and Scans by the operators that compute them.
 
     Attributes:
+        exact: only where that gives the same bits; what else could be raised is offered in the
+            remarks of unroll-loops and unroll-scans.
+        straight: only straight lines, and of fewer nodes than copies of the body would be.
         max_bytes: the largest value of all trips that is made, where sizes are known.
         max_identity: how many columns of what is added to gates an operator may multiply by ones
             and zeros, since it takes nothing without a weight.
     """
 
+    exact: bool = False
+    straight: bool = False
     max_bytes: int = 1 << 28
     max_identity: int = 384
 
     name: ClassVar[str] = "raise-recurrences"
+    by_default: ClassVar[bool] = True
+    default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
 
     def run(self, model: Model, run: Run) -> bool:
         """Raise inner constructs before the ones around them."""
@@ -59,46 +70,87 @@ class RaiseRecurrences(Pass):
 
     def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
         path, repetition = node.path, read(node)
+        run.offer(node, None)
         if isinstance(repetition, str):
             run.kept(self, node, repetition)
             return False
         try:
-            made = _raise(graph, repetition, inference, self)
+            raising = _Raising(graph, repetition, inference, self)
         except (Unbatchable, RewriteError) as reason:
             run.kept(self, node, f"it {reason}")
             return False
-        run.rewritten(self, node, path, f"is now {' and '.join(made)}")
+        if self.straight and not raising.is_shorter():
+            run.kept(self, node, f"it could be {raising.what}, which is no shorter than its trips")
+            return False
+        if self.exact and not raising.is_exact():
+            run.offer(node, f"it could be {raising.what}: --passes '{_ALL}'")
+            run.kept(self, node, f"it could be {raising.what}, which exact=true forbids")
+            return False
+        raising.put_in_place()
+        run.rewritten(self, node, path, f"is now {raising.what}")
         return True
 
 
-def _raise(
-    graph: Graph, repetition: Repetition, inference: ShapeInference, options: RaiseRecurrences
-) -> list[str]:
-    """Put operators in the place of a Loop or Scan; what they are.
+class _Raising:
+    """A Loop or Scan with operators in its place, made beside it.
 
     Raises:
-        Unbatchable: that cannot be done; nothing is changed then.
+        Unbatchable: that cannot be done.
     """
-    node, model = repetition.node, inference.model
-    certain = runs_certainly(node, Speculation(inference, model.functions).outside)
-    trips = AllTrips(
-        repetition, inference, options.max_bytes, certain, RAISERS, options.max_identity
-    )
-    if not trips.made:
-        raise Unbatchable("carries nothing that is a recurrence; vectorize-loops is for it")
-    states = [
-        trips.final(state) if is_used(graph, state.final) else None for state in repetition.states
-    ]
-    rows = [
-        trips.stacked(one, [] if certain else sizes_to_drop(repetition, one, inference))
-        if is_used(graph, one.output)
-        else None
-        for one in repetition.stacked
-    ]
-    _leave_out(trips.emit.graph, [*states, *rows])
-    placed = put_in_place(trips.feeding, [*states, *rows], graph)
-    replace_outputs(graph, node, placed[: len(node.outputs)])
-    return trips.made
+
+    def __init__(
+        self,
+        graph: Graph,
+        repetition: Repetition,
+        inference: ShapeInference,
+        options: RaiseRecurrences,
+    ) -> None:
+        self._graph = graph
+        self._repetition = repetition
+        certain = runs_certainly(
+            repetition.node, Speculation(inference, inference.model.functions).outside
+        )
+        self._trips = trips = AllTrips(
+            repetition,
+            inference,
+            options.max_bytes,
+            certain,
+            RAISERS,
+            options.max_identity,
+            options.straight,
+        )
+        if not trips.made:
+            raise Unbatchable("carries nothing that is a recurrence; vectorize-loops is for it")
+        self._results = [
+            *(trips.final(s) if is_used(graph, s.final) else None for s in repetition.states),
+            *(
+                trips.stacked(one, [] if certain else sizes_to_drop(repetition, one, inference))
+                if is_used(graph, one.output)
+                else None
+                for one in repetition.stacked
+            ),
+        ]
+        _leave_out(trips.emit.graph, self._results)
+
+    @property
+    def what(self) -> str:
+        """What the recurrences are, in words."""
+        return " and ".join(raised.what for raised in self._trips.made)
+
+    def is_exact(self) -> bool:
+        """Whether the operators give the bits that the trips give."""
+        return all(raised.exact for raised in self._trips.made)
+
+    def is_shorter(self) -> bool:
+        """Whether there are fewer nodes than in copies of the body for all trips."""
+        most = self._trips.feeding.most_trips()
+        return most is None or len(self._trips.emit.graph) < most * len(self._repetition.body)
+
+    def put_in_place(self) -> None:
+        """Put the operators in the place of the Loop or Scan."""
+        node = self._repetition.node
+        placed = put_in_place(self._trips.feeding, self._results, self._graph)
+        replace_outputs(self._graph, node, placed[: len(node.outputs)])
 
 
 def _leave_out(graph: Graph, results: Sequence[Value | None]) -> None:

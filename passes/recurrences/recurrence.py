@@ -26,6 +26,7 @@ class Raised:
 
     Attributes:
         what: the operator, as a remark calls it.
+        exact: whether it gives the bits that the trips give.
         every: for each state what all trips give on, the trips first; a state may be missing of
             which only the last value is there.
         final: for each state what the last trip gives on, which is the initial one where there is
@@ -35,6 +36,7 @@ class Raised:
     """
 
     what: str
+    exact: bool
     every: Mapping[State, Value]
     final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
     alike: Mapping[Value, State] = dataclasses.field(default_factory=dict)
@@ -100,10 +102,12 @@ class AllTrips(Batcher):
         raisers: what is tried on a recurrence, in this order.
         max_identity: how many columns of an input may be multiplied by ones and zeros, as an
             operator must whose gates are given to it.
+        straight: whether no Loop may be made.
 
     Attributes:
         max_identity: as given.
-        made: the operators that were made, as remarks call them.
+        straight: as given.
+        made: the operators that were made, and what comes of them.
 
     Raises:
         Unbatchable: something stands in the way; the message ends a sentence that begins with the
@@ -118,11 +122,13 @@ class AllTrips(Batcher):
         certain: bool,
         raisers: Iterable[Raiser],
         max_identity: int = 384,
+        straight: bool = False,
     ) -> None:
         self.max_identity = max_identity
+        self.straight = straight
         self._raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
-        self.made: list[str] = []
+        self.made: list[Raised] = []
         feeding = Feeding(repetition, inference)
         super().__init__(repetition, feeding, max_bytes, feeding.same, certain)
         self._solve_all()
@@ -202,7 +208,7 @@ class AllTrips(Batcher):
         """Let an operator compute some states."""
         recurrence = Recurrence(states, nodes, self, self.extent.certain)
         raised = self._raised(recurrence)
-        self.made.append(raised.what)
+        self.made.append(raised)
         self._finals.update(raised.final)
         for value, state in raised.alike.items():
             if state in raised.every:

@@ -127,7 +127,7 @@ class _ScanUnroller:
                 if holder.is_op("Scan"):
                     self.visit(graph, holder)
             return True
-        self.run.kept(self.options, node, plan)
+        self.run.kept(self.options, node, self.run.with_offer(node, plan))
         return False
 
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
@@ -162,7 +162,7 @@ class _ScanUnroller:
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
-        self.run.rewritten(self.options, node, path, what)
+        self.run.rewritten(self.options, node, path, self.run.with_offer(node, what))
         self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:

@@ -51,7 +51,6 @@ def test_the_default_pipeline():
         "ifs-to-selects",
         "infer-shapes",
         "predicate-loops",
-        "raise-recurrences",
         "loops-to-scans",
         "scans-to-loops",
         "scan-8-to-9",

@@ -1,9 +1,14 @@
 """What the pass leaves alone, whatever the operators."""
 
+import re
+
+import numpy as np
+import onnx
 import pytest
-from harness import assert_keeps
-from loops import HEAD
-from straightline.passes import RaiseRecurrences
+from harness import as_model, assert_keeps, run_in_onnxruntime
+from loops import HEAD, op_types
+from straightline import ir, reference
+from straightline.passes import RaiseRecurrences, Run, parse_pipeline, straighten
 
 KEPT = {
     "carries nothing that is a recurrence": """
@@ -24,3 +29,122 @@ KEPT = {
 @pytest.mark.parametrize("reason", KEPT)
 def test_what_is_kept(reason):
     assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
+
+
+# As part of straighten --------------------------------------------------------------------------
+
+GATED = "float[2, 4] h0, float[{0}, 2, 4] x, float[4, 4] u, float[4, 4] v"
+
+
+def cell(body, length):
+    return f"""g ({GATED.format(length)}) => (float[2, 4] h1) {{
+        h1 = Scan <num_scan_inputs = 1, body = f (float[2, 4] h, float[2, 4] e)
+            => (float[2, 4] h2) {{ {body} }}> (h0, x) }}"""
+
+
+def lstm(length):
+    return f"""g (float[2, 4] c0, {GATED.format(length)}) => (float[2, 4] h1, float[2, 4] c1) {{
+        h1, c1 = Scan <num_scan_inputs = 1, body = f (float[2, 4] h, float[2, 4] c, float[2, 4] e)
+            => (float[2, 4] h2, float[2, 4] c2) {{
+            a = MatMul (h, u) b = MatMul (e, v) d = Add (a, b) i = Sigmoid (a) f = Sigmoid (d)
+            o = Sigmoid (d) n = Tanh (a) k = Mul (f, c) m = Mul (i, n) c2 = Add (k, m)
+            t = Tanh (c2) h2 = Mul (o, t) }}> (h0, c0, x) }}"""
+
+
+def accumulated(step, length, elem="float", given="r"):
+    return f"""g ({elem}[3] s, {elem}[{length}, 3] x) => ({elem}[3] y, {elem}[?, 3] z) {{
+        y, z = Scan <num_scan_inputs = 1, body = b ({elem}[3] a, {elem}[3] e)
+            => ({elem}[3] r, {elem}[3] q) {{ r = {step} q = Identity ({given}) }}> (s, x) }}"""
+
+
+GRU = """a = MatMul (h, u) b = MatMul (e, v) c = Add (a, b) z = Sigmoid (c) r = Sigmoid (a)
+    g = Mul (r, h) k = MatMul (g, v) n = Tanh (k) d = Sub (h, n) f = Mul (z, d) h2 = Add (n, f)"""
+OFFERED = {
+    "a GRU": lambda length: cell(GRU, length),
+    "an LSTM": lstm,
+    "an RNN": lambda length: cell("a = MatMul (h, u) b = Add (a, e) h2 = Tanh (b)", length),
+    "ReduceProd": lambda length: accumulated("Mul (a, e)", length, given="e"),
+    "Mul in steps of doubling distance": lambda length: accumulated("Mul (a, e)", length),
+    "CumSum": lambda length: accumulated("Add (a, e)", length, "float16"),
+}
+HINT = re.compile(r"; it could be (.*), up to rounding.*: --passes '(.*)'$")
+
+
+@pytest.mark.parametrize("what", OFFERED)
+@pytest.mark.parametrize("length", ["N", "40"])
+def test_what_rounds_is_offered_where_a_loop_is_unrolled_or_kept(what, length):
+    text = HEAD + OFFERED[what](length)
+    (remark,) = [r for r in straighten().run(as_model(text)).remarks if r.pass_name in UNROLLING]
+    assert remark.action == ("kept" if length == "N" else "rewritten")
+    hint = HINT.search(remark.reason)
+    assert hint is not None and hint[1] == what
+    followed = parse_pipeline(hint[2]).run(as_model(text))
+    assert not set(op_types(followed.model.graph)) & {"Loop", "Scan"}
+    assert not followed.kept and what in followed.remarks[-1].reason
+
+
+UNROLLING = ("unroll-loops", "unroll-scans")
+EXACT = {
+    "CumSum": accumulated("Add (a, e)", "N"),
+    "CumSum of integers": accumulated("Sub (a, e)", "N", "int64"),
+    "ReduceMax": accumulated("Max (a, e)", "N", given="e"),
+    "ReduceMin": accumulated("And (a, e)", "N", "bool", given="e"),
+    "Max in steps of doubling distance": accumulated("Max (a, e)", "N"),
+    "Or in steps of doubling distance": accumulated("Or (a, e)", "N", "bool"),
+}
+
+
+@pytest.mark.parametrize("what", EXACT)
+@pytest.mark.parametrize("length", ["N", "200"])
+def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):
+    text = HEAD + EXACT[what].replace("[N", f"[{length}")
+    result = straighten().run(as_model(text))
+    assert not set(op_types(result.model.graph)) & {"Loop", "Scan"} and not result.kept
+    remark = result.remarks[-1]
+    assert remark.reason == f"is now {what.removesuffix(' of integers')}"
+    rng = np.random.default_rng(0)
+    for trips in (1, 2, 70) if length == "N" else (200,):
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(
+            as_model(text).graph.input[0].type.tensor_type.elem_type
+        )
+        feed = {"s": rng.integers(0, 2, 3).astype(dtype)}
+        feed["x"] = (rng.normal(0.5, 2, (trips, 3)).round(int(dtype != "bool"))).astype(dtype)
+        for run in (reference.run, run_in_onnxruntime):
+            pairs = zip(run(result.model, feed), run(as_model(text), feed), strict=True)
+            for one, other in pairs:
+                np.testing.assert_array_equal(one, other)
+    nothing = {name: array[:0] if name == "x" else array for name, array in feed.items()}
+    if length == "N":
+        for one, other in zip(
+            run_in_onnxruntime(result.model, nothing),
+            reference.run(as_model(text), nothing),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_few_trips_are_unrolled(exact):
+    text = HEAD + accumulated("Add (a, e)", "2")
+    result = straighten(exact=exact).run(as_model(text))
+    assert [r.reason for r in result.remarks] == ["unrolled, 2 trips"]
+
+
+def test_an_offer_holds_for_the_copies_of_a_loop():
+    inner = """Loop (i, k, h) <body = g (int64 j, bool l, float[2, 4] p) => (bool l2, float[2, 4] q)
+        { l2 = Identity (l) a = MatMul (p, u) b = Tanh (a) q = Identity (b) }>"""
+    text = f"""g (float[2, 4] x, float[4, 4] u) => (float[2, 4] y)
+        <int64 n = {{4}}, bool yes = {{1}}> {{
+        y = Loop (n, yes, x) <body = f (int64 i, bool k, float[2, 4] h)
+            => (bool k2, float[2, 4] r) {{ k2 = Identity (k) q = {inner} r = Neg (q) }}> }}"""
+    result = straighten().run(as_model(HEAD + text))
+    said = [r.reason for r in result.remarks if "unrolled" in r.reason]
+    assert len(said) == 5 and sum("could be an RNN" in reason for reason in said) == 4
+
+
+def test_an_offer_is_taken_back():
+    run, node = Run(), ir.parse(HEAD + OFFERED["an RNN"]("N")).graph.nodes()[0]
+    run.offer(node, "it could be more")
+    assert run.with_offer(node, "kept") == "kept; it could be more"
+    run.offer(node, None)
+    assert run.with_offer(node, "kept") == "kept"
