@@ -14,6 +14,7 @@ from .affine import Affine
 from .cells import Cell
 from .functions import attributes_of
 from .interpretation import Interpretation
+from .masks import Packing
 from .polynomials import Free, Monomial
 from .recurrence import Raised
 from .sequence import Sequence3
@@ -57,7 +58,12 @@ class _Emission:
         hidden = self.cell.hidden
         x, w = self._input()
         r = self._joined(self._recurrent(gate) for gate in self.cell.gates)
-        inputs: list[Value | None] = [x, self._whole(w), self._whole(r), self._bias(), None]
+        mask = self.of.mask
+        packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
+        lengths = None
+        if packing is not None:
+            x, lengths = packing.packed(x), packing.lengths
+        inputs: list[Value | None] = [x, self._whole(w), self._whole(r), self._bias(), lengths]
         states = [s for s in (hidden, self.cell.cell) if s is not None]
         inputs += [self.sequence.initial(state) for state in states]
         peepholes = self._peepholes()
@@ -66,17 +72,25 @@ class _Emission:
         labels += [f"{state.result.name}_last" for state in states]
         op = Operator.make(self.cell.op_type, **self._attributes())
         every, *last = self.emit.several(op, inputs, labels)
+        every = self.emit.squeeze(every, 1, every.name)
+        if packing is not None:
+            initial = [self.sequence.initial(state) for state in states]
+            every = packing.every(every, initial[0])
+            last = [packing.last(v, first) for v, first in zip(last, initial, strict=True)]
         return Raised(
             self._what(),
             False,
             {hidden: self.sequence.every(every)},
             {s: self.sequence.last(s, v) for s, v in zip(states, last, strict=True)},
-            dict.fromkeys(self.of.alike(self.of.result(hidden.result)), hidden),
+            dict.fromkeys(self.of.alike(hidden), hidden),
         )
 
     def _what(self) -> str:
         article = "a" if self.cell.op_type == "GRU" else "an"
-        return f"{article} {self.cell.op_type}, up to rounding ({TESTED_ULPS} ULPs in tests)"
+        masked = "" if self.of.mask is None else " with a mask"
+        return (
+            f"{article} {self.cell.op_type}{masked}, up to rounding ({TESTED_ULPS} ULPs in tests)"
+        )
 
     def _attributes(self) -> dict[str, Any]:
         attributes: dict[str, Any] = {"hidden_size": self.size}
@@ -126,7 +140,8 @@ class _Emission:
             self.weights.joined([own.get(s, zeros(self.size, widths[s])) for s in widths], 1)
             for own in blocks
         ]
-        self.sequence.turn(widths)
+        if self.of.mask is None:
+            self.sequence.turn(widths)
         parts = [self.sequence.fed(source) for source in widths]
         return self.sequence.padded(self.emit.concat(parts, 2, "fed")), self._joined(rows)
 

@@ -13,6 +13,8 @@ import numpy as np
 from ...facts.fact import Shape, integers
 from ...ir import Node, Value
 from ...operators.batching import Unbatchable
+from ..loops.repetition import State
+from .masks import find_mask, masked_names
 from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
 from .recurrence import Recurrence
 from .rows import Row, aligned, cut, mapped
@@ -49,6 +51,8 @@ class Interpretation:
         atoms: what the sums are made of.
         recurrence: as given.
         scanned: the inputs of the body that are scanned.
+        mask: what keeps the states on some trips, if anything does; what is told of values that
+            follow from it holds for the other trips.
         stand_ins: values that stand for what is read outside, by what that is.
         turned: as given.
     """
@@ -66,6 +70,7 @@ class Interpretation:
         self._depth = 0
         self._seen: set[Node] = set()
         self.stand_ins: dict[Hashable, Value] = {}
+        self.mask = find_mask(recurrence)
         self.scanned = {one.given: one for one in recurrence.repetition.scanned}
         self._circle = set(recurrence.nodes)
         self.lead = lead(self.shape(recurrence.states[0].given), turned)
@@ -89,8 +94,11 @@ class Interpretation:
             raise Unfit("is joined of several parts")
         return row[0][0]
 
-    def alike(self, total: Sum) -> list[Value]:
-        """The values of the circle that are made of the same."""
+    def alike(self, state: State) -> list[Value]:
+        """The values of the circle that are what a state is on the next trip."""
+        if self.mask is not None:
+            return masked_names(state)
+        total = self.result(state.result)
         made = (value for node in self.recurrence.nodes for value in node.outputs)
         rows = ((value, self._rows.get(value, ())) for value in made if value is not None)
         return [value for value, row in rows if len(row) == 1 and row[0][0] == total]

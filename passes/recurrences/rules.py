@@ -119,6 +119,14 @@ def _largest(of: Interpretation, node: Node) -> list[Row]:
     raise Unfit(f"is not an activation of an affine form: it holds {node}")
 
 
+def _chosen(of: Interpretation, node: Node) -> list[Row]:
+    """Where by the mask of the states gives one of its branches on the trips that count."""
+    taken = None if of.mask is None else of.mask.taken(node)
+    if taken is None:
+        raise Unfit(f"is chosen by {node}, which is no mask that keeps it")
+    return [of.row(taken)]
+
+
 # Products ----------------------------------------------------------------------------------------
 
 
@@ -238,5 +246,6 @@ RULES: dict[str, Rule] = {
     "HardSigmoid": _activated("HardSigmoid", ("alpha", 0.2), ("beta", 0.5)),
     "Clip": _clipped,
     "Max": _largest,
+    "Where": _chosen,
 }
 """By the name of the operator; what has no rule is no part of a cell."""

@@ -17,6 +17,7 @@ from ...facts.fact import Shape
 from ...ir import Value
 from ..loops.repetition import State
 from .interpretation import Interpretation
+from .masks import Mask
 from .polynomials import Free
 from .weights import Unfit
 
@@ -39,6 +40,7 @@ class Sequence3:
         self.trips = of.recurrence.trips.feeding.trips
         self.hidden = hidden
         self.backward = False
+        self._initial: dict[State, Value] = {}
         self.shape = of.shape(hidden.given)
         self.axis = of.axis(len(self.shape))
         axes = self._batch_axes(self.shape)
@@ -141,9 +143,12 @@ class Sequence3:
 
     def initial(self, state: State) -> Value:
         """The initial state, [1, batch, elements]."""
-        value = self._flat(self._same(state.initial), self.of.shape(state.given), 0)
-        value = self.emit.unsqueeze(value, 0, state.given.name)
-        return value if self._empty is None else self._pad(value, None, self._empty)
+        if state not in self._initial:
+            value = self._flat(self._same(state.initial), self.of.shape(state.given), 0)
+            value = self.emit.unsqueeze(value, 0, state.given.name)
+            padded = value if self._empty is None else self._pad(value, None, self._empty)
+            self._initial[state] = padded
+        return self._initial[state]
 
     def padded(self, value: Value) -> Value:
         """What is fed, with one element where there is none."""
@@ -156,6 +161,15 @@ class Sequence3:
         ends = [self.emit.vector((0, 0, 0), "k"), trips or zero, batch or zero, zero]
         return self.emit.add("Pad", [value, self.emit.concat(ends, 0, "pads")], value.name)
 
+    def counts(self, mask: Mask) -> Value:
+        """1 where a trip counts in a row and else 0, [trips, batch, 1] of int64."""
+        if self.of.width(mask.value) != 1:
+            raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
+        value = self.fed([Free(mask.value, 0)])
+        if mask.keeps:
+            value = self.emit.add("Not", [value], "counted")
+        return self.padded(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
+
     def nothing(self, dtype: np.dtype[np.generic]) -> Value:
         """Zeros to be fed where there is nothing else, one for each row."""
         zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
@@ -166,9 +180,9 @@ class Sequence3:
     # What is given -------------------------------------------------------------------------------
 
     def every(self, value: Value) -> Value:
-        """The states of all trips, of the operator's output [trips, 1, batch, elements]."""
+        """The states of all trips, of [trips, batch, elements]."""
         starts, ends, axes = [], [], []
-        for missing, size, axis in ((self._none, self.trips, 0), (self._empty, self.batch, 2)):
+        for missing, size, axis in ((self._none, self.trips, 0), (self._empty, self.batch, 1)):
             if missing is not None:
                 starts.append(0)
                 ends.append(size)
@@ -180,7 +194,7 @@ class Sequence3:
                 self.emit.vector(tuple(axes), "k"),
             ]
             value = self.emit.add("Slice", [value, *bounds], value.name)
-        value = self._shaped(self.emit.squeeze(value, 1, value.name), 1)
+        value = self._shaped(value, 1)
         return self.recurrence.trips.feeding.reversed(value) if self.backward else value
 
     def last(self, state: State, value: Value) -> Value:
