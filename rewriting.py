@@ -76,6 +76,8 @@ class Watched(Pass):
         self.collected.standard = run.standard
         self.collected.forget_kept(self.watched)
         changed = self.watched.run(model, self.collected)
+        if changed:
+            self.collected.forget_facts()
         self.after(self.watched, model, changed)
         return changed
 

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from ..analysis.shapes.inference import ShapeInference
 from ..ir import Error, Model, Node, Operator
 
 Action = Literal["rewritten", "kept", "noted"]
@@ -76,6 +77,7 @@ class Run:
     def __init__(self, progress: Progress | None = None, standard: Sequence[Pass] = ()) -> None:
         self._remarks: list[tuple[Remark, Node]] = []
         self._offers: dict[Operator, str] = {}
+        self._inference: ShapeInference | None = None
         self.standard = standard
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
@@ -97,6 +99,16 @@ class Run:
     def noted(self, pass_: Pass, node: Node, what: str) -> None:
         """Note what came to light at a node."""
         self._remarks.append((Remark(pass_.name, node.op_type, node.path, "noted", what), node))
+
+    def inference(self, model: Model) -> ShapeInference:
+        """What is known of a model's values; passes share it until one has changed something."""
+        if self._inference is None or self._inference.model is not model:
+            self._inference = ShapeInference(model)
+        return self._inference
+
+    def forget_facts(self) -> None:
+        """Let what is known be found out anew: a pass has changed the model."""
+        self._inference = None
 
     def offer(self, node: Node, what: str | None) -> None:
         """Note what another option would make of a construct and its copies, which share their

@@ -56,7 +56,10 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
     try:
-        return pass_.run(model, run)
+        changed = pass_.run(model, run)
+        if changed:
+            run.forget_facts()
+        return changed
     finally:
         if not isinstance(pass_, Repeated):
             run.seconds[pass_.name] += time.perf_counter() - started

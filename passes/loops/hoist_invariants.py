@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
@@ -50,7 +49,7 @@ class _Hoister:
         self.options = options
         self.model = model
         self.run = run
-        self.speculation = Speculation(ShapeInference(model), model.functions)
+        self.speculation = Speculation(run.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Hoist what can leave one body, and say of the rest why not."""

@@ -34,7 +34,7 @@ class VectorizeLoops(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Vectorize inner constructs before the ones around them."""
-        inference = ShapeInference(model)
+        inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan")]:

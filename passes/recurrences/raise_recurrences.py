@@ -61,7 +61,7 @@ class RaiseRecurrences(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Raise inner constructs before the ones around them."""
-        inference = ShapeInference(model)
+        inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan")]:
