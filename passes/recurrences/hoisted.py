@@ -100,12 +100,21 @@ class _Elements:
                 row = rule(node, inputs, source, depth + 1)
                 if row is not None:
                     return row
+        return self._as_it_is(source)
+
+    def _as_it_is(self, source: Value) -> Row:
         key = self.how, source
         if key not in self.of.stand_ins:
             made = self.of.recurrence.trips.stand_in(source.name, self.operand(source))
             self.of.stand_ins[key] = made
             self.of.recurrence.trips.count_along(source, self.axis)
         return self.of.row(self.of.stand_ins[key])
+
+    def _factor(self, value: Value, depth: int) -> Row:
+        """What an element is made of that is to be multiplied; a product is taken as it is."""
+        row = self.row(value, depth)
+        twice = any(self.of.atoms.holds_product(total) for total, _ in row)
+        return self._as_it_is(value) if twice else row
 
     def _is_read(self, value: Value, source: Value) -> bool:
         """Whether a value has the axis, as long as the value has that is made of it."""
@@ -128,14 +137,14 @@ class _Elements:
         last = len(self.of.shape(source)) - 1
         if self.axis == last or len(self.of.shape(other)) != 2 or not self._is_read(one, source):
             return None
-        return self.of.multiplied(self.row(one, depth), self.of.matrix(other))
+        return self.of.multiplied(self._factor(one, depth), self.of.matrix(other))
 
     def _gemm(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
         if self.axis or node.attribute("transA", 0):
             return None
         matrix = self.of.matrix(inputs[1])
         matrix = matrix.turned() if node.attribute("transB", 0) else matrix
-        product = self.of.multiplied(self.row(inputs[0], depth), matrix)
+        product = self.of.multiplied(self._factor(inputs[0], depth), matrix)
         alpha, beta = (float(node.attribute(name, 1.0)) for name in ("alpha", "beta"))
         product = mapped(product, lambda total: total.times(alpha))
         if len(inputs) == 2:

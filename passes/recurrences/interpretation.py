@@ -17,7 +17,7 @@ from ..loops.repetition import State
 from .masks import find_mask, masked_names
 from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
 from .recurrence import Recurrence
-from .rows import Row, aligned, cut, mapped
+from .rows import Part, Row, aligned, cut, mapped
 from .weights import Matrix, Unfit
 
 _DEEPEST = 16
@@ -66,6 +66,7 @@ class Interpretation:
         self.turned = turned
         self.atoms = Atoms()
         self._rows: dict[Value, Row] = {}
+        self._whole: dict[Sum, Value] = {}
         self._unfit: dict[Value | None, str] = {}
         self._depth = 0
         self._seen: set[Node] = set()
@@ -187,11 +188,20 @@ class Interpretation:
         if value in self._rows:
             return self._rows[value]
         before = self._hoisted(self, value)
-        if before is not None:
-            return before
+        if before is None:
+            return (self._as_it_is(value),)
+        self._remember(value, before)
+        return before
+
+    def _as_it_is(self, value: Value) -> Part:
         width = self.width(value)
         width = 0 if width == 1 else width
-        return ((self.atoms.of(Free(value, width)), width),)
+        return self.atoms.of(Free(value, width)), width
+
+    def _remember(self, value: Value, row: Row) -> None:
+        """Keep what stands for a product where that is multiplied once more."""
+        if len(row) == 1:
+            self._whole[row[0][0]] = value
 
     def _look_into(self, node: Node | None) -> None:
         """Find out of which products the outputs of a node outside of the circle are made."""
@@ -210,6 +220,7 @@ class Interpretation:
         for value, row in zip(node.outputs, rows, strict=False):
             if value is not None and any(self.atoms.holds_product(total) for total, _ in row):
                 self._rows[value] = row
+                self._remember(value, row)
 
     def _number(self, value: Value) -> float | None:
         """The number that a constant holds everywhere."""
@@ -255,6 +266,8 @@ class Interpretation:
         if sum(width for _, width in row) != matrix.rows:
             raise Unfit(f"is multiplied by '{matrix.value.name}', whose size does not fit")
         for part, width in row:
+            if part in self._whole:  # a product of two matrices is computed before
+                part, _ = self._as_it_is(self._whole[part])
             own = matrix.some_rows(first, first + width)
             first += width
             for source, factor in part.terms.items():

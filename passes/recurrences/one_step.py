@@ -35,8 +35,6 @@ class _Step:
         plain = plain and not node.attribute("layout", 0) and node.attribute("clip") is None
         if not plain or steps != 1 or node.input(_LENGTHS) is not None or self.of.turned:
             raise Unfit(f"goes through {node}, which is not one plain step")
-        if node.attribute("input_forget", 0):
-            raise Unfit(f"goes through {node}, whose input gate is coupled")
 
     def _value(self, index: int) -> Value:
         value = self.node.input(index)
@@ -107,8 +105,12 @@ class _Step:
         into, out, forget, candidate = (
             self.fed(index) + self.kept(index, self.hidden) for index in range(4)
         )
-        kept = self.applied(gate, forget + self.peephole(2, cell)) * cell
         taken = self.applied(gate, into + self.peephole(0, cell))
+        if self.node.attribute("input_forget", 0):
+            keeps = number(1.0) - taken
+        else:
+            keeps = self.applied(gate, forget + self.peephole(2, cell))
+        kept = keeps * cell
         new = kept + taken * self.applied(function, candidate)
         opened = self.applied(gate, out + self.peephole(1, new))
         return [opened * self.applied(last, new), new]

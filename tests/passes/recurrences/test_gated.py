@@ -319,3 +319,29 @@ def test_the_time_is_linear_in_the_body():
 
     seconds(50)
     assert seconds(4000) < 0.0005 * 4000  # with loading, checking and all of it twice
+
+
+TWICE = {
+    "a product": "p = MatMul (e, m) q = Add (p, n) r = MatMul (q, w) s = Add (r, a)",
+    "a Gemm": "q = Gemm <alpha = 0.5> (e, m, n) r = Gemm (q, w, n) s = Add (r, a)",
+    "joined": "q = MatMul (e, m) both = Concat <axis = 1> (q, h) s = MatMul (both, wide)",
+    "parts": """q0 = MatMul (e, m) q, other = Split <axis = 1, num_outputs = 2> (q0)
+        r = MatMul (q, low) t = MatMul (other, low) r2 = Sub (r, t) s = Add (r2, a)""",
+}
+
+
+@pytest.mark.parametrize("case", TWICE)
+@pytest.mark.parametrize("before", [(), (VectorizeLoops(),), (HoistInvariants(), VectorizeLoops())])
+def test_what_is_fed_is_multiplied_twice(case, before):
+    """A projection in front of the cell, in the body or moved out of it."""
+    text = f"""g ({GIVEN}) => (float[B, 4] h1, float[?, ?, ?] y) {{
+        h1, y = Scan <num_scan_inputs = 1,
+            body = f (float[B, 4] h, float[B, 3] e) => (float[B, 4] h2, float[B, 4] out) {{
+            a = MatMul (h, u) {TWICE[case]} h2 = Tanh (s) out = Identity (h2) }}> (h0, x) }}"""
+    shapes = {"m": (3, 4), "n": (4,), "w": (4, 4), "u": (4, 4), "wide": (8, 4), "low": (2, 4)}
+    model = with_weights(text, **shapes)
+    after = raised(model, *before)
+    assert operators(after) == [("RNN", {})]
+    for trips, batch in SIZES:
+        feed = {"x": numbers(trips, batch, 3), "h0": numbers(batch, 4)}
+        assert difference(model, after, feed) <= TESTED_ULPS, (trips, batch)

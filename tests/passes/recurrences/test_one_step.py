@@ -1,4 +1,5 @@
-"""Nodes of a single step in a Loop: the same operator on all trips, bit for bit."""
+"""Nodes of a single step in a Loop: the same operator on all trips, bit for bit unless its input
+gate is coupled with its forget gate."""
 
 import numpy as np
 import onnx
@@ -11,6 +12,8 @@ RNG = np.random.default_rng(1)
 CASES = {
     "LSTM": ("LSTM", ""),
     "LSTM with peepholes": ("LSTM", ""),
+    "LSTM with a coupled gate": ("LSTM", ", input_forget = 1"),
+    "LSTM with a coupled gate and peepholes": ("LSTM", ", input_forget = 1"),
     "GRU": ("GRU", ""),
     "GRU, reset after": ("GRU", ", linear_before_reset = 1"),
     "RNN with another activation": ("RNN", ', activations = ["Relu"]'),
@@ -51,7 +54,8 @@ def test_one_step_in_a_loop(case):
     for trips, batch in [(5, 2), (0, 2), (1, 1), (40, 2), (3, 0)]:
         feed = {"x": numbers(trips, batch, 3), "n": np.array(trips)}
         feed |= {f"{state}0": numbers(batch, 4) for state in states}
-        assert difference(model, after, feed) == 0 or trips * batch == 0
+        most = 8 if "coupled" in case else 0  # then one less a gate is a gate of its own
+        assert difference(model, after, feed) <= most or trips * batch == 0
 
 
 REFUSED = {
