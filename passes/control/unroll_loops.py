@@ -86,7 +86,7 @@ class _LoopUnroller:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
                     return True
-        self.run.kept(self.options, loop, self.run.with_offer(loop, obstacle))
+        self.run.kept(self.options, loop, obstacle)
         return False
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:

@@ -43,7 +43,7 @@ class RaiseRecurrences(Pass):
 
     Attributes:
         exact: only where that gives the same bits; what else could be raised is offered in the
-            remarks of unroll-loops and unroll-scans.
+            remarks, also of what is unrolled then.
         straight: only straight lines, and of fewer nodes than copies of the body would be.
         max_bytes: the largest value of all trips that is made, where sizes are known.
         max_identity: how many columns of what is added to gates an operator may multiply by ones
@@ -83,8 +83,9 @@ class RaiseRecurrences(Pass):
             run.kept(self, node, f"it could be {raising.what}, which is no shorter than its trips")
             return False
         if self.exact and not raising.is_exact():
-            run.offer(node, f"it could be {raising.what}: --passes '{_ALL}'")
-            run.kept(self, node, f"it could be {raising.what}, which exact=true forbids")
+            offer = f"it could be {raising.what}: --passes '{_ALL}'"
+            run.offer(node, offer)
+            run.kept(self, node, offer)
             return False
         raising.put_in_place()
         run.rewritten(self, node, path, f"is now {raising.what}")
@@ -120,7 +121,7 @@ class _Raising:
             options.straight,
         )
         if not trips.made:
-            raise Unbatchable("carries nothing that is a recurrence; vectorize-loops is for it")
+            raise Unbatchable("carries nothing that an operator could compute")
         self._results = [
             *(trips.final(s) if is_used(graph, s.final) else None for s in repetition.states),
             *(

@@ -127,7 +127,7 @@ class _ScanUnroller:
                 if holder.is_op("Scan"):
                     self.visit(graph, holder)
             return True
-        self.run.kept(self.options, node, self.run.with_offer(node, plan))
+        self.run.kept(self.options, node, plan)
         return False
 
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
