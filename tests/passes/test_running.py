@@ -106,3 +106,21 @@ def test_declarations_are_set_right_only_where_something_changed():
     assert model.graph.nodes()[0].output().shape == (3,)
     assert rewrite_model([Recording("a", 1, [])], model, Run(), repeat=True)
     assert model.graph.nodes()[0].output().shape == (2,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asking(Recording):
+    """Records what it is told of the values of the model."""
+
+    def run(self, model, run):
+        self.log.append(run.inference(model))
+        return len(self.log) <= self.times
+
+
+def test_passes_share_what_is_known_until_one_changes_something():
+    log = []
+    passes = [Asking("a", 0, log), Asking("b", 2, log), Asking("c", 0, log)]
+    run = Run()
+    rewrite_model(passes, ir.load(as_model(TEXT)), run, repeat=False)
+    assert log[0] is log[1] and log[1] is not log[2]
+    assert run.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model

@@ -123,3 +123,20 @@ def test_what_only_code_can_set_is_no_option():
 def test_a_value_may_hold_an_equals_sign():
     with pytest.raises(PassOptionError, match=r"absent_cond is one of .*, not 'keep=it'"):
         parse_pipeline("unroll-loops{absent_cond=keep=it}")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "exact"),
+    [
+        (straighten(), True),
+        (straighten(exact=False), False),
+        (parse_pipeline("straighten{exact=false}").passes[0], False),
+        (parse_pipeline("straighten,inline-ifs").passes[0], True),
+        (parse_pipeline("straighten,inline-ifs", exact=False).passes[0], False),
+        (parse_pipeline("raise-recurrences"), False),
+    ],
+)
+def test_options_of_the_default_pipeline_give_way_to_those_that_are_given(pipeline, exact):
+    (found,) = [pass_ for pass_ in pipeline.passes if pass_.name == "raise-recurrences"]
+    assert found.exact is exact
+    assert found.straight is (len(pipeline.passes) > 1)
