@@ -217,3 +217,28 @@ def test_what_is_no_mask(reason):
 def test_states_of_two_masks():
     model = scan("LSTM", "Where ({0}m, {0}n, {0})", more="hm = Identity (mask) cm = Not (mask)")
     assert_keeps(RaiseRecurrences(), model, "which is no mask that keeps it")
+
+
+@pytest.mark.parametrize("shape", ["bool[1, B, 1]", "bool[B, 1]"])
+def test_nodes_of_one_step(shape):
+    sizes = shape[5:-1]
+    text = f"""g (float[1, B, 4] h0, float[1, B, 4] c0, float[T, B, 4] x, bool[T, {sizes}] masks)
+        => (float[1, B, 4] h1, float[1, B, 4] c1, float[T, 1, B, 4] y) {{
+        h1, c1, y = Scan <num_scan_inputs = 2, body = f (float[1, B, 4] h, float[1, B, 4] c,
+            float[B, 4] e, bool[{sizes}] mask)
+            => (float[1, B, 4] h2, float[1, B, 4] c2, float[1, B, 4] out) {{
+            zero = Constant <value_ints = [0]> () e1 = Unsqueeze (e, zero)
+            all, hn, cn = LSTM <hidden_size = 4> (e1, w, r, "", "", h, c)
+            h2 = Where (mask, hn, h) c2 = Where (mask, cn, c) out = Identity (h2) }}>
+            (h0, c0, x, masks) }}"""
+    model = weighted(text)
+    for name in "wr":
+        tensor = onnx.numpy_helper.from_array(numbers(1, 16, 4), name)
+        model.graph.initializer.append(tensor)
+    after = raised(model)
+    assert [n.op_type for n in after.graph.node].count("LSTM") == 1
+    for trips, batch in SIZES:
+        fed = {"x": numbers(trips, batch, 4), "h0": numbers(1, batch, 4)}
+        fed |= {"c0": numbers(1, batch, 4)}
+        fed["masks"] = masks("gaps", trips, *(1,) * (len(sizes) == 7), batch, 1)
+        assert difference(model, after, fed) <= TESTED_ULPS, (trips, batch)
