@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import onnx
 
-from ...facts.fact import Shape
+from ...facts.fact import Fact, Shape
 from ...ir import Node, Operator, Value
 from ...operators.batching import Operand, Unbatchable
 from ..tools.stacked_rows import joined_along
@@ -86,13 +86,24 @@ def _placed(
 ) -> Value:
     """A buffer with each row in its place."""
     assert write.place is not None
-    emit, place = feeding.emit, operand(write.place)
-    rank = len(place.fact.shape or ())
-    element = operand(write.element).fact.shape
-    if not place.batched or element is None or len(element) < rank - 1:
+    emit, place, element = feeding.emit, operand(write.place), operand(write.element)
+    if not place.batched or not place.fact.shape:
         raise Unbatchable(f"writes to places '{write.place.name}' that are not known")
-    places = emit.add("Reshape", [place.value, feeding.integers(-1, 1)], "places")
-    inner = tuple(range(1, rank))
-    together = emit.squeeze(rows, inner, "rows") if inner else rows
+    places = place.value
+    if write.node.is_op("ScatterElements"):
+        places, rows = _side_by_side(write, [(places, place.fact), (rows, element.fact)], feeding)
     initial = feeding.same(write.state.initial).value
-    return emit.apply(write.node.op, [initial, places, together], write.state.result.name)
+    return emit.apply(write.node.op, [initial, places, rows], write.state.result.name)
+
+
+def _side_by_side(
+    write: Write, values: Sequence[tuple[Value, Fact]], feeding: Feeding
+) -> list[Value]:
+    """Places or elements of all trips, joined along the axis of a ScatterElements."""
+    ranks = {len(fact.shape or ()) for _, fact in values}
+    axis, (rank, *others) = write.node.attribute("axis", 0), ranks
+    if others or not -rank <= axis < rank:
+        raise Unbatchable(f"writes '{write.element.name}' along an axis that is not there")
+    return [
+        joined_along(value, axis % rank, fact.shape or (), feeding.emit) for value, fact in values
+    ]

@@ -99,6 +99,9 @@ def _moved(node: Node, known: dict[Value, Index], inference: ShapeInference) -> 
     """What a node makes of a moving index; None where that is another thing."""
     if node.is_op(*_ONE_ELEMENT):
         return known.get(node.inputs[0]) if node.inputs[0] is not None else None
+    if node.is_op("Neg"):
+        index = known.get(node.inputs[0]) if node.inputs[0] is not None else None
+        return None if index is None else index.negated()
     if not node.is_op("Add", "Sub"):
         return None
     one, other = node.inputs

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
 from ...analysis.trips.trip_count import behind_identities
 from ...facts.dimension import Dimension
-from ...facts.fact import Content, Fact, content_from, integers
-from ...ir import Node, Value
+from ...facts.fact import Content, Fact, content_from
+from ...ir import Value
 from ...operators.batching import Operand, Unbatchable
 from .feeding import Feeding
 from .repetition import Repetition, State
 
 _COUNTED = {6: "int32", 7: "int64"}
 """Types of counters, by `onnx.TensorProto.DataType`."""
-
-_PASSED = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 
 def is_invariant(state: State) -> bool:
@@ -114,43 +111,3 @@ def shifted(state: State, result: Operand, feeding: Feeding) -> Value:
     first = feeding.emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
     rows = feeding.every(result, state.given.name)
     return feeding.emit.concat([first, rows], 0, state.given.name)
-
-
-class Places:
-    """Tells which values are another row on every trip.
-
-    Args:
-        repetition: the Loop or Scan.
-        feeding: what it is fed with.
-    """
-
-    def __init__(self, repetition: Repetition, feeding: Feeding) -> None:
-        self._repetition = repetition
-        self._feeding = feeding
-        self._states = {state.given: state for state in repetition.states}
-
-    def is_place(self, value: Value) -> bool:
-        """Whether a value is one index, not negative, and another one on every trip."""
-        shape = self._feeding.inference.fact(value).shape
-        if not shape or any(dim.value != 1 for dim in shape):
-            return False
-        body = self._repetition.body
-        while value.producer is not None and value.producer.graph is body:
-            node: Node = value.producer
-            source = node.input(0)
-            if not node.is_op(*_PASSED) or source is None:
-                return False
-            value = source
-        return value is self._repetition.iteration or self._counts_up(value)
-
-    def _counts_up(self, value: Value) -> bool:
-        state = self._states.get(value)
-        step = None if state is None else counted_by(state, self._repetition)
-        adder = None if state is None else state.result.producer
-        if state is None or step is None or adder is None or not adder.is_op("Add"):
-            return False
-        least = [integers(self._feeding.inference.fact(number)) for number in (state.initial, step)]
-        return all(
-            found is not None and bool(np.all(found >= bound))
-            for found, bound in zip(least, (0, 1), strict=True)
-        )

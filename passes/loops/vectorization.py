@@ -16,11 +16,12 @@ from .batcher import Batcher
 from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
+from .places import Places
 from .placing import drop_unread, give_out, is_used, put_in_place
 from .rebuilding import Plan, rebuild
 from .remainder import Remainder
 from .repetition import Repetition, Stacked, State
-from .states import Places, counter, is_invariant
+from .states import counter, is_invariant
 from .writes import Write, find_writes
 from .zero_trips import sizes_to_drop
 
@@ -81,7 +82,8 @@ class Vectorization:
     def _dependences(self) -> Dependences:
         """Enter the states that are known from the start."""
         repetition, known = self.repetition, []
-        writes = list(find_writes(repetition, Places(repetition, self.feeding).is_place))
+        places = Places(repetition, self.feeding, self._certain)
+        writes = list(find_writes(repetition, places))
         written = {write.state for write in writes}
         for state in repetition.states:
             if is_invariant(state) and self._may_forward(state):

@@ -7,9 +7,10 @@ t = Loop (n, , s) <... u2 = SequenceInsert (u, e)   t = SplitToSequence <keepdim
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ...ir import Graph, Node, Value
+from .places import Places
 from .repetition import Repetition, State
 
 
@@ -19,10 +20,10 @@ class Write:
 
     Attributes:
         state: the state.
-        node: what adds the element: SequenceInsert at the end, Concat with one other value, or
-            ScatterND.
+        node: what adds the element: SequenceInsert at the end, Concat with one other value,
+            ScatterND or ScatterElements.
         element: what is added.
-        place: where ScatterND puts it, which is another place on every trip; None for the others.
+        place: where a Scatter puts it, which is another place on every trip; None for the others.
     """
 
     state: State
@@ -31,17 +32,17 @@ class Write:
     place: Value | None = None
 
 
-def find_writes(repetition: Repetition, is_place: Callable[[Value], bool]) -> Iterator[Write]:
+def find_writes(repetition: Repetition, places: Places) -> Iterator[Write]:
     """The states that only collect.
 
     Args:
         repetition: the Loop or Scan.
-        is_place: whether an index of one row is another one on every trip, and not negative.
+        places: tells which places are others on every trip.
     """
     for state in repetition.states:
         node = _only_link(repetition.body, state)
         if node is not None:
-            write = _as_write(state, node, is_place)
+            write = _as_write(state, node, places)
             if write is not None:
                 yield write
 
@@ -56,7 +57,7 @@ def _only_link(body: Graph, state: State) -> Node | None:
     return node if alone and not state.result.pinned else None
 
 
-def _as_write(state: State, node: Node, is_place: Callable[[Value], bool]) -> Write | None:
+def _as_write(state: State, node: Node, places: Places) -> Write | None:
     first, others = node.input(0), [value for value in node.inputs[1:] if value is not None]
     if node.is_op("Concat") and len(node.inputs) == 2:
         one, other = node.inputs
@@ -66,7 +67,13 @@ def _as_write(state: State, node: Node, is_place: Callable[[Value], bool]) -> Wr
         return None
     if node.is_op("SequenceInsert") and len(others) == 1:
         return Write(state, node, others[0])
-    if node.is_op("ScatterND") and node.attribute("reduction", b"none") in (b"none", "none"):
+    if node.is_op("ScatterND", "ScatterElements") and _replaces(node):
         place, element = others
-        return Write(state, node, element, place) if is_place(place) else None
+        found = places.is_place if node.is_op("ScatterND") else places.is_number
+        return Write(state, node, element, place) if found(place) else None
     return None
+
+
+def _replaces(node: Node) -> bool:
+    """Whether a Scatter writes over what is there."""
+    return node.attribute("reduction", b"none") in (b"none", "none")

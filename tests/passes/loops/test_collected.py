@@ -55,8 +55,8 @@ def test_a_list_that_is_given_out():
         assert_same(model, result.model, feed)
 
 
-LOOP = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, int64 n, float[?] q) =>
-        (float[{out}] y) <bool yes = {{1}}, int64[1, 1] at = {{0}}> {{
+LOOP = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, float[2, 5, 3] o2, int64 n) =>
+        (float[{out}] y) <bool yes = {{1}}> {{
     y = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s) => (bool c2, {type} t) {{
         c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
 TENSORS = {
@@ -80,6 +80,45 @@ TENSORS = {
         "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
         " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)",
     ),
+    "a buffer written at an index": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "b = Constant <value_ints = [1]> () j = Reshape (i, b) t = ScatterND (s, j, f)",
+    ),
+    "a buffer written from its end": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "l = Constant <value_int = -1> () n2 = Neg (i) k = Add (n2, l)"
+        " b = Constant <value_ints = [1]> () j = Reshape (k, b) t = ScatterND (s, j, f)",
+    ),
+    "elements of a buffer": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 2, 3]> ()"
+        " u = Unsqueeze (f, a) j = Expand (i, b) t = ScatterElements <axis = 0> (s, j, u)",
+    ),
+    "some elements of a buffer": (
+        "2, 5, 3",
+        "o2",
+        "float[2, 5, 3]",
+        "b = Constant <value_ints = [2, 1, 1]> () l = Constant <value_int = 2> ()"
+        " h = Gather <axis = 1> (f, l) u = Reshape (h, b) one = ConstantOfShape <value ="
+        " int64[1] {1}> (b) j = Mul (one, i) t = ScatterElements <axis = -2> (s, j, u)",
+    ),
+    "columns of a buffer": (
+        "2, 5, 3",
+        "o2",
+        "float[2, 5, 3]",
+        "a = Constant <value_ints = [0]> () c1 = Constant <value_ints = [1]> ()"
+        " zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()"
+        " two = Constant <value_int = 2> () bs = Range (zero, two, one)"
+        " across = Unsqueeze (bs, c1) i1 = Unsqueeze (i, a)"
+        " h = Constant <value_ints = [2, 1]> () down = Expand (i1, h)"
+        " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)",
+    ),
 }
 
 
@@ -93,7 +132,7 @@ def test_a_tensor_to_which_each_trip_writes(write, k):
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for n in (0, 1, 5):
         feed = {"x": numbers(5, 2, 3), "s0": numbers(2, k), "o": numbers(5, 2, 3)}
-        assert_same(model, result.model, {**feed, "n": np.array(n), "q": numbers(1)})
+        assert_same(model, result.model, {**feed, "o2": numbers(2, 5, 3), "n": np.array(n)})
 
 
 def test_a_recurrence_that_appends_its_states():

@@ -14,6 +14,14 @@ KEPT = {
     "another trip reads it": "u = ReduceSum <keepdims = 0> (s) v = Add (f, u) t = Max (s, v)",
     "places that may be the same": "r = ReduceMax <keepdims = 0> (s) j = Reshape (k, b)"
     " u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
+    "places that begin at the last one": "m = Constant <value_int = -1> () k2 = Add (i, m)"
+    " j = Reshape (k2, b) u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
+    "sums": 'j = Reshape (i, b) u = Unsqueeze (f, a) t = ScatterND <reduction = "add"> (s, j, u)',
+    "elements of places that may be the same": "d = Constant <value_ints = [1, 2, 3]> ()"
+    " j = Expand (k, d) u = Unsqueeze (f, a) t = ScatterElements <axis = 0> (s, j, u)",
+    "elements along another axis": "d = Constant <value_ints = [1, 2, 3]> () p = Mul (k, k)"
+    " j = Expand (p, d) u = Unsqueeze (f, a) t = ScatterElements <axis = 2> (s, j, u)",
+    "a mask": "m = Constant <value_int = 1> () p = Equal (k, m) t = Where (p, f, s)",
 }
 
 
