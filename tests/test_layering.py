@@ -28,7 +28,7 @@ WITHIN = {
     "passes/cleanup": ("passes", "passes/tools"),
     "passes/control": ("passes", "passes/tools"),
     "passes/functions": ("passes", "passes/tools"),
-    "passes/loops": ("passes", "passes/tools", "passes/scans"),
+    "passes/loops": ("passes", "passes/tools", "passes/functions", "passes/scans"),
     "passes/recurrences": ("passes", "passes/tools", "passes/scans", "passes/loops"),
     "passes/scans": ("passes", "passes/tools"),
     "passes/sequences": ("passes", "passes/tools"),

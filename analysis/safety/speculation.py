@@ -74,7 +74,7 @@ class Speculation:
         environment: Environment = dict(zip(body.inputs, arguments, strict=True))
         for node in body.nodes():
             inputs = [self._known(value, environment) for value in node.inputs]
-            self._remember(node, self._run_node(node, inputs, certain), environment)
+            self._remember(node, self.run_node(node, inputs, certain), environment)
         return [self._known(value, environment) for value in body.outputs]
 
     def survey(self, nodes: Sequence[Node]) -> dict[Node, Hazard]:
@@ -85,7 +85,7 @@ class Speculation:
         for node in nodes:
             inputs = [self._known(value, environment) for value in node.inputs]
             try:
-                results = self._run_node(node, inputs, certain=False)
+                results = self.run_node(node, inputs, certain=False)
             except Hazard as hazard:
                 hazards[node] = hazard
                 results = [Known(UNKNOWN)] * len(node.outputs)
@@ -120,7 +120,17 @@ class Speculation:
         found = environment.get(value)
         return self.outside(value) if found is None else found
 
-    def _run_node(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
+    def run_node(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
+        """What a node gives when it runs on values of which this is known.
+
+        Args:
+            node: the node; nothing is changed.
+            inputs: what is known about each of its inputs.
+            certain: the original runs it too, so that it may fail.
+
+        Raises:
+            Hazard: it may fail, and the original might not run it.
+        """
         key = node.op.function_key
         function = self.functions.get(key)
         if function is not None:

@@ -1,4 +1,4 @@
-"""An If, Loop or Scan inside a body, computed for all trips of the loop around it at once.
+"""An If, Loop, Scan or call inside a body, computed for all trips of the loop around it at once.
 
 What it carries, reads and gives out has the trips of the loop around it first; how often it runs
 its own body must be the same on every one of these.
@@ -16,6 +16,7 @@ from ...ir import Graph, Node, Value, captured_by, empty_header
 from ...operators.batching import Operand, Unbatchable
 from ..scans.layout import add_holder, declaration
 from ..tools.emit import Emitter
+from .entered import compute_call, compute_choice
 from .node_batcher import NodeBatcher
 from .rebuilding import given_out
 from .repetition import Repetition, Scanned, Stacked, read
@@ -31,7 +32,9 @@ class _Body(NodeBatcher):
     """
 
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
-        super().__init__(around.feeding, around.max_bytes, Emitter(graph), around.extent)
+        super().__init__(
+            around.feeding, around.max_bytes, Emitter(graph), around.extent, around.speculation
+        )
         self._around = around
         self.body = body
         self.graph = graph
@@ -54,17 +57,20 @@ class _Body(NodeBatcher):
 
     def enter(self, value: Value, batched: bool) -> None:
         """Give the graph an input for one of the body's."""
-        fact = self.inference.fact(value).without_content()
+        fact = self.fact(value).without_content()
         info = _declared(value, fact, batched)
         self.operands[value] = Operand(self.graph.add_input(value.name, info), batched, fact)
 
 
 def compute_nested(node: Node, around: NodeBatcher) -> None:
-    """Compute an inner If, Loop or Scan for all trips of the loop around it.
+    """Compute an inner If, Loop or Scan, or a call, for all trips of the loop around it.
 
     Raises:
         Unbatchable: a node of its bodies cannot be, or how often they run may differ.
     """
+    if not node.bodies:
+        compute_call(node, around)
+        return
     read_values = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
     if not any(around.operand(value).batched for value in read_values):
         raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
@@ -92,7 +98,7 @@ def _declared_results(values: Sequence[Value], around: NodeBatcher) -> list[onnx
     Loop without trips takes them from there."""
     declared = []
     for value in values:
-        fact = around.inference.fact(value)
+        fact = around.fact(value)
         if not fact.elem_type or fact.shape is None:
             raise Unbatchable(f"gives '{value.name}', whose rank is not known")
         declared.append(_declared(value, fact, True))
@@ -100,11 +106,11 @@ def _declared_results(values: Sequence[Value], around: NodeBatcher) -> list[onnx
 
 
 def _compute_if(node: Node, around: NodeBatcher) -> None:
-    """An If whose condition is the same on every trip."""
     condition = node.inputs[0]
     assert condition is not None
     if around.operand(condition).batched:
-        raise Unbatchable(f"holds {node}, whose condition differs from trip to trip")
+        compute_choice(node, around)
+        return
     labels = ["unread" if value is None else value.name for value in node.outputs]
     inputs, branches = [around.operand(condition).value], ("then_branch", "else_branch")
     made = add_holder(around.emit.graph, node.op, {}, branches, inputs, labels, node.name)
@@ -121,7 +127,7 @@ def _give(
 ) -> None:
     for value, result in zip(values, results, strict=True):
         if value is not None and result is not None:
-            fact = around.inference.fact(value).without_content()
+            fact = around.fact(value).without_content()
             around.operands[value] = Operand(result, True, fact)
 
 
@@ -182,7 +188,7 @@ def _give_all(repetition: Repetition, made: Node, around: NodeBatcher) -> None:
     _give([state.final for state in repetition.states], made.outputs[:count], around)
     for one, output in zip(_asked(repetition), made.outputs[count:], strict=True):
         assert output is not None and one.output is not None
-        rank = len(around.inference.fact(one.result).shape or ())
+        rank = len(around.fact(one.result).shape or ())
         axis = one.axis % (rank + 1)
         perm = [1, *range(2, 2 + axis), 0, *range(2 + axis, rank + 2)]
         rows = around.emit.transpose(output, perm, one.result.name)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import onnx
 
 from ...analysis.safety.speculation import Speculation
+from ...facts.bounds import Known
 from ...facts.dimension import product
 from ...facts.fact import Fact
 from ...ir import Node, Value, normal_domain
@@ -29,13 +30,23 @@ class NodeBatcher(abc.ABC):
         max_bytes: how large a value of all trips may be, where sizes are known.
         emit: makes the nodes.
         extent: what is known of the trips before run time.
+        speculation: tells which nodes may fail; made anew where it is not given.
 
     Attributes:
         operands: what stands for the values of the body that are given or were computed.
-        known: what is known of a value of the model.
+        mask: on which trips the nodes run, a vector of booleans; None where on all.
     """
 
-    def __init__(self, feeding: Feeding, max_bytes: int, emit: Emitter, extent: Extent) -> None:
+    mask: Value | None = None
+
+    def __init__(
+        self,
+        feeding: Feeding,
+        max_bytes: int,
+        emit: Emitter,
+        extent: Extent,
+        speculation: Speculation | None = None,
+    ) -> None:
         self.feeding = feeding
         self.max_bytes = max_bytes
         self.emit = emit
@@ -43,16 +54,24 @@ class NodeBatcher(abc.ABC):
         self.inference = feeding.inference
         self.operands: dict[Value, Operand] = {}
         self._most_trips = feeding.most_trips()
-        self._speculation = Speculation(self.inference, self.inference.model.functions)
-        self.known = self._speculation.outside
+        functions = self.inference.model.functions
+        self.speculation = speculation or Speculation(self.inference, functions)
 
     @abc.abstractmethod
     def operand(self, value: Value) -> Operand:
         """What stands for a value that the body computed, is given or captures."""
 
+    def known(self, value: Value) -> Known:
+        """What is known of a value of the body on one trip, or of one around it."""
+        return self.speculation.outside(value)
+
+    def fact(self, value: Value) -> Fact:
+        """The same without bounds."""
+        return self.inference.fact(value)
+
     @abc.abstractmethod
     def compute_holder(self, node: Node) -> None:
-        """Compute a node that holds graphs.
+        """Compute a node that holds graphs, or calls a function of the model.
 
         Raises:
             Unbatchable: that cannot be.
@@ -78,24 +97,34 @@ class NodeBatcher(abc.ABC):
             Unbatchable: it cannot be; the message ends a sentence that begins with the Loop or
                 Scan.
         """
-        if normal_domain(node.domain) or node.op.references:
+        calls = node.op.function_key in self.inference.model.functions
+        if (normal_domain(node.domain) and not calls) or node.op.references:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
         random = find_random_in(node, self.inference.model.functions)
         if random is not None:
             raise Unbatchable(f"draws random numbers ({random})")
-        if node.bodies:
+        if node.bodies or calls:
             self.compute_holder(node)
         else:
             self._compute_plain(node)
 
+    def operands_of(self, node: Node) -> list[Operand | None]:
+        """What stands for the inputs of a node."""
+        return [None if value is None else self.operand(value) for value in node.inputs]
+
+    def lifted(self, vector: Value, rank: int) -> Value:
+        """A vector with an element for each trip, behind which come so many axes of length 1."""
+        axes = tuple(range(1, 1 + rank))
+        return self.emit.unsqueeze(vector, axes, f"{vector.name}_lifted") if axes else vector
+
     def _compute_plain(self, node: Node) -> None:
-        operands = [None if value is None else self.operand(value) for value in node.inputs]
+        operands = self.operands_of(node)
         if not any(operand is not None and operand.batched for operand in operands):
-            if self._may_run(node):
+            if self.may_run(node):
                 self._keep(node, operands)
                 return
             operands = self._spread(node, operands)
-        facts = [Fact() if v is None else self.inference.fact(v) for v in node.outputs]
+        facts = [Fact() if v is None else self.fact(v) for v in node.outputs]
         rows = self.read_rows(node)
         if rows is not None:
             self.operands[node.output()] = Operand(rows, True, facts[0])
@@ -140,10 +169,10 @@ class NodeBatcher(abc.ABC):
                 f" max_bytes={self.max_bytes}"
             )
 
-    def _may_run(self, node: Node) -> bool:
+    def may_run(self, node: Node) -> bool:
         """Whether a node that is the same on every trip gives a result where there are none."""
         free = node.is_op("Constant", "Identity")
-        return free or self.extent.certain or not self._speculation.survey([node])
+        return free or self.extent.certain or not self.speculation.survey([node])
 
     def _keep(self, node: Node, operands: Sequence[Operand | None]) -> None:
         """Take over what is the same on every trip and could not leave the body."""
@@ -152,7 +181,7 @@ class NodeBatcher(abc.ABC):
         made = self.emit.several(node.op, inputs, labels)
         for value, result in zip(node.outputs, made, strict=True):
             if value is not None:
-                self.operands[value] = Operand(result, False, self.inference.fact(value))
+                self.operands[value] = Operand(result, False, self.fact(value))
 
     def _spread(self, node: Node, operands: Sequence[Operand | None]) -> list[Operand | None]:
         """Operands of a node that must not run where there are no trips: what could make it fail

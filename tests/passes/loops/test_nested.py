@@ -73,9 +73,6 @@ KEPT = {
     "its body decides when it ends": """y = Loop (n, yes, h0) <body =
         f (int64 j, bool d, float[3] s) => (bool d2, float[3] t) { t = Mul (s, k)
         a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>""",
-    "whose condition differs from trip to trip": """p = Greater (k, k) y = If (p) <then_branch =
-        a () => (float[3] t1) { t1 = Add (h0, k) }, else_branch =
-        b () => (float[3] t2) { t2 = Sub (h0, k) }>""",
 }
 
 

@@ -52,10 +52,10 @@ KEPT = {
         g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] e) => (float[3] r) { r = com.microsoft.Gelu (e) }> (s) }""",
     "whose condition differs from trip to trip": """
-        g (bool[N] s, float[3] e) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (bool c) => (float[3] r) { r = If (c) <
-                then_branch = t () => (float[3] p) { p = Neg (e) },
-                else_branch = h () => (float[3] q) { q = Exp (e) }> }> (s) }""",
+        g (bool[N] s, int64[3] e, int64[3] k) => (int64[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (bool c) => (int64[3] r) { r = If (c) <
+                then_branch = t () => (int64[3] p) { p = Neg (e) },
+                else_branch = h () => (int64[3] q) { q = Div (e, k) }> }> (s) }""",
     "which has no batching rule": """
         g (float[N, 3, 3] s) => (float[N, 3, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3, 3] e) => (float[3, 3] r) {
