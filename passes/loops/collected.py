@@ -36,11 +36,6 @@ def collected(write: Write, operand: Callable[[Value], Operand], feeding: Feedin
         raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
     rows = feeding.every(element, write.element.name)
     if write.node.is_op("SequenceInsert"):
-        if element.fact.elem_type not in _SPLIT:
-            raise Unbatchable(
-                f"adds '{write.element.name}' to a sequence, of a type that no"
-                " SplitToSequence takes"
-            )
         return _as_sequence(write, rows, element.fact.shape, feeding)
     if write.node.is_op("Concat"):
         return _joined(write, rows, element.fact.shape, feeding)
@@ -55,8 +50,20 @@ def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
         rows = _behind(maker, rows, shape, feeding)
     elif feeding.inference.fact(initial).count != 0:
         raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+    element = feeding.inference.fact(write.element)
+    return as_sequence(rows, element.elem_type, write.state.result.name, feeding)
+
+
+def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Value:
+    """All rows as a sequence.
+
+    Raises:
+        Unbatchable: onnxruntime makes none of this type.
+    """
+    if elem_type not in _SPLIT:
+        raise Unbatchable(f"makes a sequence '{label}' of a type that no SplitToSequence takes")
     split = Operator.make("SplitToSequence", axis=0, keepdims=0)
-    return feeding.emit.apply(split, [rows], write.state.result.name)
+    return feeding.emit.apply(split, [rows], label)
 
 
 def _behind(maker: Node, rows: Value, shape: Shape, feeding: Feeding) -> Value:

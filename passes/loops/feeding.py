@@ -132,6 +132,8 @@ class Feeding:
 
     def _length(self, scanned: tuple[Scanned, ...]) -> Value:
         first = scanned[0]
+        if first.size is not None and first.size > 1:
+            return self.integers(first.count(self._shape(first)).value or 0)
         axis = first.axis % len(self._shape(first))
         shape = self.emit.add("Shape", [self.same(first.source).value], "shape")
         return self.emit.add("Gather", [shape, self.integers(axis)], "trips")
@@ -146,7 +148,7 @@ class Feeding:
         """How many trips there are at most; None where only run time tells."""
         if self.repetition.maximum is None:
             first = self.repetition.scanned[0]
-            return self._shape(first)[first.axis].value
+            return first.count(self._shape(first)).value
         maximum = decided(self.same(self.repetition.maximum).fact)
         return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
 
@@ -154,7 +156,7 @@ class Feeding:
         """The same with symbols for sizes."""
         if self.repetition.maximum is None:
             first = self.repetition.scanned[0]
-            return self._shape(first)[first.axis]
+            return first.count(self._shape(first))
         most = element(self.same(self.repetition.maximum).fact)
         return most if isinstance(most, Dimension) else None
 
@@ -180,6 +182,8 @@ class Feeding:
             found[condition] = Operand(value, False, constant_fact(value.constant))
         for scanned in repetition.scanned:
             found[scanned.given] = self.elements(scanned)
+        for outside, given in repetition.same:
+            found[given] = self.same(outside)
         return found
 
     def _iteration(self, rank: int) -> Operand:
@@ -204,8 +208,24 @@ class Feeding:
         if scanned.backward:
             value = self.reversed(value)
         axis = scanned.axis % len(shape)
-        rest = (*shape[:axis], *shape[axis + 1 :])
-        return Operand(value, True, Fact(source.fact.elem_type, rest))
+        before, behind = shape[:axis], shape[axis + 1 :]
+        if scanned.size is None:
+            return Operand(value, True, Fact(source.fact.elem_type, (*before, *behind)))
+        each = (*before, Dimension.constant(scanned.size), *behind)
+        value = self._in_parts(value, scanned.size, axis, (*before, *behind))
+        return Operand(value, True, Fact(source.fact.elem_type, each))
+
+    def _in_parts(self, rows: Value, size: int, axis: int, rest: Shape) -> Value:
+        """Rows, so many at a time, which then stand along an axis of their own."""
+        if size == 1:
+            return self.emit.unsqueeze(rows, axis + 1, rows.name)
+        sizes = [dim.value for dim in rest]
+        if not all(sizes):
+            raise Unbatchable("takes parts of a tensor of sizes that only run time tells")
+        shape = self.integers(-1, size, *(number or 0 for number in sizes))
+        parts = self.emit.add("Reshape", [rows, shape], rows.name)
+        perm = [0, *range(2, axis + 2), 1, *range(axis + 2, len(rest) + 2)]
+        return self.emit.transpose(parts, perm, rows.name)
 
     def rows(self, source: Operand, axis: int, label: str) -> Value:
         """A value with one of its axes first."""

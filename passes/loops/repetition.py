@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from ...analysis.trips.trip_count import always_holds
+from ...facts.dimension import Dimension
+from ...facts.fact import Shape
 from ...ir import Graph, Node, Value
 from ..scans.layout import read_scan, unreadable
 from ..tools.guards import given_by_caller
@@ -29,12 +31,29 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Scanned:
-    """What is taken apart along an axis, an element for each trip."""
+    """What is taken apart along an axis, an element for each trip.
+
+    Attributes:
+        source: what is taken apart.
+        given: what the body is given.
+        axis: along which axis.
+        backward: whether the first trip is given the last element.
+        size: how much of the axis each trip is given; None where it is given one element, without
+            the axis.
+    """
 
     source: Value
     given: Value
     axis: int
     backward: bool
+    size: int | None = None
+
+    def count(self, shape: Shape) -> Dimension:
+        """How many elements a source of a shape has."""
+        length = shape[self.axis]
+        if length.value is None or self.size is None:
+            return length
+        return Dimension.constant(length.value // self.size)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,14 +68,15 @@ class Stacked:
 
 @dataclasses.dataclass(frozen=True)
 class Repetition:
-    """A Loop whose condition always holds, or a Scan from opset 9 on.
+    """A Loop whose condition always holds, a Scan from opset 9 on, or a SequenceMap.
 
     Attributes:
-        node: the Loop or Scan.
-        maximum: how many trips a Loop makes; None for a Scan.
+        node: the Loop, Scan or SequenceMap.
+        maximum: how many trips a Loop makes; None for the others.
         start: whether a Loop makes any; None where it does.
-        iteration: what the body is given as the number of the trip; None for a Scan.
-        condition: what the body is given as the condition, which is true; None for a Scan.
+        iteration: what the body is given as the number of the trip; None but for a Loop.
+        condition: what the body is given as the condition, which is true; None but for a Loop.
+        same: what a SequenceMap gives its body that is no sequence: outside, and in the body.
     """
 
     node: Node
@@ -67,6 +87,7 @@ class Repetition:
     states: tuple[State, ...]
     scanned: tuple[Scanned, ...]
     stacked: tuple[Stacked, ...]
+    same: tuple[tuple[Value, Value], ...] = ()
 
     @property
     def around(self) -> Graph:

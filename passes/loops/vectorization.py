@@ -1,8 +1,8 @@
-"""One Loop or Scan with what can be computed at once computed at once."""
+"""One Loop, Scan or SequenceMap with what can be computed at once computed at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
@@ -13,6 +13,7 @@ from ..scans.layout import replace_outputs
 from ..tools.guards import can_carry
 from ..tools.stacked_rows import read_rows
 from .batcher import Batcher
+from .collected import as_sequence
 from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
@@ -49,8 +50,10 @@ class Vectorization:
         self.graph = repetition.around
         self._inference = inference
         known = Speculation(inference, inference.model.functions).outside
-        self._certain = runs_certainly(repetition.node, known)
         self.feeding = Feeding(repetition, inference)
+        most = self.feeding.most_dimension() if repetition.node.is_op("SequenceMap") else None
+        certain = most is not None and most.less(1) is False
+        self._certain = certain or runs_certainly(repetition.node, known)
         self.remainder = Remainder(repetition, self.feeding, self._certain)
         self.batcher = Batcher(
             repetition, self.feeding, max_bytes, self.remainder.operand, self._certain
@@ -125,12 +128,18 @@ class Vectorization:
         if self.dependences.maker(stacked.result) in self.division.inside:
             return self.remainder.output(stacked)
         dropped = [] if self._certain else sizes_to_drop(self.repetition, stacked, self._inference)
-        return self.batcher.stacked(stacked, dropped)
+        rows = self.batcher.stacked(stacked, dropped)
+        if not self.repetition.node.is_op("SequenceMap"):
+            return rows
+        elem_type = self._inference.fact(stacked.result).elem_type
+        return as_sequence(rows, elem_type, stacked.result.name, self.feeding)
 
     # What is left --------------------------------------------------------------------------------
 
     def _leave_a_loop(self) -> None:
         body = self.repetition.body
+        if self.repetition.node.is_op("SequenceMap"):
+            raise Unbatchable(self.reason)
         if body.annotations:
             raise Unbatchable(f"{self.reason}; its body has quantization annotations")
         inside = self._with_writers(self.division.inside)
@@ -156,19 +165,28 @@ class Vectorization:
 
     def put_in_place(self, graph: Graph) -> Node | None:
         """Put it in the place of the Loop or Scan; the loop that is left, if there is one."""
-        shapes = [self._inference.fact(w.element).shape for w in self.dependences.writes]
+        sequences = {
+            result: self._inference.fact(element).shape for result, element in self._sequences()
+        }
         outputs = iter(self.feeding.emit.graph.outputs)
         results = [next(outputs) if asked else None for asked in self._asked]
         left = [] if self._left is None else [self._left.output()]
         placed = put_in_place(self.feeding, [*results, *left], graph)
         node = self.repetition.node
         replace_outputs(graph, node, placed[: len(node.outputs)])
-        for write, shape in zip(self.dependences.writes, shapes, strict=True):
-            result = placed[self.repetition.states.index(write.state)]
+        for index, shape in sequences.items():
+            result = placed[index]
             made = None if result is None else result.producer
             if made is not None and made.is_op("SplitToSequence") and shape is not None:
                 read_rows(graph, made, shape)
         return placed[-1].producer if left and placed[-1] is not None else None
+
+    def _sequences(self) -> Iterator[tuple[int, Value]]:
+        """Which outputs may be sequences, and an element of each."""
+        for write in self.dependences.writes:
+            yield self.repetition.states.index(write.state), write.element
+        if self.repetition.node.is_op("SequenceMap"):
+            yield from enumerate(one.result for one in self.repetition.stacked)
 
 
 def _weight(node: Node) -> int:

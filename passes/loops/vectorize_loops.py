@@ -1,4 +1,5 @@
-"""Compute at once, for all trips of a Loop or Scan, what needs nothing that another trip made.
+"""Compute at once, for all trips of a Loop, Scan or SequenceMap, what needs nothing that another
+trip made.
 
 y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
    a = MatMul (e, w)                 ->    y = Relu (a)
@@ -16,6 +17,7 @@ from ...ir import Graph, Model, Node
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
 from .repetition import read
+from .sequence_maps import read_map, read_tensors
 from .vectorization import Vectorization
 
 
@@ -37,12 +39,21 @@ class VectorizeLoops(Pass):
         inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan")]:
+            for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan", "SequenceMap")]:
+                changed |= self._read_tensors(node, inference, run)
                 changed |= self._visit(graph, node, inference, run)
         return changed
 
+    def _read_tensors(self, node: Node, inference: ShapeInference, run: Run) -> bool:
+        found = [read_tensors(body, inference) for body in node.graphs()]
+        if any(found):
+            told = "it reads rows of a tensor, not elements of a sequence"
+            run.rewritten(self, node, node.path, told)
+        return any(found)
+
     def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
-        path, repetition = node.path, read(node)
+        path = node.path
+        repetition = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         if isinstance(repetition, str):
             run.kept(self, node, repetition)
             return False
