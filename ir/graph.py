@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import onnx
 
 from .errors import GraphError
@@ -140,9 +142,21 @@ class Graph(Wiring):
         Raises:
             GraphError: `old` is not defined here or is pinned, or `new` is not visible here.
         """
-        self.replace_reads(old, new)
-        if old in self._outputs:
-            self._replace_outputs(old, new)
+        self.replace_all_uses({old: new})
+
+    def replace_all_uses(self, values: Mapping[Value, Value]) -> None:
+        """As `replace_uses`, for many values and what reads them from then on. None of the new
+        values is among the old ones.
+
+        Raises:
+            GraphError: as there.
+        """
+        for old, new in values.items():
+            self.replace_reads(old, new)
+        outputs = set(self._outputs)
+        given_out = {old: new for old, new in values.items() if old in outputs}
+        if given_out:
+            self._replace_outputs(given_out)
 
     def replace_reads(self, old: Value, new: Value) -> None:
         """As `replace_uses`, but what the graph itself gives out stays.
@@ -165,22 +179,26 @@ class Graph(Wiring):
                 if old in graph._topology.sources:
                     graph._replace_in_nodes(old, new)
                     if old in graph._outputs:
-                        graph._replace_outputs(old, new)
+                        graph._replace_outputs({old: new})
             if old in user.inputs:
                 user._inputs = tuple([new if v is old else v for v in user._inputs])
                 self._topology.connect(self._source(new), user)
             self._release(old, user)
 
-    def _replace_outputs(self, old: Value, new: Value) -> None:
-        given = new
-        if not self.is_interface and new.graph is not self:
-            # Checkers and runtimes want what a body gives out to come from within the body.
-            given = self._identity(new, new.name)
+    def _replace_outputs(self, values: Mapping[Value, Value]) -> None:
+        given = {old: self._to_give_out(new) for old, new in values.items()}
         slots = list(zip(self._outputs, self.output_infos, strict=True))
         self.set_outputs(
-            [given if v is old else v for v, _ in slots],
-            [_declared(info, given) if v is old else info for v, info in slots],
+            [given.get(v, v) for v, _ in slots],
+            [_declared(info, given[v]) if v in given else info for v, info in slots],
         )
+
+    def _to_give_out(self, value: Value) -> Value:
+        """What a graph gives out for a value."""
+        if not self.is_interface and value.graph is not self:
+            # Checkers and runtimes want what a body gives out to come from within the body.
+            return self._identity(value, value.name)
+        return value
 
     # Removing -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import networkx as nx
@@ -226,7 +226,7 @@ class Structure:
         producer = value.producer
         return producer if producer is not None and producer.graph is self else value
 
-    def _reads(self, user: Node | Graph, values: Sequence[Value | None]) -> bool:
+    def _reads(self, user: Node | Graph, values: Collection[Value | None]) -> bool:
         if user is self:
             return any(v in values for v in self._outputs)
         assert isinstance(user, Node)

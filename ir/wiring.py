@@ -79,9 +79,9 @@ class Wiring(Structure):
         for source in sources:
             self._topology.connect(source, self)
         kept = set(values)
-        for value in old:
-            if value not in kept:
-                self._release(value, self._graph)
+        dropped = {self.vertex(value): value for value in old if value not in kept}
+        for value in dropped.values():
+            self._release(value, self._graph)
         if self.is_interface:
             self._name_outputs()
 
@@ -223,7 +223,7 @@ class Wiring(Structure):
     def _release(self, value: Value, user: Node | Graph) -> None:
         """Drop the edge to `user` from what provides `value` unless it still uses something."""
         source = self.vertex(value)
-        provided = source.outputs if isinstance(source, Node) else (source,)
+        provided = set(source.outputs) if isinstance(source, Node) else (source,)
         if not self._reads(user, provided):
             if user in self._topology.users.get(source, ()):
                 self._topology.disconnect(source, user)

@@ -16,7 +16,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.trips.given import given_condition, iteration_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
-from ...analysis.trips.zero_trips import scanned_element
+from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
@@ -108,9 +108,9 @@ class _LoopUnroller:
         if trips:
             unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
             return unnameable or unstackable_output(graph, loop, trips)
+        elements = ScanElements(loop, self.model)
         for index in range(first, len(loop.outputs)):
-            wanted = loop.outputs[index] is not None
-            if wanted and scanned_element(loop, index + 1, self.model) is None:
+            if loop.outputs[index] is not None and elements.of(index + 1) is None:
                 return (
                     "it makes no trips, and the element type or the rank of its scan output"
                     f" '{body.outputs[index + 1].name}' is not known; declare them in the body"
@@ -158,12 +158,13 @@ class _LoopUnroller:
         emitter = Emitter(graph, self.folder.fold)
         stacked: list[Value | None] = []
         first = len(loop.inputs) - 2
+        elements = None if any(scanned) else ScanElements(loop, self.model)
         for index, column in enumerate(scanned, first):
             old = loop.outputs[index] if index < len(loop.outputs) else None
             if old is None or not graph.is_used(old):
                 stacked.append(None)
-            elif not column:
-                element = scanned_element(loop, index + 1, self.model)
+            elif elements is not None:
+                element = elements.of(index + 1)
                 assert element is not None
                 stacked.append(graph.add_initializer(old.name, element.none()))
             else:

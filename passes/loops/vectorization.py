@@ -24,7 +24,7 @@ from .remainder import Remainder
 from .repetition import Repetition, Stacked, State
 from .states import counter, is_invariant
 from .writes import Write, find_writes
-from .zero_trips import sizes_to_drop
+from .zero_trips import SizesToDrop
 
 _FREE = ("Constant", "Identity")
 _HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
@@ -61,6 +61,7 @@ class Vectorization:
         self.dependences = self._dependences()
         self.division = Division(self.dependences, self.batcher.compute)
         self.plan: Plan | None = None
+        self._sizes_to_drop = SizesToDrop(repetition, inference)
         self._left: Node | None = None
         self._asked = self._ask()
         if self.division.inside:
@@ -127,7 +128,7 @@ class Vectorization:
             return None
         if self.dependences.maker(stacked.result) in self.division.inside:
             return self.remainder.output(stacked)
-        dropped = [] if self._certain else sizes_to_drop(self.repetition, stacked, self._inference)
+        dropped = [] if self._certain else self._sizes_to_drop.of(stacked)
         rows = self.batcher.stacked(stacked, dropped)
         if not self.repetition.node.is_op("SequenceMap"):
             return rows

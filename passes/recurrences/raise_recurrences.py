@@ -23,7 +23,7 @@ from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
 from ..loops.placing import drop_unread, give_out, is_used, put_in_place
 from ..loops.repetition import Repetition, read
-from ..loops.zero_trips import sizes_to_drop
+from ..loops.zero_trips import SizesToDrop
 from ..scans.layout import replace_outputs
 from .accumulations import raise_accumulation
 from .gated import raise_cell
@@ -122,10 +122,11 @@ class _Raising:
         )
         if not trips.made:
             raise Unbatchable("carries nothing that an operator could compute")
+        dropped = SizesToDrop(repetition, inference)
         self._results = [
             *(trips.final(s) if is_used(graph, s.final) else None for s in repetition.states),
             *(
-                trips.stacked(one, [] if certain else sizes_to_drop(repetition, one, inference))
+                trips.stacked(one, [] if certain else dropped.of(one))
                 if is_used(graph, one.output)
                 else None
                 for one in repetition.stacked

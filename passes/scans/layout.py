@@ -9,7 +9,7 @@ import onnx
 
 from ...ir import Graph, Node, Operator, Value, copy_graph
 from ..tools.guards import given_by_caller
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,13 +144,15 @@ def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -
     A result takes over that something names the output from outside the data flow. None may stand
     for an output that is omitted or that nothing uses.
     """
+    replaced: dict[Value, Value] = {}
     for old, new in zip(node.outputs, results, strict=True):
         if old is None or new is None:
             continue
         if old.pinned:
             graph.supersede(old, new)
         else:
-            replace_value(graph, old, new)
+            replaced[old] = new
+    replace_values(graph, replaced)
     graph.remove(node)
 
 

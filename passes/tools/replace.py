@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...ir import Graph, Value
 
 
@@ -10,5 +12,12 @@ def replace_value(graph: Graph, old: Value, new: Value) -> None:
 
     What was declared about `old` (its type) is passed on where `new` has no declaration.
     """
-    graph.pass_declaration(old, new)
-    graph.replace_uses(old, new)
+    replace_values(graph, {old: new})
+
+
+def replace_values(graph: Graph, values: Mapping[Value, Value]) -> None:
+    """The same for many values: one after the other, they would take quadratic time where the
+    graph gives out all of them."""
+    for old, new in values.items():
+        graph.pass_declaration(old, new)
+    graph.replace_all_uses(values)
