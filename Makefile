@@ -44,6 +44,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py
 	$(PY) benchmarks/flat_pipeline.py
 	$(PY) benchmarks/nested_loops.py
+	$(PY) benchmarks/vectorize_loops.py
 	$(PY) benchmarks/convert_versions.py
 	$(PY) benchmarks/infer_shapes.py
 	$(PY) -m straightline.benchmarks.loops

@@ -8,6 +8,7 @@ from ..facts.dimension import Dimension
 from ..ir import Node, Value
 from .batched_sizes import counted
 from .batching import Batch, Unbatchable
+from .short_slices import Short, repeated, where_short
 
 BATCH_DIMS = 12
 """From this opset on, GatherND has batch axes."""
@@ -83,20 +84,25 @@ def moving_slice(given: Batch) -> Value:
             continue
         if step < 1:
             raise Unbatchable("moves backward")
-        length = _length(given, start, end, axis)
-        places = _places(given, position, range(0, length, step))
+        length, short = _length(given, start, end, axis)
+        if short is Short.REPEATS and step > 1:
+            raise Unbatchable("takes elements of which some may lie past the end on some trips")
+        places = _places(given, position, range(0, length, step), axis, short)
         value = (taken if batched else _read)(given, value, places, axis, 1)
         batched = True
     return value
 
 
-def _places(given: Batch, position: int, steps: range) -> Value:
+def _places(given: Batch, position: int, steps: range, axis: int, short: Short) -> Value:
     """Where one of the axes of a slice is read on each trip."""
     start, label = given.spread(1), given.label("_places")
     start = given.emit.add("Gather", [start, given.vector(position)], label, axis=1)
     if given.given(1).fact.elem_type != onnx.TensorProto.INT64:
         start = given.emit.add("Cast", [start], label, to=onnx.TensorProto.INT64)
-    return given.emit.add("Add", [start, given.vector(*steps)], label)
+    offsets = given.vector(*steps)
+    if short is Short.REPEATS:
+        offsets = repeated(given, start, offsets, axis)
+    return given.emit.add("Add", [start, offsets], label)
 
 
 def _read(given: Batch, data: Value, places: Value, axis: int, count: int) -> Value:
@@ -107,16 +113,22 @@ def _read(given: Batch, data: Value, places: Value, axis: int, count: int) -> Va
     return given.emit.transpose(found, [axis, *others], given.label())
 
 
-def _length(given: Batch, start: Dimension | None, end: Dimension | None, axis: int) -> int:
-    """How many elements a slice spans on every trip."""
+def _length(
+    given: Batch, start: Dimension | None, end: Dimension | None, axis: int
+) -> tuple[int, Short]:
+    """How many elements a slice spans on every trip, and what becomes of one where it has fewer."""
     length = None if start is None or end is None else (end - start).value
     if start is None or end is None or length is None or length < 1:
         raise Unbatchable("takes a number of elements that may differ from trip to trip")
     size = given.shape(0)[axis]
-    inside = given.extent.never_negative(start) and given.extent.never_negative(size - end)
-    if not inside and not (length == 1 and _must_be_there(given, axis)):
+    ahead = given.extent.never_negative(start)
+    inside = ahead and given.extent.never_negative(size - end)
+    if inside or (length == 1 and _must_be_there(given, axis)):
+        return length, Short.FAILS
+    short = where_short(given, axis, length) if ahead else Short.RUNS
+    if short is Short.RUNS:
         raise Unbatchable("takes elements of which some may lie past the end on some trips")
-    return length
+    return length, short
 
 
 def _must_be_there(given: Batch, axis: int) -> bool:

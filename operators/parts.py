@@ -232,8 +232,8 @@ def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
 
 def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
     """What is taken from which axis, in order; None where the bounds are not followed."""
-    starts, ends = listed(node, inputs, "starts", 1), listed(node, inputs, "ends", 2)
-    if starts is None or ends is None:
+    starts, ends = _bounds(node, inputs, "starts", 1), _bounds(node, inputs, "ends", 2)
+    if starts is None or ends is None or len(starts) != len(ends):
         return None
     axes, steps = listed(node, inputs, "axes", 3), listed(node, inputs, "steps", 4)
     cuts = []
@@ -244,6 +244,17 @@ def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
             return None
         cuts.append(_Cut(axis, start, end, step))
     return cuts
+
+
+def _bounds(
+    node: Node, inputs: Sequence[Fact], name: str, position: int
+) -> Sequence[Dimension | None] | None:
+    """Starts or ends, of which it may be known only how many there are."""
+    given = listed(node, inputs, name, position)
+    shape = inputs[position].shape if given is None and node.input(position) is not None else None
+    if shape is None or len(shape) != 1 or shape[0].value is None:
+        return given
+    return [None] * shape[0].value
 
 
 @describes("Pad")

@@ -10,7 +10,7 @@ from harness import run_in_onnxruntime
 from straightline.benchmarks.loops.collection import cases
 from straightline.benchmarks.loops.comparison import compare
 from straightline.benchmarks.loops.report import families, head, line, summary
-from straightline.passes import parse_pipeline
+from straightline.passes import parse_pipeline, straighten
 
 CASES = cases()
 
@@ -33,6 +33,34 @@ def test_every_model_has_a_loop_and_the_sizes_of_it(case):
     assert set(case.sizes) <= set(case.small)
     kinds = {node.op_type for node in case.original(case.small).graph.node}
     assert kinds & {"Loop", "Scan", "SequenceMap"}
+
+
+STATELESS = [
+    case
+    for case in CASES
+    if not case.true_recurrence and case.best is not None
+    # Beyond the end of the signal it averages what is left, and only run time tells the length.
+    if case.name != "moving_average"
+]
+
+
+@pytest.mark.parametrize("case", STATELESS, ids=lambda case: case.name)
+def test_what_carries_no_state_is_straight_and_not_unrolled(case):
+    original = case.original(case.small)
+    result = straighten().run(original)
+    assert count_loops(result.model) == 0, result.remarks
+    assert not any("unrolled" in remark.reason for remark in result.remarks), result.remarks
+    assert not any("copied" in remark.reason for remark in result.remarks), result.remarks
+    outputs = [
+        run_in_onnxruntime(model, case.inputs(case.small)) for model in (original, result.model)
+    ]
+    for one, other in zip(*outputs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
+
+
+def count_loops(model):
+    kinds = ("Loop", "Scan", "SequenceMap", "If")
+    return sum(node.op_type in kinds for node in model.graph.node)
 
 
 def test_names_are_unique():

@@ -117,7 +117,11 @@ def test_axes_of_a_slice():
     assert shape_said("Slice", data, holding(1), holding(4), holding(3)) is None
     assert shape_said("Slice", data, holding(1), holding(4), holding(-4)) is None
     assert shape_said("Slice", data, holding(1), holding(4), holding(None)) is None
-    assert shape_said("Slice", data, INDICES, holding(4)) is None
+    assert shape_said("Slice", data, INDICES, holding(4)) == ["?", 6, N]
+    # How many bounds there are tells which axes are cut.
+    assert shape_said("Slice", data, shaped(1), shaped(1)) == ["?", 6, N]
+    assert shape_said("Slice", data, shaped(1), holding(4), holding(1)) == [5, "?", N]
+    assert shape_said("Slice", data, shaped(1), shaped(2)) is None
     assert shape_said("Slice", data, holding(1), INDICES) is None
     assert shape_said("Slice", SHAPELESS, holding(1), holding(4)) is None
     assert shape_said("Slice", data, holding(1), holding(4, 5)) is None

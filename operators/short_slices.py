@@ -1,0 +1,87 @@
+"""Slices that the end of their axis cuts short on some trips: what reads them may fail then, so
+that no trip gets that far.
+
+part = Slice (x, i, i + 4)      w: float[4]        fails in Mul where part has 2 or 3 elements, and
+r = Mul (part, w)                                  repeats the one where it has but that
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from ..ir import Graph, Node, Value
+from .batching import Batch
+
+_BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "Equal", "Less", "Greater")
+
+
+class Short(enum.Enum):
+    """What becomes of a trip on which a slice is too short."""
+
+    RUNS = "it may run"
+    FAILS = "it fails"
+    REPEATS = "it fails, but where there is one element, which is repeated"
+
+
+def where_short(given: Batch, axis: int, length: int) -> Short:
+    """What becomes of a trip on which a slice has fewer elements along an axis than on others.
+
+    Args:
+        given: the Slice.
+        axis: the axis on one trip.
+        length: how many elements it has on the others.
+    """
+    body = given.node.graph
+    assert body is not None
+    found: list[Short] = []
+    for user in body.users(given.node.output()):
+        found += _of_user(user, given, axis, length)
+    if Short.FAILS in found:
+        return Short.FAILS
+    return Short.REPEATS if found and Short.RUNS not in found and length > 1 else Short.RUNS
+
+
+def _of_user(user: Node | Graph, given: Batch, axis: int, length: int) -> Iterator[Short]:
+    part, rank = given.node.output(), given.rank(0)
+    if not isinstance(user, Node) or not user.is_op("MatMul", *_BROADCASTING):
+        yield Short.RUNS
+        return
+    one, other = user.inputs
+    if (one is part) == (other is part):
+        yield Short.RUNS
+        return
+    second = other is part
+    sizes = _sizes(one if second else other)
+    if user.is_op("MatMul"):
+        # The axes that are multiplied are never repeated.
+        at = axis - max(rank - 2, 0) if second else axis - (rank - 1)
+        against = sizes[-1:] if second else sizes[-2:][:1]
+        yield Short.FAILS if at == 0 and against == [length] else Short.RUNS
+        return
+    place = axis - rank
+    repeats = len(sizes) >= -place and sizes[place] == length
+    yield Short.REPEATS if repeats else Short.RUNS
+
+
+def _sizes(value: Value | None) -> list[int]:
+    """The shape of a constant; none for others."""
+    constant = None if value is None else value.constant
+    return [] if constant is None else list(constant.dims)
+
+
+def repeated(given: Batch, start: Value, steps: Value, axis: int) -> Value:
+    """How far from the start the elements are, on each trip: nowhere, where there is one only.
+
+    Args:
+        given: the Slice.
+        start: where it begins on each trip, of shape [trips, 1].
+        steps: how far from there the elements are on other trips.
+        axis: the axis on one trip.
+    """
+    emit, label, data = given.emit, given.label("_last"), given.given(0)
+    sizes = emit.add("Shape", [data.value], label)
+    size = emit.add("Gather", [sizes, given.vector(axis + data.batched)], label, axis=0)
+    last = emit.add("Sub", [size, given.vector(1)], label)
+    alone = emit.add("Equal", [start, last], label)
+    return emit.add("Where", [alone, given.vector(0), steps], label)
