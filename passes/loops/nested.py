@@ -71,12 +71,12 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
     if not node.bodies:
         compute_call(node, around)
         return
-    read_values = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
-    if not any(around.operand(value).batched for value in read_values):
-        raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
     if node.is_op("If"):
         _compute_if(node, around)
         return
+    read_values = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
+    if not any(around.operand(value).batched for value in read_values):
+        raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
     repetition = read(node) if node.is_op("Loop", "Scan") else "there is no batching rule for it"
     if isinstance(repetition, str):
         raise Unbatchable(f"holds {node}, but {repetition}")

@@ -59,6 +59,11 @@ def test_both_branches_are_computed(what):
     assert "If" not in set(op_types(model.graph))
 
 
+def test_a_condition_that_is_the_same_on_every_trip():
+    body = POSITIVE.replace("(e)", "(y)")
+    assert_vectorizes(loop(choice(body, "a = Neg (y)", "b = Exp (y)"), "float[3] r"))
+
+
 KEPT = {
     "may fail there": choice(
         FIRST,
