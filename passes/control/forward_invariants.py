@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...analysis.trips.given import given_condition
-from ...analysis.trips.trip_count import behind_identities
+from ...analysis.trips.trip_count import always_holds, behind_identities
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
 from ..base import Pass, Run
@@ -117,10 +117,25 @@ def _assert_condition(loop: Node) -> bool:
     """
     body = loop.body("body")
     given = body.inputs[1]
-    reads = [use for use in body.uses(given) if use.user is not body]
-    if loop.input(1) is None or given.pinned or not reads:
+    if loop.input(1) is None or given.pinned:
         return False
-    body.replace_reads(given, body.add_initializer(given.name, given_condition(body, True)))
+    changed = _pass_condition_on(body)
+    if any(use.user is not body for use in body.uses(given)):
+        body.replace_reads(given, body.add_initializer(given.name, given_condition(body, True)))
+        changed = True
+    return changed
+
+
+def _pass_condition_on(body: Graph) -> bool:
+    """A condition that always holds is given on as it came, which costs no node on a trip."""
+    given, result = body.inputs[1], body.outputs[0]
+    if result is given or not always_holds(body) or result.pinned:
+        return False
+    infos = [given.info or body.output_infos[0], *body.output_infos[1:]]
+    body.set_outputs([given, *body.outputs[1:]], infos)
+    for node in list(_identities_to(result)):
+        if not body.is_needed(node):
+            body.remove(node)
     return True
 
 

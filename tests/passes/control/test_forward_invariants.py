@@ -78,6 +78,42 @@ def test_a_body_runs_only_while_its_condition_holds(n):
     assert_equal_outputs(text, result, feed)
 
 
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "c2 = Identity (c)",
+        "d = Identity (c) c2 = Identity (d)",
+        "c2 = Constant <value = bool {1}> ()",
+    ],
+)
+@pytest.mark.parametrize("given", ["yes", "go"])
+def test_a_condition_that_always_holds_is_given_on_as_it_came(condition, n, given):
+    text = f"""{HEAD}g (float[2] x, int64 n, bool go) => (float[2] y) <bool yes = {{1}}> {{
+        y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
+            {condition}
+            r = Add (a, a)
+        }}>
+    }}"""
+    result = straighten().run(as_model(text)).model
+    assert body_ops(result) == ["Add"]
+    body = result.graph.node[0].attribute[0].g
+    assert body.output[0].name == body.input[1].name
+    for go in (True, False):
+        feed = {"x": FEED["x"], "n": np.array(n), "go": np.array(go)}
+        assert_equal_outputs(text, result, feed)
+
+
+def test_a_condition_of_another_shape_is_given_on_as_it_came():
+    text = f"""{HEAD}g (float[2] x, int64 n) => (float[2] y) <bool yes = {{1}}> {{
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool[1] c2, float[2] r)
+            <bool[1] c2 = {{1}}> {{ r = Add (a, a) }}>
+    }}"""
+    result = straighten().run(as_model(text)).model
+    onnx.checker.check_model(result, full_check=True)
+    assert_equal_outputs(text, result, {"x": FEED["x"], "n": np.array(2)})
+
+
 def test_not_so_without_an_initial_condition():
     text = HEAD + CONDITION.format(given="")
     result = Pipeline([ForwardInvariants()]).run(as_model(text))
