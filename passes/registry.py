@@ -19,6 +19,8 @@ from .cleanup.eliminate_identities import EliminateIdentities as EliminateIdenti
 from .cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes
 from .functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
 from .cleanup.infer_shapes import InferShapes as InferShapes
+from .cleanup.cancel_movement import CancelMovement as CancelMovement
+from .cleanup.merge_constants import MergeConstants as MergeConstants
 from .control.predicate_loops import PredicateLoops as PredicateLoops
 from .loops.loops_to_scans import LoopsToScans as LoopsToScans
 from .loops.scans_to_loops import ScansToLoops as ScansToLoops

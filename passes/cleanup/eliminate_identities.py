@@ -38,7 +38,7 @@ def _eliminate(graph: Graph, node: Node, given: set[Value]) -> bool:
     if source is None or copy is None or copy.pinned:
         return False
     if copy in given:
-        if not _can_give(graph, source, given):
+        if source in given or not can_give_out(graph, source):
             return False
         given.discard(copy)
         given.add(source)
@@ -47,12 +47,7 @@ def _eliminate(graph: Graph, node: Node, given: set[Value]) -> bool:
     return True
 
 
-def _can_give(graph: Graph, source: Value, given: set[Value]) -> bool:
-    """Whether the source itself can stand among the graph's outputs."""
+def can_give_out(graph: Graph, source: Value) -> bool:
+    """Whether a value that is no output yet can stand among the graph's outputs."""
     producer = source.producer
-    return (
-        producer is not None
-        and producer.graph is graph
-        and source not in given
-        and not source.pinned
-    )
+    return producer is not None and producer.graph is graph and not source.pinned

@@ -99,12 +99,14 @@ class Batcher(NodeBatcher):
         if not node.is_op("Gather") or index is None or source is None or self._trips is None:
             return None
         rows, axis = self.operand(source), node.attribute("axis", 0)
-        shape, each = rows.fact.shape, iteration_like(index, self.repetition)
-        if rows.batched or shape is None or not each or index.shape:
+        shape, place = rows.fact.shape, self.operand(index).fact
+        if rows.batched or shape is None or not self.feeding.is_number(place):
             return None
         if not -len(shape) <= axis < len(shape) or shape[axis] != self._trips:
             return None
-        return self.feeding.rows(rows, axis, node.output().name)
+        found, axis = self.feeding.rows(rows, axis, node.output().name), axis % len(shape)
+        kept = tuple(range(1 + axis, 1 + axis + len(place.shape or ())))
+        return self.emit.unsqueeze(found, kept, node.output().name) if kept else found
 
     # What comes of it ----------------------------------------------------------------------------
 

@@ -96,11 +96,23 @@ def _placed(
     emit, place, element = feeding.emit, operand(write.place), operand(write.element)
     if not place.batched or not place.fact.shape:
         raise Unbatchable(f"writes to places '{write.place.name}' that are not known")
+    if write.node.is_op("ScatterND") and _is_whole(write, place.fact, element.fact, feeding):
+        inner = tuple(range(1, len(place.fact.shape)))
+        return emit.squeeze(rows, inner, "rows") if inner else rows
     places = place.value
     if write.node.is_op("ScatterElements"):
         places, rows = _side_by_side(write, [(places, place.fact), (rows, element.fact)], feeding)
     initial = feeding.same(write.state.initial).value
     return emit.apply(write.node.op, [initial, places, rows], write.state.result.name)
+
+
+def _is_whole(write: Write, place: Fact, element: Fact, feeding: Feeding) -> bool:
+    """Whether trip after trip writes row after row of a buffer that has no others."""
+    inner = len(place.shape or ()) - 1
+    if element.shape is None or not feeding.is_number(place):
+        return False
+    buffer = feeding.same(write.state.initial).fact.shape
+    return buffer == (feeding.trip_dimension(), *element.shape[inner:])
 
 
 def _side_by_side(

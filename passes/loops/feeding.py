@@ -108,7 +108,10 @@ class Feeding:
         repetition = self.repetition
         if repetition.maximum is None:
             return self._length(repetition.scanned)
-        count = self._at_least_none(self._vector(repetition.maximum))
+        count = self._vector(repetition.maximum)
+        most = self.most_dimension()
+        if most is None or most.less(0) is not False:
+            count = self._at_least_none(count)
         if repetition.start is None or self._holds(repetition.start):
             return count
         start = self._vector(repetition.start)
@@ -188,17 +191,35 @@ class Feeding:
 
     def _iteration(self, rank: int) -> Operand:
         """The numbers of the trips, of the rank that the body declares for one."""
-        numbers = self.numbers(self.trips)
+        numbers = self._range(self._limit())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "trip")
         shape = (Dimension.constant(1),) * rank
         number = content_from(self.number).reshape((1,) * rank)
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
 
+    def _limit(self) -> Value:
+        """How many trips there are, a scalar; it may be negative where there are none."""
+        maximum, start = self.repetition.maximum, self.repetition.start
+        if maximum is None or (start is not None and not self._holds(start)):
+            return self._scalar(self.trips)
+        given = self.same(maximum)
+        return given.value if given.fact.shape == () else self._scalar(given.value)
+
+    def _scalar(self, value: Value) -> Value:
+        return self.emit.add("Reshape", [value, self.integers()], "limit")
+
+    def is_number(self, fact: Fact) -> bool:
+        """Whether a value of one element is the number of the trip, on every trip."""
+        content = fact.content
+        return content is not None and content.size == 1 and content.item() == self.number
+
     def numbers(self, end: Value) -> Value:
         """The numbers from 0 to before the element of a vector."""
+        return self._range(self._scalar(end))
+
+    def _range(self, limit: Value) -> Value:
         zero, one = (self._constant(np.array(n, np.int64)) for n in (0, 1))
-        limit = self.emit.add("Reshape", [end, self.integers()], "limit")
         return self.emit.add("Range", [zero, limit, one], "numbers")
 
     def elements(self, scanned: Scanned) -> Operand:

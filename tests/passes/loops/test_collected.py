@@ -135,6 +135,35 @@ def test_a_tensor_to_which_each_trip_writes(write, k):
         assert_same(model, result.model, {**feed, "o2": numbers(2, 5, 3), "n": np.array(n)})
 
 
+WHOLE = """g (float[N, 2, 3] x, float[{size}, 2, 3] o, int64 two) => (float[M, 2, 3] y)
+    <bool yes = {{1}}, int64 zero = {{0}}, int64[1] a = {{0}}, int64[2] b = {{1, 1}}> {{
+    s0 = Shape (x) n = Gather (s0, zero)
+    y = Loop (n, yes, o) <body = b (int64 i, bool c, float[{size}, 2, 3] s)
+            => (bool c2, float[{size}, 2, 3] t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
+PLACES = {
+    "a vector": "j = Reshape (i, a2) t = ScatterND (s, j, f)",
+    "rows of one": "j = Reshape (i, b) u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
+    "twice the number": "k = Mul (i, two) j = Reshape (k, b) u = Unsqueeze (f, a)"
+    " t = ScatterND (s, j, u)",
+}
+
+
+@pytest.mark.parametrize("size", ["N", "P"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_buffer_of_which_every_row_is_written_is_the_rows(place, size):
+    text = HEAD + WHOLE.format(size=size, write=PLACES[place])
+    text = text.replace("c2 =", "a2 = Constant <value_ints = [1]> () c2 =")
+    model = as_model(text)
+    result = vectorized(model)
+    types = op_types(result.model.graph)
+    assert ("ScatterND" in types or "Loop" in types) == (size == "P" or "twice" in place)
+    for n in (0, 1, 5):
+        rows = n if size == "N" else 7
+        feed = {"x": numbers(n, 2, 3), "o": numbers(rows, 2, 3), "two": np.array(1)}
+        assert_same(model, result.model, feed)
+
+
 def test_a_recurrence_that_appends_its_states():
     """As torch scripts a cell: the states go to a list, which is stacked behind the loop."""
     text = """g (float[N, 2, 4] x, float[4, 3] w, float[2, 3] h0, int64 n) => (float[M, 2, 3] y,

@@ -22,13 +22,8 @@ def test_a_loop_reads_rows_by_the_number_of_the_trip():
         }""",
         HEAD
         + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
-                => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64[1] k = {1},
-                int64[1] k_1 = {0}, int64 k_2 = {0}, int64 k_3 = {1},
-                int64[0] k_4 = {}> {
-            vector = Reshape (n, k)
-            trips = Max (vector, k_1)
-            limit = Reshape (trips, k_4)
-            numbers = Range (k_2, limit, k_3)
+                => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64 k = {0}, int64 k_1 = {1}> {
+            numbers = Range (k, n, k_1)
             e = Gather <axis = 0> (x, numbers)
             p = MatMul (e, w)
             h = Loop (n, yes, h0) <body = b (int64 i, bool c, float[3] s)

@@ -1,0 +1,57 @@
+"""Constants that are equal become one."""
+
+import numpy as np
+import pytest
+from harness import assert_rewrites, run_passes
+from straightline.passes import MergeConstants
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+FEED = {"x": np.array([1, -2], np.float32)}
+
+
+def test_equal_constants_are_one():
+    assert_rewrites(
+        MergeConstants(),
+        HEAD
+        + """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}, float[2] l = {1, 2}, float m = {1}> {
+            y = Add (x, k) z = Mul (y, l) }""",
+        HEAD
+        + """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}> {
+            y = Add (x, k) z = Mul (y, k) }""",
+        [FEED],
+    )
+
+
+OTHERS = {
+    "another value": ("float[2] k = {1, 2}, float[2] l = {2, 1}", "y = Add (x, k) z = Mul (y, l)"),
+    "the other zero": ("float k = {0}, float l = {-0.0}", "y = Div (x, k) z = Div (y, l)"),
+    "another shape": ("float[1] k = {1}, float l = {1}", "y = Add (x, k) z = Mul (y, l)"),
+    "another type": (
+        "int64 k = {0}, float l = {0}",
+        "y = CumSum (x, k) z = Mul (y, l)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_others_stay(what):
+    constants, nodes = OTHERS[what]
+    text = f"{HEAD}g (float[2] x) => (float[2] z) <{constants}> {{ {nodes} }}"
+    result = run_passes(text, MergeConstants())
+    assert not result.changed
+
+
+def test_defaults_of_inputs_stay():
+    text = """g (float[2] x, float[2] k, float[2] l) => (float[2] z)
+        <float[2] k = {1, 2}, float[2] l = {1, 2}> { y = Add (x, k) z = Mul (y, l) }"""
+    assert not run_passes(HEAD + text, MergeConstants()).changed
+
+
+def test_in_a_body():
+    text = """g (float[2] x, int64 n) => (float[2] z) <bool yes = {1}> {
+        z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r)
+            <float[2] k = {1, 2}, float[2] l = {1, 2}> {
+            c2 = Identity (c) e = Mul (a, k) r = Add (e, l) }> }"""
+    result = run_passes(HEAD + text, MergeConstants())
+    body = result.model.graph.node[0].attribute[0].g
+    assert [value.name for value in body.initializer] == ["k"]
