@@ -125,7 +125,7 @@ def _is_roundabout(node: Node, source: Value) -> bool:
 def _reshaped(
     emit: Emitter, source: Value, shape: Shape, wanted: Shape, label: str
 ) -> Value | None:
-    """A value in another shape by one node that constants tell what to do; None if there is none."""
+    """A value in another shape, by one node that constants tell what to do."""
     fewer, more = _inserted(wanted, shape), _inserted(shape, wanted)
     if fewer:
         return emit.squeeze(source, fewer, label)

@@ -44,13 +44,13 @@ def test_a_shape_that_is_computed_and_known():
         + """g (float[N, 4, 1, 1] x) => (float[N, 4] y, float[N, 2, 2] z, float[4, N] w)
             <int64[2] axes = {2, 3}, int64[3] sizes = {0, 2, 2}, int64[2] sizes_1 = {4, -1}> {
             y = Squeeze (x, axes) z = Reshape (x, sizes) w = Reshape (x, sizes_1) }""",
-        [{"x": numbers(n, 4, 1, 1)} for n in (0, 1, 3)],
+        [{"x": numbers(n, 4, 1, 1)} for n in (1, 3)],
     )
 
 
 def test_several_changes_are_one():
-    text = """g (float[N, 2, 6] x) => (float[N, 3, 4] y) <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}>
-        { s = Reshape (x, a) t = Flatten (s) y = Reshape (t, b) }"""
+    text = """g (float[N, 2, 6] x) => (float[N, 3, 4] y)
+        <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> { s = Reshape (x, a) t = Flatten (s) y = Reshape (t, b) }"""
     result = run_passes(HEAD + text, *PASSES)
     assert len(result.model.graph.node) <= 2
     for n in (1, 3):

@@ -13,7 +13,8 @@ def test_equal_constants_are_one():
     assert_rewrites(
         MergeConstants(),
         HEAD
-        + """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}, float[2] l = {1, 2}, float m = {1}> {
+        + """g (float[2] x) => (float[2] z)
+            <float[2] k = {1, 2}, float[2] l = {1, 2}, float m = {1}> {
             y = Add (x, k) z = Mul (y, l) }""",
         HEAD
         + """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}> {
