@@ -5,7 +5,7 @@
 Its activations are computed one number at a time, so that it loses where a batch is large. Each
 cell is measured against the Scan as it came and with everything else hoisted out of it, whichever
 is faster; the rule is the most numbers in a state (batch times hidden size) up to which the
-operator is not slower. It is kept in `passes/loops/costs.py`.
+operator is not slower. It is kept in `passes/tools/costs.py`.
 """
 
 from __future__ import annotations

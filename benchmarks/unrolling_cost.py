@@ -6,7 +6,7 @@ Bodies of several kinds and sizes, each of which needs what the trip before made
 trips. Each cell holds two ratios of the loop's times by those of its copies: of running, then of
 loading. A copy weighs as much as it has nodes, and more for rows that it reads or writes and for
 large matrices; the rule is the weight of all copies but the first up to which nothing is slower. It
-is kept in `passes/loops/costs.py`.
+is kept in `passes/tools/costs.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from straightline.benchmarks.loops.measuring import (
     session,
 )
 from straightline.passes import parse_pipeline
-from straightline.passes.loops.costs import PACKED, ROW
+from straightline.passes.tools.costs import PACKED, ROW
 
 TRIPS = (1, 2, 3, 4, 5, 6, 8, 16, 256)
 LEAST = 0.99

@@ -10,5 +10,6 @@ from .pipeline import Pipeline as Pipeline
 from .pipeline import Result as Result
 from .pipeline import StrictError as StrictError
 from .registry import *  # noqa: F403 - every pass, under its name
+from .text import accelerate as accelerate
 from .text import parse_pipeline as parse_pipeline
 from .text import straighten as straighten

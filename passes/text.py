@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import registry
+from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
 from .pipeline import Pipeline
 from .running import Repeated
@@ -19,6 +20,7 @@ _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 Item = tuple[type[Pass], dict[str, Any]]
 
 _DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in pass_.options()}
+_COSTS = {"costs": "onnxruntime"}
 
 
 def straighten(**options: Any) -> Pipeline:
@@ -34,11 +36,24 @@ def straighten(**options: Any) -> Pipeline:
     return Pipeline(_standard(options), repeat=True)
 
 
+def accelerate(**options: Any) -> Pipeline:
+    """The pipeline that makes models load and run faster under onnxruntime.
+
+    Args:
+        options: as for `straighten`.
+
+    Raises:
+        PassOptionError: no pass has such an option.
+    """
+    return Pipeline(_build([(Accelerate, {})], options))
+
+
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
     """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
 
-    `straighten` stands for the default pipeline, run until it changes nothing any more; it may
-    stand among others, as in `straighten,predicate-loops,straighten`.
+    `straighten` stands for the default pipeline, run until it changes nothing any more, and
+    `accelerate` for the one that makes models faster; they may stand among others, as in
+    `straighten,predicate-loops,straighten`.
 
     Args:
         options: as for `straighten`; what the text itself says comes first.
@@ -64,7 +79,7 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def _find(name: str) -> type[Pass]:
-    kinds: tuple[type[Pass], ...] = (*registry.PASSES, Repeated)
+    kinds: tuple[type[Pass], ...] = (*registry.PASSES, Repeated, Accelerate)
     for kind in kinds:
         if kind.name == name:
             return kind
@@ -86,9 +101,10 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     passes: list[Pass] = []
     unknown = set(shared)
     for kind, own in items:
-        if kind is Repeated:
+        if kind in (Repeated, Accelerate):
             given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
-            passes.append(Repeated(tuple(_standard({**given, **own}))))
+            make = _repeated if kind is Repeated else _accelerated
+            passes.append(make({**given, **own}))
             unknown -= _DEFAULT_OPTIONS
             continue
         names = {field.name for field in dataclasses.fields(kind)}
@@ -107,6 +123,28 @@ def _standard(options: dict[str, Any]) -> list[Pass]:
         own = {name: v for name, v in pass_.default_options.items() if name not in options}
         items.append((type(pass_), own))
     return _build(items, options)
+
+
+def _repeated(options: dict[str, Any]) -> Repeated:
+    return Repeated(tuple(_standard(options)))
+
+
+def _accelerated(options: dict[str, Any]) -> Accelerate:
+    """The pipelines that are tried, each pass with these options and the costs of onnxruntime."""
+    unknown = set(options) - _DEFAULT_OPTIONS
+    if unknown:
+        raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
+    found = []
+    for stages in alternatives():
+        made = [Repeated(tuple([_costed(kind, options) for kind in stage])) for stage in stages]
+        found.append((*made, registry.MergeConstants()))
+    return Accelerate(tuple(found))
+
+
+def _costed(kind: type[Pass], options: dict[str, Any]) -> Pass:
+    names = {field.name for field in dataclasses.fields(kind)}
+    known = {name: value for name, value in {**_COSTS, **options}.items() if name in names}
+    return make_pass(kind, known)
 
 
 def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:

@@ -26,8 +26,10 @@ from ..tools.replace import replace_value
 from .eliminate_identities import can_give_out
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-_UNARY = ("Tanh", "Sigmoid", "Relu", "Exp", "Log", "Sqrt", "Neg", "Abs", "Erf", "Softplus", "Cast")
-_UNARY += ("Sin", "Cos", "Floor", "Ceil", "Reciprocal", "Identity", "Elu", "LeakyRelu", "Not")
+_UNARY = tuple(
+    "Tanh Sigmoid Relu Exp Log Sqrt Neg Abs Erf Softplus Cast Sin Cos Floor Ceil Reciprocal Identity"
+    " Elu LeakyRelu Not".split()
+)
 
 
 @dataclasses.dataclass(frozen=True)

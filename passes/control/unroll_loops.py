@@ -20,7 +20,9 @@ from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
+from ..tools.costs import Costs
 from ..tools.emit import Emitter
+from ..tools.estimates import refuses_copies
 from ..tools.guards import (
     drawn_alike,
     given_by_caller,
@@ -40,6 +42,7 @@ class UnrollLoops(Pass):
         max_nodes: how many nodes the whole rewrite may add.
         absent_cond: what a Loop without an initial condition means whose body computes one:
             "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
+        costs: leave Loops of which copies would load or run slower there.
     """
 
     name: ClassVar[str] = "unroll-loops"
@@ -47,6 +50,7 @@ class UnrollLoops(Pass):
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
+    costs: Costs = "none"
 
     def run(self, model: Model, run: Run) -> bool:
         """Unroll inner Loops before the ones around them."""
@@ -80,6 +84,8 @@ class _LoopUnroller:
             if trips.count is not None:
                 cost = template.cost(trips.count) + _scan_outputs(loop) * (trips.count + 1)
                 obstacle = self.budget.refuses_trips(trips.count, cost)
+                if obstacle is None and self.options.costs != "none":
+                    obstacle = refuses_copies(loop.body("body"), trips.count, _scan_outputs(loop))
                 if obstacle is None:
                     obstacle = self.unwritable_output(graph, loop, trips.count)
                 if obstacle is None:

@@ -27,6 +27,7 @@ from ...ir.copying import empty_header
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
 from ..scans.layout import add_holder, output_labels, replace_outputs
+from ..tools.costs import LEAST_SCANNED, Costs
 from ..tools.emit import Emitter
 from .element_reads import ElementRead, Selection, element_reads
 from .new_bodies import add_input, all_labels, clean, declared, give_out_own
@@ -42,15 +43,17 @@ class LoopsToScans(Pass):
     Attributes:
         guard: put a Scan that may have no elements into an If, since onnxruntime fails on it;
             without it such Loops stay.
+        costs: leave Loops that a Scan is not certainly faster than there.
     """
 
     guard: bool = True
+    costs: Costs = "none"
 
     name: ClassVar[str] = "loops-to-scans"
 
     def run(self, model: Model, run: Run) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        return _LoopsToScans(model, self.guard).run(self, run)
+        return _LoopsToScans(model, self).run(self, run)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,9 +80,10 @@ class _Plan:
 class _LoopsToScans(OtherForm[_Plan]):
     op_type = "Loop"
 
-    def __init__(self, model: Model, guard: bool) -> None:
+    def __init__(self, model: Model, options: LoopsToScans) -> None:
         super().__init__(model)
-        self.guard = guard
+        self.guard = options.guard
+        self.costs = options.costs
 
     # Whether it can be ---------------------------------------------------------------------------
 
@@ -91,6 +95,8 @@ class _LoopsToScans(OtherForm[_Plan]):
         assert repetition.maximum is not None
         number = element(self.inference.fact(repetition.maximum))
         trips = number if isinstance(number, Dimension) else None
+        if self.costs != "none" and not _makes_many(trips):
+            return f"it may make less than {LEAST_SCANNED} trips, for which a Scan may be slower"
         reads = [
             found
             for found in element_reads(repetition, self.inference)
@@ -271,6 +277,11 @@ class _LoopsToScans(OtherForm[_Plan]):
         template = Template(loop, body, fold=self.folder.fold)
         results = template.instantiate([number, holds, *given])[1:]
         give_out_own(body, results, infos)
+
+
+def _makes_many(trips: Dimension | None) -> bool:
+    least = None if trips is None else trips.at_least
+    return least is not None and least >= LEAST_SCANNED
 
 
 def _is_backward(selection: Selection, trips: Dimension | None) -> bool:

@@ -135,6 +135,8 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    if _is_any_order(recurrence, found, fact):
+        return _total(recurrence, found, fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, _added(recurrence, found, fact)], 0, state.given.name)
     exact = not (kind.rounds and fact.elem_type in _FLOATS)
@@ -157,6 +159,23 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
         return _of_all(recurrence, joined, what, exact)
     last = kind.last(emit, rows, fact.elem_type)
     return Raised(_told(kind.what, exact), exact, {}, {state: last})
+
+
+def _is_any_order(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
+    """Whether only a sum is asked for, and may be made in any order."""
+    asked = recurrence.trips.costs != "none" and not _is_asked_for(recurrence)
+    return asked and found.kind is _SUM and fact.elem_type in _FLOATS
+
+
+def _total(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
+    """The sum of all rows in one node, and what there was before."""
+    emit, state = recurrence.emit, found.state
+    total = emit.reduce("ReduceSum", _added(recurrence, found, fact), 0, "total")
+    initial = state.initial.constant
+    if initial is None or np.any(initial.numpy()):
+        before = recurrence.trips.feeding.same(state.initial).value
+        total = emit.add("Add", [before, total], state.result.name)
+    return Raised(_told("ReduceSum", exact=False), {}, {state: total})
 
 
 def _is_small(fact: Fact) -> bool:

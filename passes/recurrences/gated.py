@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .cells import find_cell
+from ...facts.dimension import product
+from ..tools.costs import operator_pays
+from .cells import Cell, find_cell
 from .emission import emit_cell
 from .hoisted import hoisted
 from .interpretation import Interpretation
@@ -23,9 +25,30 @@ def raise_cell(recurrence: Recurrence) -> Raised | str:
     for turned in (False, True):
         try:
             of = Interpretation(recurrence, _RULES, hoisted, turned)
-            return emit_cell(of, find_cell(of))
+            cell = find_cell(of)
+            _require_gain(recurrence, cell)
+            return emit_cell(of, cell)
         except Unfit as reason:
             reasons.append(str(reason))
         if recurrence.fact(recurrence.states[0].given).shape is None:
             break
     return f"it {reasons[0]}"
+
+
+def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
+    """Find that the operator is not slower, where costs are asked; many of one step always are.
+
+    Raises:
+        Unfit: it may be.
+    """
+    one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
+    if recurrence.trips.costs == "none" or one_step:
+        return
+    shape = recurrence.fact(cell.hidden.given).shape
+    size = None if shape is None else product(shape).value
+    if not operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
+        told = "so many as only run time tells" if size is None else str(size)
+        raise Unfit(
+            f"could be computed by {cell.op_type}, which may be slower in onnxruntime for states"
+            f" of {told} numbers"
+        )

@@ -25,6 +25,7 @@ from ..loops.placing import drop_unread, give_out, is_used, put_in_place
 from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import SizesToDrop
 from ..scans.layout import replace_outputs
+from ..tools.costs import Costs
 from .accumulations import raise_accumulation
 from .gated import raise_cell
 from .recurrence import AllTrips, Raiser
@@ -48,12 +49,14 @@ class RaiseRecurrences(Pass):
         max_bytes: the largest value of all trips that is made, where sizes are known.
         max_identity: how many columns of what is added to gates an operator may multiply by ones
             and zeros, since it takes nothing without a weight.
+        costs: leave cells of which the operator would be slower there, and add up in any order.
     """
 
     exact: bool = False
     straight: bool = False
     max_bytes: int = 1 << 28
     max_identity: int = 384
+    costs: Costs = "none"
 
     name: ClassVar[str] = "raise-recurrences"
     by_default: ClassVar[bool] = True
@@ -119,6 +122,7 @@ class _Raising:
             RAISERS,
             options.max_identity,
             options.straight,
+            options.costs,
         )
         if not trips.made:
             raise Unbatchable("carries nothing that an operator could compute")

@@ -17,6 +17,7 @@ from ..loops.dependences import Dependences
 from ..loops.feeding import Feeding
 from ..loops.repetition import Repetition, State
 from ..loops.states import counter, is_invariant
+from ..tools.costs import Costs
 from ..tools.emit import Emitter
 
 
@@ -103,10 +104,12 @@ class AllTrips(Batcher):
         max_identity: how many columns of an input may be multiplied by ones and zeros, as an
             operator must whose gates are given to it.
         straight: whether no Loop may be made.
+        costs: whose costs decide whether an operator is made.
 
     Attributes:
         max_identity: as given.
         straight: as given.
+        costs: as given.
         made: the operators that were made, and what comes of them.
 
     Raises:
@@ -123,9 +126,11 @@ class AllTrips(Batcher):
         raisers: Iterable[Raiser],
         max_identity: int = 384,
         straight: bool = False,
+        costs: Costs = "none",
     ) -> None:
         self.max_identity = max_identity
         self.straight = straight
+        self.costs = costs
         self._raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
         self.made: list[Raised] = []

@@ -27,7 +27,9 @@ from ...ir import Graph, Model, Node, Template, Value
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
+from ..tools.costs import Costs
 from ..tools.emit import Emitter
+from ..tools.estimates import refuses_copies
 from ..tools.guards import drawn_alike, named_from_outside
 from .elements import Stack, Unstacked, known_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
@@ -42,12 +44,14 @@ class UnrollScans(Pass):
     Options:
         max_trips: leave Scans with more trips, those of all rows together; no limit by default.
         max_nodes: how many nodes the whole rewrite may add.
+        costs: leave Scans of which copies would load or run slower there.
     """
 
     name: ClassVar[str] = "unroll-scans"
     by_default: ClassVar[bool] = True
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
+    costs: Costs = "none"
 
     def run(self, model: Model, run: Run) -> bool:
         """Unroll inner Scans before the ones around them."""
@@ -152,6 +156,9 @@ class _ScanUnroller:
         template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
         plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
         refusal = self.budget.refuses_trips(plan.trips, plan.cost)
+        if refusal is None and self.options.costs != "none":
+            rows = len(scan.scanned) + len(plan.collected)
+            refusal = refuses_copies(scan.body, plan.trips, rows)
         return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
     def unroll(self, graph: Graph, plan: _Plan) -> None:

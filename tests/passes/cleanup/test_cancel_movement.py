@@ -50,7 +50,8 @@ def test_a_shape_that_is_computed_and_known():
 
 def test_several_changes_are_one():
     text = """g (float[N, 2, 6] x) => (float[N, 3, 4] y)
-        <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> { s = Reshape (x, a) t = Flatten (s) y = Reshape (t, b) }"""
+        <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> {
+            s = Reshape (x, a) t = Flatten (s) y = Reshape (t, b) }"""
     result = run_passes(HEAD + text, *PASSES)
     assert len(result.model.graph.node) <= 2
     for n in (1, 3):

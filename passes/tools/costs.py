@@ -1,12 +1,18 @@
-"""What pays under onnxruntime: unrolling a loop, and a recurrent operator in the place of one.
+"""What pays under onnxruntime: unrolling a loop, a Scan or a recurrent operator in its place, and
+which of several forms of a model loads and runs fastest.
 
-The numbers are those of `benchmarks/unrolling_cost.py` and `benchmarks/recurrence_cost.py`, which
-say how they were found. What pays makes nothing slower to run or to load.
+The numbers are those of `benchmarks/unrolling_cost.py`, `benchmarks/recurrence_cost.py` and
+`benchmarks/load_cost.py`, which say how they were found. What pays makes nothing slower to run or
+to load.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
+
+Costs = Literal["none", "onnxruntime"]
+"""Whose costs a pass asks before it does what it could: an option of passes."""
 
 MEASURED = "2026-11-22, onnxruntime 1.31.1, x86_64, one thread"
 
@@ -26,6 +32,39 @@ MOST_NUMBERS = {
 }
 """The largest state, batch times hidden size, with which an operator with that first activation is
 not slower than a Scan: it computes activations one number at a time."""
+
+
+LEAST_SCANNED = 5
+"""With so many trips a Scan is faster than a Loop."""
+
+LOAD = {
+    "session": 7.5,
+    "node": 1.0,
+    "inside": 0.15,
+    "constant": 0.3,
+    "packed": 2.2,
+    "Loop": 1.7,
+    "Scan": 1.6,
+    "If": 2.9,
+    "GRU": 0.5,
+    "LSTM": 0.5,
+    "RNN": 0.5,
+}
+"""What loading takes, in nodes: of any model, and for each node, node in a body, constant, and
+`PACKED` numbers of a matrix that is multiplied by; more for some operators. Ratios that are
+reckoned so are within 8 % of those that are measured, two times out of three."""
+
+DOUBT = 1.06
+"""So many times faster a form must seem to load that has more nodes outside of loops and does not
+run `WORTH` times faster: what leaves a loop may load slower than is reckoned."""
+WORTH = 3
+
+RUN = {"node": 1.0, "trip": 4.0, "carried": 1.0, "Scan": -2.0, "If": 2.0}
+"""What running takes besides arithmetic, in nodes: a node, a trip of a Loop or Scan (which is less
+in a Scan), what is handed in or out of a trip, an If."""
+
+USUAL_TRIPS = 64
+"""How many trips are reckoned with where only run time tells."""
 
 
 def unrolling_pays(trips: int, nodes: int, rows: int = 0, packed: int = 0) -> bool:

@@ -1,5 +1,5 @@
 import pytest
-from straightline.passes.loops.costs import (
+from straightline.passes.tools.costs import (
     MOST_ADDED,
     MOST_NUMBERS,
     PACKED,

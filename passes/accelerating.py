@@ -1,0 +1,125 @@
+"""The form of a model that loads and runs fastest: several are made, and the best one is kept.
+
+What each pass makes of a loop is weighed together with what the others make of that: a list that
+becomes a tensor may load slower by itself, and faster by far once the loop around it is a GRU. So
+whole pipelines are tried on copies of the model, and what they cost is reckoned by numbers that a
+benchmark has measured (`tools/costs.py`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..ir import Model, Node, load
+from . import registry
+from .base import Pass, Run
+from .running import run_passes
+from .tools.costs import DOUBT, WORTH
+from .tools.estimates import Running, loading
+
+Stages = tuple[Pass, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Accelerate(Pass):
+    """Try pipelines on copies of a model, and run the one that makes it fastest.
+
+    Options:
+        alternatives: the pipelines; of several that are as good the first one is run.
+    """
+
+    name: ClassVar[str] = "accelerate"
+    alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Choose a pipeline and run it."""
+        if not any(node.bodies for graph in model.graphs() for node in graph.unordered_nodes()):
+            return run_passes(self.alternatives[0], model, run, repeat=False)
+        chosen, refused = self._chosen(model, run.standard)
+        changed = chosen is not None and run_passes(chosen, model, run, repeat=False)
+        if refused is not None:
+            for node in _loops(model):
+                run.kept(self, node, refused)
+        return changed
+
+    def _chosen(self, model: Model, standard: Sequence[Pass]) -> tuple[Stages | None, str | None]:
+        """The pipeline of which the model runs fastest among those that do not let it load slower;
+        and why one that runs faster still was not taken."""
+        before = _Cost.of(model)
+        best, chosen, refused = before, None, None
+        for stages in self.alternatives:
+            copy = load(model)
+            run_passes(stages, copy, Run(standard=standard), repeat=False)
+            cost = _Cost.of(copy)
+            if not cost.may_follow(before):
+                refused = cost if refused is None or cost.running < refused.running else refused
+            elif cost < best:
+                best, chosen = cost, stages
+        if refused is None or refused.running >= best.running:
+            return chosen, None
+        times = refused.loading / before.loading
+        return chosen, (
+            f"a form that would run faster would take {times:.2f} times as long to load; choose"
+            " vectorize-loops, raise-recurrences and loops-to-scans to have it"
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class _Cost:
+    """What a model takes, in nodes."""
+
+    running: float
+    loading: float
+    outside: int
+
+    @classmethod
+    def of(cls, model: Model) -> _Cost:
+        return cls(Running(model).total(), loading(model), len(model.graph))
+
+    def may_follow(self, before: _Cost) -> bool:
+        """Whether a model that takes this does not load slower than one that takes that."""
+        sure = self.outside <= before.outside or self.running * WORTH <= before.running
+        return self.loading * (1 if sure else DOUBT) <= before.loading
+
+
+def _loops(model: Model) -> list[Node]:
+    return [n for g in model.graphs() for n in g.unordered_nodes() if n.is_op("Loop", "Scan")]
+
+
+Kinds = list[type[Pass]]
+
+
+def alternatives() -> list[list[Kinds]]:
+    """The kinds of passes of each pipeline, in stages that are repeated; best bets come first."""
+    raised: Kinds = [registry.RaiseRecurrences]
+    scans: Kinds = [registry.LoopsToScans]
+    plain, lowered = _standard(), _standard(registry.LowerSequences)
+    split = _standard(registry.LowerSequences, registry.VectorizeLoops)
+    return [
+        [plain],
+        [lowered],
+        [split],
+        [split, raised, split],
+        [lowered, raised, lowered],
+        [lowered, raised, split],
+        [lowered, scans, lowered],
+        [split, scans, lowered],
+        [split, raised, split, scans, lowered],
+        [lowered, raised, lowered, scans, lowered],
+    ]
+
+
+def _standard(*chosen: type[Pass]) -> Kinds:
+    """The default pipeline, of what only some pipelines have what is chosen, tidied up."""
+    optional: set[type[Pass]] = {registry.LowerSequences, registry.VectorizeLoops}
+    kinds = [kind for kind in registry.PASSES if kind.by_default]
+    return [
+        *(kind for kind in kinds if kind not in optional or kind in chosen),
+        registry.CancelMovement,
+        registry.EliminateDeadNodes,
+    ]
