@@ -13,6 +13,7 @@ import typer
 from . import interrupts, report
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .options import (
+    AcceleratedFor,
     Atol,
     Force,
     Freeze,
@@ -34,6 +35,7 @@ from .options import (
     Timeout,
     Verify,
     bytes_of,
+    pipeline_text,
     shapes_of,
     values_of,
 )
@@ -73,6 +75,7 @@ def rewrite(
     target: Target,
     *,
     passes: Passes = None,
+    runs_in: AcceleratedFor = None,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     assignments: Set = None,
@@ -103,6 +106,7 @@ def rewrite(
 
     The outputs are compared with the original's before anything is written.
     """
+    text = pipeline_text(passes, runs_in)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     from ..api import pipeline_of
@@ -113,7 +117,7 @@ def rewrite(
 
     interrupts.raise_from_now_on()
     options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
-    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    pipeline = pipeline_of(text, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json) as told:
         original, read = _opened(source, most, target, inputs, force)
         rewritten = Rewriting(original, pipeline, values, shapes).run(told)
@@ -289,6 +293,7 @@ def inspect(
     source: Source,
     *,
     passes: Passes = None,
+    runs_in: AcceleratedFor = None,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     assignments: Set = None,
@@ -298,6 +303,7 @@ def inspect(
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
+    text = pipeline_text(passes, runs_in)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     from ..inspection import inspect as look
@@ -305,7 +311,7 @@ def inspect(
     interrupts.raise_from_now_on()
     found = look(
         _read(source, most),
-        passes,
+        text,
         values=values,
         shapes=shapes,
         freeze_initializers=freeze_initializers,

@@ -20,6 +20,12 @@ class Runtime(str, enum.Enum):
     both = "both"
 
 
+class Accelerated(str, enum.Enum):
+    """What a model can be made fast for."""
+
+    onnxruntime = "onnxruntime"
+
+
 VERIFICATION = "Verification"
 
 Source = Annotated[Path, typer.Argument(metavar="IN", help="The model.")]
@@ -29,6 +35,14 @@ Passes = Annotated[
     typer.Option(
         help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
         "inline-ifs'; see the command 'passes'."
+    ),
+]
+AcceleratedFor = Annotated[
+    Accelerated | None,
+    typer.Option(
+        "--target",
+        help="Make the model fast for a runtime, rather than straight: the same as"
+        " '--passes accelerate'.",
     ),
 ]
 MaxTrips = Annotated[int | None, typer.Option(min=0, help="Leave loops with more trips.")]
@@ -115,6 +129,17 @@ Timeout = Annotated[
         rich_help_panel=VERIFICATION,
     ),
 ]
+
+
+def pipeline_text(passes: str | None, target: Accelerated | None) -> str | None:
+    """The pipeline that --passes or --target asks for; None for the default one.
+
+    Raises:
+        BadParameter: both are given.
+    """
+    if passes is not None and target is not None:
+        raise typer.BadParameter("--target stands for '--passes accelerate'; give one of the two")
+    return passes if target is None else "accelerate"
 
 
 def values_of(assignments: list[str] | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..ir import Model, Node, load
 from . import registry
 from .base import Pass, Run
 from .running import run_passes
-from .tools.costs import DOUBT, WORTH
+from .tools.costs import LEAST_LOAD, MUCH
 from .tools.estimates import Running, loading
 
 Stages = tuple[Pass, ...]
@@ -76,15 +76,22 @@ class _Cost:
     running: float
     loading: float
     outside: int
+    scans: int
 
     @classmethod
     def of(cls, model: Model) -> _Cost:
-        return cls(Running(model).total(), loading(model), len(model.graph))
+        scans = sum(node.is_op("Scan") for node in _loops(model))
+        return cls(Running(model).total(), loading(model), len(model.graph), scans)
 
     def may_follow(self, before: _Cost) -> bool:
         """Whether a model that takes this does not load slower than one that takes that."""
-        sure = self.outside <= before.outside or self.running * WORTH <= before.running
-        return self.loading * (1 if sure else DOUBT) <= before.loading
+        if self.running * MUCH <= before.running:
+            least = LEAST_LOAD["much"]
+        elif before.scans and self.outside > before.outside:
+            least = LEAST_LOAD["from Scan"]
+        else:
+            least = LEAST_LOAD["some"]
+        return self.loading * least <= before.loading
 
 
 def _loops(model: Model) -> list[Node]:
@@ -107,6 +114,7 @@ def alternatives() -> list[list[Kinds]]:
         [split, raised, split],
         [lowered, raised, lowered],
         [lowered, raised, split],
+        [lowered, raised, split, raised, split],
         [lowered, scans, lowered],
         [split, scans, lowered],
         [split, raised, split, scans, lowered],

@@ -26,10 +26,8 @@ from ..tools.replace import replace_value
 from .eliminate_identities import can_give_out
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-_UNARY = tuple(
-    "Tanh Sigmoid Relu Exp Log Sqrt Neg Abs Erf Softplus Cast Sin Cos Floor Ceil Reciprocal Identity"
-    " Elu LeakyRelu Not".split()
-)
+_HALF = ("Abs", "Cast", "Ceil", "Cos", "Elu", "Erf", "Exp", "Floor", "Identity", "LeakyRelu", "Log")
+_UNARY = (*_HALF, "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -135,8 +135,8 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
-    if _is_any_order(recurrence, found, fact):
-        return _total(recurrence, found, fact)
+    if _may_reorder(recurrence, found, fact):
+        return _sums(recurrence, found, fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, _added(recurrence, found, fact)], 0, state.given.name)
     exact = not (kind.rounds and fact.elem_type in _FLOATS)
@@ -161,21 +161,26 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
     return Raised(_told(kind.what, exact), exact, {}, {state: last})
 
 
-def _is_any_order(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
-    """Whether only a sum is asked for, and may be made in any order."""
-    asked = recurrence.trips.costs != "none" and not _is_asked_for(recurrence)
-    return asked and found.kind is _SUM and fact.elem_type in _FLOATS
+def _may_reorder(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
+    """Whether it is a sum that may be made in any order."""
+    if recurrence.trips.costs == "none" or found.kind is not _SUM:
+        return False
+    return fact.elem_type in _FLOATS and _has_cumsum(fact.elem_type, recurrence.emit.opset)
 
 
-def _total(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
-    """The sum of all rows in one node, and what there was before."""
-    emit, state = recurrence.emit, found.state
-    total = emit.reduce("ReduceSum", _added(recurrence, found, fact), 0, "total")
+def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
+    """The sums of all rows, to which what was there before is added last; it is one node where
+    that is 0, and two where it is not."""
+    emit, state, rows = recurrence.emit, found.state, _added(recurrence, found, fact)
+    axis = emit.constant(np.array(0, np.int64), "axis")
+    sums = emit.add("CumSum", [rows, axis], state.result.name)
+    total = emit.reduce("ReduceSum", rows, 0, state.result.name)
     initial = state.initial.constant
     if initial is None or np.any(initial.numpy()):
         before = recurrence.trips.feeding.same(state.initial).value
-        total = emit.add("Add", [before, total], state.result.name)
-    return Raised(_told("ReduceSum", exact=False), {}, {state: total})
+        sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
+    what = "CumSum" if _is_asked_for(recurrence) else "ReduceSum"
+    return Raised(_told(what, exact=False), {state: sums}, {state: total})
 
 
 def _is_small(fact: Fact) -> bool:

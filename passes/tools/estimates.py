@@ -94,7 +94,8 @@ def known_trips(node: Node, inference: ShapeInference) -> int | None:
     axes = node.attribute("scan_input_axes", [0] * scanned)
     if not shape or not axes or not -len(shape) <= axes[-1] < len(shape):
         return None
-    return shape[axes[-1]].value
+    length: int | None = shape[axes[-1]].value
+    return length
 
 
 def refuses_copies(body: Graph, trips: int, rows: int) -> str | None:
