@@ -266,7 +266,7 @@ class Pad(OperatorRules):
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
         shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
-        if shape is None or pads is None or any(pad is None for pad in pads):
+        if shape is None or pads is None or all(pad is None for pad in pads):
             return None
         axes = list(range(len(shape)))
         if node.input(3) is not None:
@@ -277,8 +277,9 @@ class Pad(OperatorRules):
         if len(pads) != 2 * len(axes):
             return None
         dims = list(shape)
-        for index, axis in enumerate(axes):
-            dims[axis] = dims[axis] + pads[index] + pads[index + len(axes)]  # type: ignore[operator]
+        for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+            known = [end for end in ends if end is not None]
+            dims[axis] = sum(known, dims[axis]) if len(known) == 2 else symbols.fresh()
         return [tuple(dims)]
 
     def batch(self, given: Batch) -> Sequence[Value]:

@@ -85,13 +85,9 @@ class _Cost:
 
     def may_follow(self, before: _Cost) -> bool:
         """Whether a model that takes this does not load slower than one that takes that."""
-        if self.running * MUCH <= before.running:
-            least = LEAST_LOAD["much"]
-        elif before.scans and self.outside > before.outside:
-            least = LEAST_LOAD["from Scan"]
-        else:
-            least = LEAST_LOAD["some"]
-        return self.loading * least <= before.loading
+        gain = "much" if self.running * MUCH <= before.running else "some"
+        kind = "Scan" if before.scans and self.outside > before.outside else "Loop"
+        return self.loading * LEAST_LOAD[gain, kind] <= before.loading
 
 
 def _loops(model: Model) -> list[Node]:
