@@ -120,7 +120,11 @@ def alternatives() -> list[list[Kinds]]:
 
 def _standard(*chosen: type[Pass]) -> Kinds:
     """The default pipeline, of what only some pipelines have what is chosen, tidied up."""
-    optional: set[type[Pass]] = {registry.LowerSequences, registry.VectorizeLoops}
+    optional: set[type[Pass]] = {
+        registry.LowerSequences,
+        registry.VectorizeLoops,
+        registry.RaiseRecurrences,
+    }
     kinds = [kind for kind in registry.PASSES if kind.by_default]
     return [
         *(kind for kind in kinds if kind not in optional or kind in chosen),

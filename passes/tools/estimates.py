@@ -20,15 +20,22 @@ _PRODUCTS = ("MatMul", "Gemm", "GRU", "LSTM", "RNN")
 
 def loading(model: Model) -> float:
     """What loading a model takes, in nodes."""
-    total = LOAD["session"]
+    return sum(LOAD[what] * count for what, count in loaded(model).items())
+
+
+def loaded(model: Model) -> dict[str, float]:
+    """How much a model has of what takes time to load, by the names that `LOAD` has for it."""
+    found: dict[str, float] = {**dict.fromkeys(LOAD, 0.0), "session": 1.0}
     for graph in model.graphs():
-        total += LOAD["constant"] * len(graph.initializers)
         nodes = list(graph.unordered_nodes())
-        total += sum(LOAD["node"] + LOAD.get(node.op_type, 0.0) for node in nodes)
-        total += LOAD["packed"] * sum(packed(node) for node in nodes) / PACKED
-        if graph.root.graph is not graph:
-            total += LOAD["inside"] * len(nodes)
-    return total
+        found["constant"] += len(graph.initializers)
+        found["node"] += len(nodes)
+        found["inside"] += 0 if graph.root.graph is graph else len(nodes)
+        found["packed"] += sum(packed(node) for node in nodes) / PACKED
+        for node in nodes:
+            if node.op_type in LOAD:
+                found[node.op_type] += 1
+    return found
 
 
 def packed(node: Node) -> int:
