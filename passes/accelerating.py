@@ -49,10 +49,12 @@ class Accelerate(Pass):
         and why one that runs faster still was not taken."""
         before = _Cost.of(model)
         best, chosen, refused = before, None, None
+        trials = _Trials(model, standard, self.alternatives)
         for stages in self.alternatives:
-            copy = load(model)
-            run_passes(stages, copy, Run(standard=standard), repeat=False)
-            cost = _Cost.of(copy)
+            made = trials.made(stages)
+            if made is None:
+                continue
+            cost = _Cost.of(made)
             if not cost.may_follow(before):
                 refused = cost if refused is None or cost.running < refused.running else refused
             elif cost < best:
@@ -67,6 +69,41 @@ class Accelerate(Pass):
 
     def __str__(self) -> str:
         return self.name
+
+
+class _Trials:
+    """What pipelines make of a model; what several of them begin with is done once.
+
+    Args:
+        model: the model; it is not changed.
+        standard: the passes of the default pipeline.
+        alternatives: the pipelines.
+    """
+
+    def __init__(
+        self, model: Model, standard: Sequence[Pass], alternatives: Sequence[Stages]
+    ) -> None:
+        self._standard = standard
+        self._alternatives = set(alternatives)
+        self._ends = {stages[:-1] for stages in alternatives}
+        self._made: dict[Stages, Model | None] = {(): model}
+
+    def made(self, stages: Stages) -> Model | None:
+        """What a pipeline makes; None where one of its stages changes nothing, so that a shorter
+        pipeline makes the same."""
+        for end in range(1, len(stages) + 1):
+            begun = self._made[stages[: end - 1]]
+            if begun is None:
+                return None
+            if stages[:end] not in self._made:
+                self._made[stages[:end]] = self._after(begun, stages[:end])
+        return self._made[stages]
+
+    def _after(self, begun: Model, stages: Stages) -> Model | None:
+        copy = load(begun)
+        changed = run_passes(stages[-1:], copy, Run(standard=self._standard), repeat=False)
+        is_whole = stages in self._alternatives or stages in self._ends
+        return copy if changed or is_whole or stages[:-1] not in self._ends else None
 
 
 @dataclasses.dataclass(frozen=True, order=True)

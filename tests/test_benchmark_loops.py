@@ -10,7 +10,7 @@ from harness import run_in_onnxruntime
 from straightline.benchmarks.loops.collection import cases
 from straightline.benchmarks.loops.comparison import compare
 from straightline.benchmarks.loops.report import families, head, line, summary
-from straightline.passes import parse_pipeline, straighten
+from straightline.passes import accelerate, parse_pipeline, straighten
 
 CASES = cases()
 
@@ -26,6 +26,19 @@ def test_the_form_by_hand_gives_what_the_loop_gives(case):
         assert one.shape == other.shape
         if not case.random:
             np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_pipelines_give_what_the_loop_gives(case):
+    original, feeds = case.original(case.small), case.inputs(case.small)
+    wanted = run_in_onnxruntime(original, feeds)
+    for pipeline in (accelerate(), straighten()):
+        model = pipeline.run(original).model
+        onnx.checker.check_model(model, full_check=True)
+        for one, other in zip(run_in_onnxruntime(model, feeds), wanted, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            if not case.random:
+                np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -114,6 +114,29 @@ def test_passes_and_budgets_can_be_chosen(folder, run):
         assert "Loop" in kinds, options
 
 
+SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
+    y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e) => (float[3] t) {
+        t = Add (s, e) }> (zeros, x) }"""
+
+
+@pytest.mark.parametrize("option", [("--target", "onnxruntime"), ("--passes", "accelerate")])
+def test_a_model_can_be_made_fast(folder, run, option):
+    source = write(folder / "in.onnx", SUM)
+    result = run("rewrite", source, "out.onnx", *option)
+    assert result.exit_code == 0, result.output
+    assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["ReduceSum"]
+    assert "ReduceSum" in run("inspect", source, *option, "--json").output
+
+
+def test_a_target_that_is_none_is_refused_with_those_there_are(folder, run):
+    source = write(folder / "in.onnx", SUM)
+    result = run("rewrite", source, "out.onnx", "--target", "tensorrt")
+    assert_refused(result, 2, "'tensorrt'", "'onnxruntime'")
+    result = run("rewrite", source, "out.onnx", "--target", "onnxruntime", "--passes", "inline-ifs")
+    assert_refused(result, 2, "--target stands for '--passes accelerate'; give one of the two")
+    assert not (folder / "out.onnx").exists()
+
+
 def test_overridable_initializers_are_frozen_on_request(folder, run):
     text = LOOP.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
     text = text.replace("trips = Constant <value_int = 3> ()", "")

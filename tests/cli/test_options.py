@@ -2,7 +2,7 @@
 
 import pytest
 import typer
-from straightline.cli.options import bytes_of, shapes_of, values_of
+from straightline.cli.options import Accelerated, bytes_of, pipeline_text, shapes_of, values_of
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,11 @@ def test_what_cannot_be_read(read, given, words):
     with pytest.raises(typer.BadParameter) as caught:
         read(given)
     assert words in caught.value.message
+
+
+def test_a_target_stands_for_a_pipeline():
+    assert pipeline_text(None, None) is None
+    assert pipeline_text("inline-ifs", None) == "inline-ifs"
+    assert pipeline_text(None, Accelerated.onnxruntime) == "accelerate"
+    with pytest.raises(typer.BadParameter, match="give one of the two"):
+        pipeline_text("inline-ifs", Accelerated.onnxruntime)
