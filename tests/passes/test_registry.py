@@ -50,6 +50,8 @@ def test_the_default_pipeline():
         "freeze-initializers",
         "ifs-to-selects",
         "infer-shapes",
+        "cancel-movement",
+        "merge-constants",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",

@@ -309,3 +309,15 @@ def test_an_if_that_each_trip_decides_has_a_remark_of_its_own():
     result = run_passes(text, UnrollLoops())
     said = {r.op_type: r.reason for r in result.remarks if r.action == "rewritten"}
     assert said == {"Loop": "unrolled, 2 trips", "If": "decided on each trip"}
+
+
+@pytest.mark.parametrize(("trips", "pays"), [(1, True), (7, True), (8, False)])
+def test_copies_that_load_slower_are_not_made_where_costs_count(trips, pays):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y) <int64 n = {{{trips}}}, bool yes = {{1}}> {{
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
+            c2 = Identity (c) r = Neg (a) }}> }}"""
+    result = run_passes(text, UnrollLoops(costs="onnxruntime"))
+    assert result.changed == pays
+    if not pays:
+        assert f"one for each of {trips} trips, would load slower" in result.kept[0].reason

@@ -360,3 +360,12 @@ def test_an_initializer_that_callers_may_override_decides_nothing():
     for trips in (0, 2, 4):
         fed = {"x": numbers(4, 3), "s": numbers(3), "four": np.array(trips)}
         assert_equal_outputs(text, model, fed)
+
+
+@pytest.mark.parametrize(("trips", "many"), [("4", False), ("5", True), ("N", False)])
+def test_few_trips_stay_where_costs_count(trips, many):
+    text = HEAD + loop(READS).replace("float[N, 3] x", f"float[{trips}, 3] x")
+    result = run_passes(text, LoopsToScans(costs="onnxruntime"))
+    assert result.changed == many
+    if not many:
+        assert "it may make less than 5 trips" in result.kept[0].reason

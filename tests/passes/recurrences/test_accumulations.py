@@ -326,3 +326,24 @@ def test_random_accumulations(steps, values, known, given_out):
     model = raised(text).model
     fed = {"s": np.array(1, np.float32), "x": np.array(values, np.float32)}
     assert_same(text, model, fed)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+@pytest.mark.parametrize(("body", "sign"), [("r = Add (a, e)", 1), ("r = Sub (a, e)", -1)])
+def test_sums_in_any_order_where_costs_count(length, body, sign):
+    text = scan(body)
+    result = run_passes(text, RaiseRecurrences(costs="onnxruntime")).model
+    assert {"CumSum", "ReduceSum"} <= set(op_types(result.graph))
+    assert "Concat" not in op_types(result.graph)
+    fed = feed(text, length)
+    for got in (reference.run(result, fed), run_in_onnxruntime(result, fed)):
+        rows = np.cumsum(sign * fed["x"], axis=0) + fed["s"]
+        np.testing.assert_allclose(got[1], rows, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(got[0], rows[-1] if length else fed["s"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("elem", ["int32", "int64"])
+def test_sums_of_integers_are_as_without_costs(elem):
+    text = scan("r = Add (a, e)", elem=elem)
+    results = [run_passes(text, RaiseRecurrences(costs=c)).model for c in ("none", "onnxruntime")]
+    assert results[0].SerializeToString() == results[1].SerializeToString()

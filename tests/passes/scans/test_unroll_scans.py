@@ -294,3 +294,11 @@ def test_strings_are_filled_up_with_empty_ones():
     onnx.checker.check_model(result.model)
     x = np.array([["a", "b", "c"]], dtype=object)
     assert reference.run(result.model, {"x": x})[0].tolist() == [["a", "b", ""]]
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_copies_that_load_slower_are_not_made_where_costs_count(length):
+    text = HEAD + f"g (float[{length}] x) => (float[{length}] y) {{ y = {NEG} (x) }}"
+    result = run_passes(text, UnrollScans(costs="onnxruntime"))
+    assert result.changed == (length == 1)
+    assert run_passes(text, UnrollScans()).changed
