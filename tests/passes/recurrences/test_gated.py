@@ -348,7 +348,7 @@ def test_what_is_fed_is_multiplied_twice(case, before):
 @pytest.mark.parametrize(("rows", "pays"), [("2", True), ("200", False), ("B", False)])
 def test_an_operator_of_a_large_state_is_not_made_where_costs_count(rows, pays):
     text = f"""{HEAD}g (float[6, {rows}, 3] x, float[{rows}, 4] h) => (float[6, {rows}, 4] y)
-        <float[3, 4] w = {{1,2,3,4,5,6,7,8,9,1,2,3}}, 
+        <float[3, 4] w = {{1,2,3,4,5,6,7,8,9,1,2,3}},
          float[4, 4] u = {{1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}}> {{
         last, y = Scan <num_scan_inputs = 1, body = b (float[{rows}, 4] a, float[{rows}, 3] e)
             => (float[{rows}, 4] r, float[{rows}, 4] q) {{
