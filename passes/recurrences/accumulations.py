@@ -180,7 +180,7 @@ def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if _is_asked_for(recurrence) else "ReduceSum"
-    return Raised(_told(what, exact=False), {state: sums}, {state: total})
+    return Raised(_told(what, exact=False), False, {state: sums}, {state: total})
 
 
 def _is_small(fact: Fact) -> bool:

@@ -93,7 +93,7 @@ def known_trips(node: Node, inference: ShapeInference) -> int | None:
     if node.is_op("Loop"):
         maximum = node.input(0)
         number = None if maximum is None else element(inference.fact(maximum))
-        known = number.value if isinstance(number, Dimension) else None
+        known: int | None = number.value if isinstance(number, Dimension) else None
         return None if known is None else max(known, 0)
     scanned = node.attribute("num_scan_inputs", 0)
     source = node.inputs[-1] if scanned else None

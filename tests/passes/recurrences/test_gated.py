@@ -345,6 +345,8 @@ def test_what_is_fed_is_multiplied_twice(case, before):
     for trips, batch in SIZES:
         feed = {"x": numbers(trips, batch, 3), "h0": numbers(batch, 4)}
         assert difference(model, after, feed) <= TESTED_ULPS, (trips, batch)
+
+
 @pytest.mark.parametrize(("rows", "pays"), [("2", True), ("200", False), ("B", False)])
 def test_an_operator_of_a_large_state_is_not_made_where_costs_count(rows, pays):
     text = f"""{HEAD}g (float[6, {rows}, 3] x, float[{rows}, 4] h) => (float[6, {rows}, 4] y)
