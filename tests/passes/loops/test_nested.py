@@ -55,8 +55,9 @@ def test_a_recurrence_inside_a_map(inner, outer):
         for m in (0, 1, 4):
             feed = {
                 "x": numbers(3, m, 4) if outer == "Loop" else numbers(n, m, 4),
-                "w": numbers(4, 3),
-                "h0": numbers(3),
+                # Small weights: a recurrence makes the rounding of a product larger.
+                "w": numbers(4, 3) / 4,
+                "h0": numbers(3) / 4,
             }
             feed |= {"o": numbers(5, 4), "n": np.array(n)}
             feed |= {"yes2": np.array(m == 1)}
