@@ -11,12 +11,10 @@ from straightline.passes import straighten
 
 DECIDED_AT_RUN_TIME = (
     "test_affine_grid_3d_align_corners_expanded",  # an If on an element of an input
-    "test_if",  # their condition, a loop's trip count, the bounds of a range: all inputs
+    "test_if",  # their condition, and a loop's trip count: inputs
     "test_loop",
-    "test_range",
     "test_sequence_map",  # the length of a sequence that is an input
 )
-ANY_LENGTH = "test_range_int32_type_negative_delta_expanded"  # all its trips are made at once
 
 
 def rewritten(model):
@@ -56,8 +54,7 @@ def expanded(model):
 def test_outputs_are_those_of_the_test(case):
     result = check(case.model, case)
     left = holds_control_flow(result.model.graph.node)
-    at_run_time = case.name.startswith(DECIDED_AT_RUN_TIME) and case.name != ANY_LENGTH
-    assert left == at_run_time
+    assert left == case.name.startswith(DECIDED_AT_RUN_TIME)
     if left:
         assert any(remark.op_type in ("If", "Loop", "SequenceMap") for remark in result.kept)
 
