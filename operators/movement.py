@@ -110,7 +110,10 @@ class Reshape(Moving):
     ) -> list[Shape | None] | None:
         target = vector(inputs[1]) if len(inputs) > 1 else None
         if target is None:
-            return None
+            # onnx tells the rank from opset 14 on; it is no less certain below.
+            given = inputs[1].shape if len(inputs) > 1 else None
+            rank = given[0].value if given is not None and len(given) == 1 else None
+            return None if rank is None else [tuple([symbols.fresh() for _ in range(rank)])]
         source = inputs[0].shape
         dims: list[Dimension] = []
         open_axis = None

@@ -10,8 +10,10 @@ from . import scans
 from .adapters import adapt, detour
 from .check import conform, keep_defaults, target_schema
 from .constants import Constants
+from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
+from .registry import INEXACT_BODIES
 from .schemas import OLDEST, REVIEWED, changes, schema_at
 from .site import Site
 from .through_onnx import Batch
@@ -73,6 +75,9 @@ class Engine:
                 self._origins.update((new, (path, "Scan", source)) for new in added)
         if not self.failures:
             self.types = Types(self.model)
+            # What other nodes declare may be part of their meaning, as that of a Loop is.
+            scans_now = [n for n in self._nodes(crossing.root.graph) if n.op_type == "Scan"]
+            declare_results(scans_now, self.types)
 
     def _nodes(self, graph: Graph) -> Iterator[Node]:
         for node in graph.unordered_nodes():
@@ -127,7 +132,8 @@ class Engine:
         site = Site(node, source, target, self.types, self._constants)
         results, added = detour(site), site.added
         if results is None:
-            proto = function_body(node, source, self.types)
+            inexact = node.op_type in INEXACT_BODIES
+            proto = None if inexact else function_body(node, source, self.types)
             if proto is None:
                 self._fail(node, source, target, reason)
                 return []

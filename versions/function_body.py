@@ -9,6 +9,7 @@ import onnx
 from ..analysis.shapes.asking import connected
 from ..ir import Node, OnnxError, Template, Value, ask_onnx, captured_by, load
 from ..reference.functions import specialize
+from .declaring import declare_results
 from .schemas import Schema, default_of, schema_at
 from .types import Types
 
@@ -89,8 +90,10 @@ def instantiate_function(
     arguments = [node.input(index) for index in range(len(body.inputs))]
     results = Template(body, graph, keep_infos=False).instantiate(arguments)
     added = _computing(results, arguments)
-    for new in _with_inner(added):
+    inside = list(_with_inner(added))
+    for new in inside:
         types.add(new, version)
+    declare_results(inside, types)
     made = iter(results)
     return [None if output is None else next(made) for output in node.outputs], added
 

@@ -58,12 +58,10 @@ def version_for(model: Model, source: int, target: int) -> int:
     Up, it is at least the one that ONNX released with the target opset; down, at most that one. It
     is never below what the model's own features need.
     """
-    released = released_with(target)
-    if target > source:
-        return max(model.ir_version, released)
-    if target < source:
-        return max(min(model.ir_version, released), needed(model)[0])
-    return model.ir_version
+    if target == source:
+        return model.ir_version
+    bound = max if target > source else min
+    return max(bound(model.ir_version, released_with(target)), needed(model)[0])
 
 
 def needed(model: Model) -> tuple[int, str]:
@@ -180,7 +178,7 @@ def _hoist(model: Model, body: Graph) -> None:
         if value in listed or constant_takes(tensor.elem_type, model.opset()):
             continue
         hoisted = model.graph.add_initializer(value.name, tensor)
-        body.replace_uses(value, hoisted)
+        body.supersede(value, hoisted)
         body.remove_initializer(value)
 
 

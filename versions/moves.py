@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
+from ..ir import Array
 from .site import Site
 
 Form = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
@@ -103,8 +104,17 @@ def to_attribute(site: Site, move: Move) -> None:
     elif move.form in ("int", "scalar int"):
         site.set(move.attribute, int(array.reshape(())))
     else:
-        with np.errstate(over="ignore"):
-            number = array.reshape(()).astype(np.float32)
-        if not (number == array.reshape(()) or np.isnan(number)):
-            site.refuse(f"'{move.attribute}' = {array} is not exact as a 32-bit float")
-        site.set(move.attribute, float(number))
+        site.set(move.attribute, single(site, move.attribute, array))
+
+
+def single(site: Site, name: str, array: Array) -> float:
+    """The one number of a tensor as float attributes hold it.
+
+    Raises:
+        Refused: it is not exact there.
+    """
+    with np.errstate(over="ignore"):
+        number = array.reshape(()).astype(np.float32)
+    if not (number == array.reshape(()) or np.isnan(number)):
+        site.refuse(f"'{name}' = {array} is not exact as a 32-bit float")
+    return float(number)

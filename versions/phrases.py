@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import onnx
 
 from ..ir import Value
 from .site import Site
@@ -26,3 +29,31 @@ def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
     """The length of an axis, out of a shape that is a tensor, as a tensor of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")
     return site.emit("Gather", [shape, place], "length", axis=0)
+
+
+def mean_along(site: Site, value: Value, axes: Sequence[int]) -> Value:
+    """The mean along axes, which stay with length 1."""
+    if site.written_in < 18:
+        return site.emit("ReduceMean", [value], "mean", axes=list(axes))
+    return site.emit("ReduceMean", [value, site.ints(axes, "axes")], "mean")
+
+
+def mean_and_deviations(
+    site: Site, value: Value, axes: Sequence[int]
+) -> tuple[Value, Value, Value]:
+    """The mean along axes, the deviations from it, and the mean of their squares.
+
+    The difference of mean squares and the squared mean, which is the same on paper, loses all
+    digits where the mean is large.
+    """
+    mean = mean_along(site, value, axes)
+    deviations = site.emit("Sub", [value, mean], "deviations")
+    squares = site.emit("Mul", [deviations, deviations], "squares")
+    return mean, deviations, mean_along(site, squares, axes)
+
+
+def with_epsilon(site: Site, variance: Value) -> Value:
+    """A variance and the attribute `epsilon`."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(site.types.elem_type(variance) or 1)
+    epsilon = site.const(np.array(site.attribute("epsilon"), dtype), "epsilon")
+    return site.emit("Add", [variance, epsilon])

@@ -31,6 +31,9 @@ ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
 HARMLESS: set[tuple[str, str]] = set()
 """Operators with attributes that an older version can do without, whatever they say."""
 
+INEXACT_BODIES: set[str] = set()
+"""Operators whose function in onnx is less accurate than they are, or says something else."""
+
 
 def upgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
     """Register an adapter from opset `version` - 1 to `version`."""
@@ -63,6 +66,11 @@ def added_values(version: int, *op_types: str, attribute: str, values: Sequence[
 def harmless(*op_types: str, attribute: str) -> None:
     """Say that a version without an attribute can do without it, whatever it says."""
     HARMLESS.update((op_type, attribute) for op_type in op_types)
+
+
+def inexact_body(*op_types: str) -> None:
+    """Say that operators are never replaced by the function that onnx defines them by."""
+    INEXACT_BODIES.update(op_types)
 
 
 def adapt(site: Site) -> Outcome:

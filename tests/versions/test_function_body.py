@@ -1,8 +1,9 @@
 """Operators that are replaced by the function that defines them."""
 
+import numpy as np
 import pytest
 from conversions import assert_there_and_back, model
-from straightline import convert_version, ir
+from straightline import convert_version, ir, reference
 from straightline.versions.function_body import function_body, instantiate_function
 from straightline.versions.types import Types
 
@@ -13,7 +14,7 @@ from straightline.versions.types import Types
         ("y = HardSwish (x)", "float[2, 3]", 14, (7, 11, 13, 22)),
         ("y = Gelu (x)", "float[2, 3]", 20, (9, 13, 19)),
         ("y = Mish (x)", "float[2, 3]", 18, (9, 13, 17)),
-        ("y = LayerNormalization (x, w)", "float[2, 3]", 17, (9, 13, 16)),
+        ("y = Celu (x)", "float[2, 3]", 12, (9, 11, 28)),
         ("a = Cast <to = 7> (x) y = Range (zero, seven, two)", "int64[4]", 13, (9, 10)),
     ],
 )
@@ -21,17 +22,28 @@ def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 
 
-def test_what_an_output_that_is_not_wanted_needs_is_left_out():
+@pytest.mark.parametrize(("outputs", "is_needed"), [("y", False), ("y, m, d", True)])
+def test_what_an_output_that_is_not_wanted_needs_is_left_out(outputs, is_needed):
     """LayerNormalization gives out the inverse of the deviation too."""
-    signature = "float[2, 3] x, float[3] w"
-    one = model("y = LayerNormalization (x, w)", 17, signature)
-    found = convert_version(one, 16).graph.node
-    read = {name for node in found for name in node.input}
-    assert [node.op_type for node in found if not {*node.output} & {*read, "y"}] == []
-    assert "Reciprocal" not in [node.op_type for node in found]
-    outputs = "y, mean, deviation"
-    three = model(f"{outputs} = LayerNormalization (x, w)", 17, signature, outputs)
-    assert "Reciprocal" in [node.op_type for node in convert_version(three, 16).graph.node]
+    body, signature = f"{outputs} = LayerNormalization (x, w)", "float[2, 3] x, float[3] w"
+    loaded = ir.load(model(body, 17, signature, outputs))
+    types, (node,) = Types(loaded), loaded.graph.nodes()
+    proto = function_body(node, 17, types)
+    _, added = instantiate_function(proto, node, 17, types)
+    assert ("Reciprocal" in {new.op_type for new in added}) == is_needed
+
+
+@pytest.mark.parametrize("trips", [0, 3])
+def test_what_its_loops_give_out_is_declared(trips):
+    """A Loop that makes no trip has nothing else to tell the type of a scan output by."""
+    before = model("y = Range (a, b, c)", 27, "float16 a, float16 b, float16 c")
+    after = convert_version(before, 23)
+    (loop,) = [node for node in after.graph.node if node.op_type == "Loop"]
+    (body,) = [attribute.g for attribute in loop.attribute]
+    assert all(output.type.tensor_type.HasField("shape") for output in body.output)
+    feeds = {name: np.array(v, np.float16) for name, v in zip("abc", (0, trips, 1), strict=True)}
+    (found,), (wanted,) = reference.run(after, feeds), reference.run(before, feeds)
+    assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize(

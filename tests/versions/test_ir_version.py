@@ -157,3 +157,34 @@ def test_a_model_needs_what_its_features_do(feature, least: int, why: str) -> No
     if least > 3:
         with pytest.raises(ConversionError, match=f"this model needs {least} .{why}."):
             convert_version(proto, 13, ir_version=least - 1)
+
+
+def test_going_up_it_is_raised_to_what_the_model_needs() -> None:
+    """Runtimes read metadata whatever the IR version of the file says."""
+    proto = model(6, 17)
+    proto.graph.output[0].metadata_props.add(key="k", value="v")
+    assert convert_version(proto, 18).ir_version == 10
+    assert convert_version(proto, 16).ir_version == 10
+    assert convert_version(proto, 17).ir_version == 6
+    with pytest.raises(ConversionError, match="metadata of values"):
+        convert_version(proto, 18, ir_version=8)
+
+
+def test_a_constant_that_is_named_from_outside_the_data_flow_is_so_where_it_goes() -> None:
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13, "own": 1, "ai.onnx.preview.training": 1]>
+        g (float[2] x) => (float[2] y) {
+            y = own.Apply (x) <
+                body = t (float[2] i) => (float[2] p) <int64[1] s = {2}> {
+                    q = Reshape (i, s)
+                    p = ai.onnx.preview.training.Gradient <xs = ["s"], y = "q"> (i)
+                }>
+        }
+    """)
+    down = convert_version(proto, 8)
+    body = down.graph.node[0].attribute[0].g
+    (gradient,) = [node for node in body.node if node.op_type == "Gradient"]
+    (named,) = next(list(a.strings) for a in gradient.attribute if a.name == "xs")
+    defined = {o for node in (*body.node, *down.graph.node) for o in node.output}
+    defined |= {t.name for g in (body, down.graph) for t in g.initializer}
+    assert named.decode() in defined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from straightline import convert_version, ir, reference
 from straightline.versions import ConversionError
@@ -134,3 +135,26 @@ def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> 
     proto.opset_import.add(domain="com.example", version=1)
     with pytest.raises(ConversionError, match=r"If 'y'.* (seq|optional)\(tensor\(float\)\)"):
         convert_version(proto, target)
+
+
+@pytest.mark.parametrize(
+    "body", ["sh = Concat <axis = 0> (k, rest) z = Reshape (o, sh)", "z = Range (zero, n, one)"]
+)
+def test_the_rank_of_what_a_body_gives_out_is_declared(body: str) -> None:
+    """onnxruntime infers it in opset 14, asks for it at run time, and does not see it in 8."""
+    rank = "p, q" if "Reshape" in body else "p"
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 7, opset_import: ["": 14]>
+        g (float[2] s, float[n, 2] x, int64[1] k, float n) => (float[2] last, float[n, {rank}] all)
+        <int64[1] rest = {{-1}}, float zero = {{0}}, float one = {{1}}> {{
+            last, all = Scan <num_scan_inputs = 1,
+                body = b (float[2] a, float[2] e) => (float[2] o, z) {{ o = Add (a, e) {body} }}
+            > (s, x)
+        }}
+    """)
+    feeds = {"s": X[0, :2], "x": X[:, :2], "k": np.array([2]), "n": np.array(3, np.float32)}
+    after = convert_version(before, 8)
+    sessions = [ort.InferenceSession(proto.SerializeToString()) for proto in (before, after)]
+    wanted, found = [session.run(None, feeds) for session in sessions]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moves import Move, moved
+from ..moves import Move, moved, single
 from ..phrases import is_float, pick
 from ..registry import Outcome, downgrade
 from ..site import Site
@@ -32,6 +32,17 @@ def clip_integers(site: Site) -> Outcome:
     if high is not None:
         value = pick(site, "Less", value, high)
     return [value if value is not site.input(0) else site.emit("Identity", [value])]
+
+
+@downgrade(11, "Clip")
+def bounds_that_cross(site: Site) -> Outcome:
+    """Runtimes refuse attributes of which `min` is the larger; then all becomes `max`."""
+    low, high = site.constant(1), site.constant(2)
+    if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():
+        return None
+    least, most = single(site, "min", low), single(site, "max", high)
+    raised = site.emit("Clip", [site.input(0)], "raised", min=least, max=np.inf)
+    return [site.emit("Clip", [raised], min=-np.inf, max=most)]
 
 
 moved(

@@ -13,6 +13,7 @@ https://onnx.ai/onnx/operators/onnx__Dropout.html
 
 from __future__ import annotations
 
+from ...ir import Value
 from ..moves import Move, moved
 from ..registry import Outcome, downgrade, harmless, upgrade
 from ..site import Site
@@ -37,7 +38,19 @@ def dropout_for_inference(site: Site) -> Outcome:
         site.set_input(2, None)
     if site.input(1) is not None and site.constant(1) is None:
         site.set_input(1, None)
-    return None
+    return _with_constant_mask(site) if site.is_used(1) else None
+
+
+def _with_constant_mask(site: Site) -> list[Value]:
+    """From opset 12 on the mask of an inference is true everywhere; before, runtimes differ.
+
+    That nothing is less than itself, opset 7 can say too.
+    """
+    ratio = site.constant(1)
+    share = 0.5 if ratio is None else float(ratio.reshape(()))
+    passed = site.emit("Dropout", [site.input(0)], ratio=share)
+    never = site.emit("Less", [site.input(0), site.input(0)], "never")
+    return [passed, site.emit("Not", [never], "mask")]
 
 
 moved(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])

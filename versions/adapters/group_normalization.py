@@ -10,8 +10,15 @@ https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 
 from __future__ import annotations
 
-from ..registry import Outcome, upgrade
+import onnx
+
+from ...ir import Value
+from ..phrases import mean_and_deviations, with_epsilon
+from ..registry import Outcome, downgrade, inexact_body, upgrade
 from ..site import Site
+
+# It subtracts the square of the mean from the mean of the squares.
+inexact_body("GroupNormalization")
 
 
 @upgrade(21, "GroupNormalization")
@@ -32,3 +39,42 @@ def repeat_scale(site: Site) -> Outcome:
     if elem_type is not None:
         site.set("stash_type", elem_type)  # opset 18 computes in the type of its input
     return None
+
+
+@downgrade(18, "GroupNormalization")
+def scale_groups(site: Site) -> Outcome:
+    """Opset 17: groups are normalized and scaled as rows."""
+    shape, rows = _normalized(site)
+    return [site.emit("Reshape", [_scaled(site, rows), shape])]
+
+
+@downgrade(21, "GroupNormalization")
+def scale_channels(site: Site) -> Outcome:
+    """Opset 20: groups are normalized as rows, channels are scaled."""
+    shape, rows = _normalized(site)
+    whole = site.emit("Reshape", [rows, shape])
+    channels = site.emit("Reshape", [whole, site.ints([0, 0, -1], "channels")])
+    return [site.emit("Reshape", [_scaled(site, channels), shape])]
+
+
+def _normalized(site: Site) -> tuple[Value, Value]:
+    """The shape of the data, and its groups as rows, normalized at least as exactly as floats."""
+    site.required_dtype(0, "the precision")
+    own, data = site.elem_type(0), site.input(0)
+    assert data is not None and own is not None
+    inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
+    shape = site.emit("Shape", [data], "shape")
+    rows = site.ints([0, site.attribute("num_groups"), -1], "groups")
+    groups = site.emit("Reshape", [data, rows])
+    wide = groups if own == inner else site.cast(groups, inner)
+    _, deviations, variance = mean_and_deviations(site, wide, [2])
+    size = site.emit("Sqrt", [with_epsilon(site, variance)])
+    result = site.emit("Div", [deviations, size], "normalized")
+    return shape, result if own == inner else site.cast(result, own)
+
+
+def _scaled(site: Site, rows: Value) -> Value:
+    for index, op_type in ((1, "Mul"), (2, "Add")):
+        column = site.emit("Reshape", [site.input(index), site.ints([1, -1, 1], "column")])
+        rows = site.emit(op_type, [rows, column])
+    return rows

@@ -1,6 +1,8 @@
 """Clip: its bounds, and integers before opset 12."""
 
 import numpy as np
+import onnx
+import onnxruntime as ort
 import pytest
 from conversions import (
     INTEGERS,
@@ -107,3 +109,28 @@ def test_clipping_nothing_lets_infinities_pass(target: int) -> None:
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("name", ["float", "float16"])
+@pytest.mark.parametrize(("low", "high"), [(3, 1), (3, -np.inf), (np.inf, 1)])
+def test_bounds_that_cross_are_two_clips(name, low, high):
+    """A runtime refuses attributes of which `min` is the larger; inputs it takes."""
+    dtype = np.float32 if name == "float" else np.float16
+    before = model("y = Clip (x, low, high)", 13, f"{name}[6] x")
+    before.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.array(value, dtype), label)
+        for label, value in (("low", low), ("high", high))
+    )
+    x = np.array([-np.inf, 0, 2, 4, np.inf, np.nan], dtype)
+    (wanted,) = ort_run(before, x)
+    assert wanted[:5].tolist() == [high] * 5
+    for target in (10, 7):
+        after = convert_version(before, target)
+        assert [node.op_type for node in after.graph.node] == ["Clip", "Clip"]
+        np.testing.assert_array_equal(ort_run(after, x)[0], wanted)
+        np.testing.assert_array_equal(reference.run(after, {"x": x})[0], wanted)
+    assert [node.op_type for node in convert_version(before, 11).graph.node] == ["Clip"]
+
+
+def ort_run(proto, x):
+    return ort.InferenceSession(proto.SerializeToString()).run(None, {"x": x})

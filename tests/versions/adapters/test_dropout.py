@@ -1,8 +1,17 @@
 """Dropout: its ratio, its mask, and training."""
 
+import numpy as np
 import pytest
-from conversions import assert_refuses, assert_there_and_back, assert_writes, converted, known_model
-from straightline import convert_version
+from conversions import (
+    assert_becomes,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    converted,
+    known_model,
+    model,
+)
+from straightline import convert_version, reference
 from straightline.versions import ConversionError
 
 STEPS = [
@@ -60,3 +69,21 @@ def test_there_and_back(body, output, opset, targets):
 def test_a_mask_that_is_read_is_refused():
     with pytest.raises(ConversionError, match="mask"):
         convert_version(known_model("r, m = Dropout (x) y = Not (m)", "bool[2, 3]", 11), 9)
+
+
+@pytest.mark.parametrize("name", ["float", "float16", "double"])
+def test_a_mask_of_opset_12_is_true_everywhere(name):
+    assert_becomes(
+        "y, m = Dropout (x) z = Not (m)",
+        12,
+        11,
+        "never = Less (x, x)\nm = Not (never)\nz = Not (m)\ny = Dropout <ratio = 0.5> (x)",
+        f"{name}[2, 3] x",
+    )
+    dtype = {"float": np.float32, "float16": np.float16, "double": np.float64}[name]
+    before = model("y, m = Dropout (x)", 13, f"{name}[6] x", "y, m")
+    x = np.array([-np.inf, 0, 2, 4, np.inf, np.nan], dtype)
+    for target in (11, 10, 9, 8, 7):
+        y, mask = reference.run(convert_version(before, target), {"x": x})
+        np.testing.assert_array_equal(y, x)
+        assert mask.dtype == np.bool_ and mask.all()

@@ -4,7 +4,7 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from conversions import assert_becomes, converted
+from conversions import assert_becomes, converted, model
 from straightline import convert_version, reference
 
 
@@ -50,6 +50,54 @@ def test_the_scale_of_a_group_is_repeated_for_its_channels(channels: str) -> Non
     scale = np.array([1, 2], np.float32).reshape(1, 2, 1)
     wanted = (rows * scale + scale).reshape(x.shape)
     np.testing.assert_allclose(reference.run(after, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)
-    for target in (9, 13, 17):  # by its function
+    for target in (9, 13, 17):
         older = convert_version(before, target)
         np.testing.assert_allclose(reference.run(older, {"x": x})[0], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_below_21_channels_are_scaled_after_their_groups():
+    assert_becomes(
+        "y = GroupNormalization <num_groups = 2> (x, s, b)",
+        21,
+        20,
+        """
+        shape = Shape (x)
+        groups = Reshape (x, [0, 2, -1])
+        mean = ReduceMean (groups, [2])
+        deviations = Sub (groups, mean)
+        squares = Mul (deviations, deviations)
+        variance = ReduceMean (squares, [2])
+        more = Add (variance, 9.999999747378752e-06)
+        size = Sqrt (more)
+        normalized = Div (deviations, size)
+        whole = Reshape (normalized, shape)
+        channels = Reshape (whole, [0, 0, -1])
+        scale = Reshape (s, [1, -1, 1])
+        scaled = Mul (channels, scale)
+        bias = Reshape (b, [1, -1, 1])
+        moved = Add (scaled, bias)
+        y = Reshape (moved, shape)
+        """,
+        "float[1, 4, 3] x, float[4] s, float[4] b",
+    )
+
+
+@pytest.mark.parametrize("name", ["float", "float16", "double"])
+@pytest.mark.parametrize("offset", [0, 3000])
+@pytest.mark.parametrize(("opset", "width"), [(18, 2), (21, 4)])
+def test_numbers_on_a_large_mean(name, offset, opset, width):
+    signature = f"{name}[N, 4, H, 3] x, {name}[{width}] s, {name}[{width}] b"
+    before = model("y = GroupNormalization <num_groups = 2> (x, s, b)", opset, signature)
+    dtype = {"float": np.float32, "float16": np.float16, "double": np.float64}[name]
+    x = (np.random.default_rng(1).normal(size=(2, 4, 5, 3)) * 8 + offset).astype(dtype)
+    scale = np.arange(1, 1 + width).astype(dtype)
+    rows = x.astype(np.float64).reshape(2, 2, -1)
+    rows = rows - rows.mean(-1, keepdims=True)
+    rows /= np.sqrt((rows**2).mean(-1, keepdims=True) + 1e-5)
+    wanted = rows.reshape(2, width, -1) * scale[:, None].astype(np.float64) + 1
+    for target in (opset - 1, 17, 9):
+        feeds = {"x": x, "s": scale, "b": np.ones(width, dtype)}
+        (found,) = reference.run(convert_version(before, target), feeds)
+        assert found.dtype == dtype
+        rtol = 5e-3 if name == "float16" else 1e-4
+        np.testing.assert_allclose(found, wanted.reshape(x.shape), rtol, 2e-3)

@@ -1,0 +1,34 @@
+"""MeanVarianceNormalization: the deviations from a mean, in parts of their size.
+
+https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
+
+- 9: the operator appears.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MeanVarianceNormalization-9
+- 13: bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MeanVarianceNormalization-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..phrases import mean_and_deviations
+from ..registry import Outcome, downgrade, inexact_body
+from ..site import Site
+
+_LEAST = 1e-9
+"""What is added to the deviation, so that nothing is divided by zero."""
+
+# It subtracts the square of the mean from the mean of the squares.
+inexact_body("MeanVarianceNormalization")
+
+
+@downgrade(9, "MeanVarianceNormalization")
+def by_squared_deviations(site: Site) -> Outcome:
+    """Opset 8: what the specification says, where onnx's function subtracts squares."""
+    dtype, data = site.required_dtype(0, "the least divisor"), site.input(0)
+    assert data is not None
+    _, deviations, variance = mean_and_deviations(site, data, site.attribute("axes"))
+    least = site.const(np.array(_LEAST, dtype), "least")
+    size = site.emit("Add", [site.emit("Sqrt", [variance]), least])
+    return [site.emit("Div", [deviations, size])]
