@@ -14,7 +14,13 @@ import onnx
 from check_conversions import CONTROL_TARGETS, cases, check_all, has_control_flow
 from straightline.versions.detours import DETOURS, Detour
 from straightline.versions.moves import MOVES, Move
-from straightline.versions.registry import ADDED_VALUES, DOWNGRADES, HARMLESS, UPGRADES
+from straightline.versions.registry import (
+    ADDED_VALUES,
+    DOWNGRADES,
+    HARMLESS,
+    INEXACT_BODIES,
+    UPGRADES,
+)
 
 Row = TypeVar("Row")
 TARGET = Path(__file__).parent.parent / "docs" / "conversion-table.md"
@@ -92,7 +98,8 @@ def functions() -> str:
             schema.name
             for schema in onnx.defs.get_all_schemas_with_history()
             if schema.domain == "" and schema.since_version > 7
-            if schema.has_function or schema.has_context_dependent_function
+            if (schema.has_function or schema.has_context_dependent_function)
+            and schema.name not in INEXACT_BODIES
         }
     )
     return "\n".join(
@@ -101,6 +108,11 @@ def functions() -> str:
             "",
             "Where the older version lacks the operator or cannot say what the node says, these are"
             " replaced by the function that onnx defines them by: " + ", ".join(names) + ".",
+            "",
+            "These are not, because their function is less accurate or says something else, as"
+            " [function-bodies](function-bodies.md) tells: "
+            + ", ".join(sorted(INEXACT_BODIES))
+            + ".",
         ]
     )
 

@@ -25,6 +25,9 @@ from ..shapes.inference import ShapeInference
 _MOST_STEPS = 16
 """How far bounds of a value from outside are followed back."""
 
+_MOST_CALLS = 10_000
+"""How many calls of functions are looked into."""
+
 Environment = dict[Value, Known]
 
 
@@ -56,6 +59,7 @@ class Speculation:
         self.inference = inference
         self.functions = functions
         self._outside: Environment = {}
+        self._calls = 0
         self._latest: dict[Node, tuple[Sequence[Known], list[Known], bool]] = {}
 
     def run(
@@ -131,26 +135,37 @@ class Speculation:
         Raises:
             Hazard: it may fail, and the original might not run it.
         """
-        key = node.op.function_key
-        function = self.functions.get(key)
-        if function is not None:
-            return self._call(function, inputs, certain)
         latest = self._latest.get(node)
         if latest is not None and (certain or not latest[2]) and _all_alike(inputs, latest[0]):
             return latest[1]
+        function = self.functions.get(node.op.function_key)
+        if function is not None:
+            results = self._call(node, function, inputs, certain)
+        else:
+            results = self._compute(node, inputs, certain)
+        if not node.bodies and _symbols(results) <= _symbols(inputs):
+            # A size without a name may be another one when the node runs again.
+            self._latest[node] = (inputs, results, certain)
+        return results
+
+    def _compute(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
         if not certain:
             _prove_safe(node, inputs)
         if node.bodies:
             # Only code that is certain to run holds any; what they give out is not looked into.
             return [Known(UNKNOWN)] * len(node.outputs)
         facts = self.inference.infer(node, [argument.fact for argument in inputs])
-        results = known_outputs(node, inputs, facts)
-        if _symbols(results) <= _symbols(inputs):
-            # A size without a name may be another one when the node runs again.
-            self._latest[node] = (inputs, results, certain)
-        return results
+        return known_outputs(node, inputs, facts)
 
-    def _call(self, function: Function, inputs: Sequence[Known], certain: bool) -> list[Known]:
+    def _call(
+        self, node: Node, function: Function, inputs: Sequence[Known], certain: bool
+    ) -> list[Known]:
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            # Functions that call others twice are run as often as there are paths to them.
+            if not certain:
+                raise Hazard(node, "calls functions that call others too often to look into")
+            return [Known(UNKNOWN)] * len(node.outputs)
         missing = len(function.graph.inputs) - len(inputs)
         arguments = [*inputs, *[Known(UNKNOWN)] * missing]
         return self.run(function.graph, arguments, certain=certain)

@@ -32,7 +32,7 @@ import onnx
 from ..detours import TINY, by_way_of
 from ..moves import Move, moved
 from ..negative_axes import Axis, negative_axes
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, inexact_body
 from ..site import Site
 
 _OTHERS = (
@@ -58,6 +58,8 @@ _ON_ELEMENTS = {
     "ReduceLogSumExp": (),
 }
 
+# It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
+inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *_OTHERS, axis=Axis("axes"))
 by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
 moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])

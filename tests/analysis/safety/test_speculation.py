@@ -221,3 +221,31 @@ def test_bounds_follow_arithmetic():
     assert [str(bound) for bound in known.bounds] == ["N - 2", "N - 2"]
     (known,) = run("y = Mul (k, two)")
     assert [str(bound) for bound in known.bounds] == [str(-(2**63)), str(2**63 - 1)]
+
+
+def ladder(height, between):
+    """Speculation on a function that calls one twice that calls one twice, and so on."""
+    functions = ['<domain: "own", opset_import: ["": 17]> f0 (a) => (y) { y = Relu (a) }'] + [
+        f'<domain: "own", opset_import: ["": 17, "own": 1]> f{i} (a) => (y)'
+        f" {{ t = own.f{i - 1} (a) u = {between} y = own.f{i - 1} (u) }}"
+        for i in range(1, height)
+    ]
+    model = ir.load(
+        ir.parse(f"""<ir_version: 8, opset_import: ["": 17, "own": 1]>
+        g (float[2,3] x, bool c) => (r) {{
+           r = If (c) <then_branch = t () => (y) {{ y = own.f{height - 1} (x) }},
+                       else_branch = e () => (z) {{ z = Neg (x) }}>
+        }} {" ".join(functions)}""")
+    )
+    branch = model.graph.nodes()[0].body("then_branch")
+    return Speculation(ShapeInference(model), model.functions).run(branch)
+
+
+def test_functions_that_call_others_twice_are_looked_into_in_linear_time():
+    (found,) = ladder(60, "Neg (t)")
+    assert [dim.value for dim in found.fact.shape] == [2, 3]
+
+
+def test_what_would_take_exponential_time_is_given_up():
+    with pytest.raises(Hazard, match="calls functions that call others too often to look into"):
+        ladder(60, "Concat <axis = 0> (t, t)")

@@ -92,3 +92,15 @@ def test_types_that_came_later_are_reduced_in_another_one():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_a_sum_of_powers_is_never_its_function_which_overflows():
+    body = "n = Identity (a) y = ReduceLogSumExp (x, n)"
+    signature = "float[2, 3] x, int64[1] a"
+    assert_refuses(body, 18, 17, "'axes' of it is computed at run time", signature)
+    assert_writes(
+        "a = Constant <value_ints = [1]> () y = ReduceLogSumExp (x, a)",
+        18,
+        17,
+        ["ReduceLogSumExp <axes = [1]> (x)"],
+    )

@@ -1,0 +1,33 @@
+"""No operator is replaced by a function that is less accurate; tools/body_accuracy.py tells all."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from straightline.versions.registry import INEXACT_BODIES
+
+PATH = Path(__file__).parents[2] / "tools" / "body_accuracy.py"
+SPEC = importlib.util.spec_from_file_location("body_accuracy", PATH)
+assert SPEC is not None and SPEC.loader is not None
+TOOL = importlib.util.module_from_spec(SPEC)
+sys.modules[SPEC.name] = TOOL
+SPEC.loader.exec_module(TOOL)
+
+
+@pytest.mark.parametrize("case", TOOL.CASES, ids=lambda case: f"{case.op_type}-{case.opset}")
+def test_a_function_that_is_used_is_as_accurate_as_its_operator(case) -> None:
+    inaccurate = [row for row in TOOL.rows(case) if not row.is_accurate]
+    assert bool(inaccurate) == (case.op_type in INEXACT_BODIES), inaccurate
+
+
+def test_operators_are_measured_on_every_kind_of_numbers() -> None:
+    (case,) = [case for case in TOOL.CASES if case.op_type == "Gelu"]
+    kinds = {(row.name, row.kind) for row in TOOL.rows(case)}
+    assert kinds == {
+        (name, kind)
+        for name in ("float", "float16")
+        for kind in ("plain", "offset", "large", "wide", "tiny", "odd")
+    }
