@@ -46,6 +46,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/nested_loops.py
 	$(PY) benchmarks/vectorize_loops.py
 	$(PY) benchmarks/convert_versions.py
+	$(PY) benchmarks/convert_joins.py
 	$(PY) benchmarks/infer_shapes.py
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py

@@ -86,13 +86,14 @@ class Engine:
                 yield from self._nodes(inner)
 
     def _needs_work(self, node: Node, source: int, target: int) -> bool:
-        if node.op.domain not in ("", "ai.onnx") or node in self._stuck:
-            return False
+        op = node.op
         # What ONNX has in no version is refused by name, rather than carried along.
-        unknown = schema_at(node.op_type, source) is None
         return (
-            unknown or changes(node.op_type, source, target)
-        ) and node.op.function_key not in self.model.functions
+            (changes(op.op_type, source, target) or schema_at(op.op_type, source) is None)
+            and op.domain in ("", "ai.onnx")
+            and node not in self._stuck
+            and op.function_key not in self.model.functions
+        )
 
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
         """Convert one node; what comes back are nodes that are still in the old version."""

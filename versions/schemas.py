@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -52,6 +52,51 @@ def allowed_types(schema: Schema, type_str: str) -> frozenset[str]:
         if constraint.type_param_str == type_str:
             return frozenset(constraint.allowed_type_strs)
     return frozenset([type_str])
+
+
+class Formal(NamedTuple):
+    """A formal parameter of an operator; asking `onnx.defs` for one takes longer than using it."""
+
+    name: str
+    type_str: str
+    allowed: frozenset[str]
+    is_homogeneous: bool
+    is_required: bool
+    is_variadic: bool
+
+
+@functools.cache
+def formals(schema: Schema) -> tuple[tuple[Formal, ...], tuple[Formal, ...]]:
+    """The formal inputs and outputs of an operator."""
+    option = onnx.defs.OpSchema.FormalParameterOption
+    inputs, outputs = (
+        tuple(
+            Formal(
+                p.name,
+                p.type_str,
+                allowed_types(schema, p.type_str),
+                p.is_homogeneous,
+                p.option == option.Single,
+                p.option == option.Variadic,
+            )
+            for p in parameters
+        )
+        for parameters in (schema.inputs, schema.outputs)
+    )
+    return inputs, outputs
+
+
+@functools.cache
+def takes_all(op_type: str, source: int, target: int) -> bool:
+    """Whether an operator takes in another opset all types that it takes in one, in all places."""
+    pairs = [formals(schema_at(op_type, version)) for version in (source, target)]
+    return all(
+        len(old) == len(new)
+        and [f.type_str for f in old] == [f.type_str for f in new]
+        and all(o.allowed <= n.allowed for o, n in zip(old, new, strict=True))
+        and all(o.is_homogeneous or not n.is_homogeneous for o, n in zip(old, new, strict=True))
+        for old, new in zip(*pairs, strict=True)
+    )
 
 
 def type_text(type_: onnx.TypeProto) -> str:
