@@ -13,7 +13,7 @@ from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
-from .registry import INEXACT_BODIES
+from .registry import INEXACT_BODIES, in_longer_form
 from .schemas import OLDEST, REVIEWED, changes, schema_at
 from .site import Site
 from .through_onnx import Batch
@@ -129,9 +129,16 @@ class Engine:
         self.types.carried_over(node)
 
     def _by_another_way(self, node: Node, source: int, target: int, reason: str) -> list[Node]:
-        """Say in the old version what can be converted: in another type, or by a function."""
+        """Say in the old version what can be converted: in another type, in a longer form, or by a
+        function."""
         site = Site(node, source, target, self.types, self._constants)
+        results: Sequence[Value | None] | None
         results, added = detour(site), site.added
+        if results is None:
+            try:
+                results = in_longer_form(site)
+            except Refused as refusal:
+                reason = f"{reason} (a way around: {refusal})"
         if results is None:
             inexact = node.op_type in INEXACT_BODIES
             proto = None if inexact else function_body(node, source, self.types)

@@ -25,6 +25,9 @@ UPGRADES: Adapters = {}
 DOWNGRADES: Adapters = {}
 """From this version to the one before."""
 
+LONGER_FORMS: dict[tuple[str, int], Adapter] = {}
+"""From this version to the one before, where that has been refused otherwise."""
+
 ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
 """By operator and attribute: the opset in which a value of the attribute came to be."""
 
@@ -43,6 +46,17 @@ def upgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
 def downgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
     """Register an adapter from opset `version` to `version` - 1."""
     return _registrar(DOWNGRADES, version, op_types)
+
+
+def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
+    """Register what says a node by several, still in opset `version`, where the step below it has
+    been refused. These are converted further; none of them may need the same form again."""
+
+    def register(adapter: Adapter) -> Adapter:
+        LONGER_FORMS.update(dict.fromkeys([(op_type, version) for op_type in op_types], adapter))
+        return adapter
+
+    return register
 
 
 def _registrar(
@@ -71,6 +85,20 @@ def harmless(*op_types: str, attribute: str) -> None:
 def inexact_body(*op_types: str) -> None:
     """Say that operators are never replaced by the function that onnx defines them by."""
     INEXACT_BODIES.update(op_types)
+
+
+def in_longer_form(site: Site) -> Outcome:
+    """The values that replace a node's outputs, computed by several nodes of its own version; None
+    where the operator has no such form.
+
+    Raises:
+        Refused: it has one, but not for this node.
+    """
+    form = None if site.is_upgrade else LONGER_FORMS.get((site.node.op_type, site.source))
+    if form is None:
+        return None
+    site.written_in = site.source
+    return form(site)
 
 
 def adapt(site: Site) -> Outcome:

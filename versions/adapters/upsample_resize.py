@@ -25,7 +25,8 @@ import numpy as np
 
 from ...ir import Array
 from ..moves import Move, moved
-from ..registry import Outcome, added_values, downgrade, upgrade
+from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..resampling import resample
 from ..site import Site
 
 _EMPTY = np.zeros(0, np.float32)
@@ -84,6 +85,12 @@ def only_old_places(site: Site) -> Outcome:
     return None
 
 
+@longer_form(11, "Resize")
+def pixel_by_pixel(site: Site) -> Outcome:
+    """Where lengths are known, so are the pixels of which each one is made."""
+    return resample(site)
+
+
 def _scales(site: Site) -> Array | None:
     """The scales where they are known, also from sizes whose ratios are exact."""
     known = site.constant(2)
@@ -106,7 +113,7 @@ def _places_as_before(
         return True
     places, rounding = site.text("coordinate_transformation_mode"), site.text("nearest_mode")
     if places == "asymmetric":
-        return mode != "nearest" or rounding == "floor"
+        return mode != "nearest" or (rounding == "floor" and not _falls_between(scales))
     # For whole factors the nearest pixel centre is the one that a division rounds down to.
     whole = scales is not None and bool((scales == np.round(scales)).all() and (scales > 0).all())
     return (
@@ -115,6 +122,15 @@ def _places_as_before(
         and places in ("half_pixel", "pytorch_half_pixel")
         and rounding in ("round_prefer_floor", "round_prefer_ceil")
     )
+
+
+def _falls_between(scales: Array | None) -> bool:
+    """Whether something is made smaller by no whole factor: then onnxruntime takes the pixel above
+    in opset 10."""
+    if scales is None:
+        return False
+    inverse = 1 / scales[scales < 1]
+    return bool((inverse != np.round(inverse)).any())
 
 
 @upgrade(13, "Resize")
