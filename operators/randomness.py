@@ -76,7 +76,7 @@ def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> N
         if draws_random_numbers(node):
             return node
         inside = list(node.graphs())
-        called = functions.get(node.op.function_key)
+        called = functions.get(node.op.function_key) if functions else None
         if called is not None and called not in seen:
             seen.add(called)
             inside.append(called.graph)

@@ -97,10 +97,11 @@ class NodeBatcher(abc.ABC):
             Unbatchable: it cannot be; the message ends a sentence that begins with the Loop or
                 Scan.
         """
-        calls = node.op.function_key in self.inference.model.functions
+        functions = self.inference.model.functions
+        calls = bool(functions) and node.op.function_key in functions
         if (normal_domain(node.domain) and not calls) or node.op.references:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
-        random = find_random_in(node, self.inference.model.functions)
+        random = find_random_in(node, functions)
         if random is not None:
             raise Unbatchable(f"draws random numbers ({random})")
         if node.bodies or calls:
@@ -158,8 +159,10 @@ class NodeBatcher(abc.ABC):
         Raises:
             Unbatchable: they are.
         """
-        elements = None if fact.shape is None else product(fact.shape).value
-        if self._most_trips is None or elements is None or not fact.elem_type:
+        if self._most_trips is None or fact.shape is None or not fact.elem_type:
+            return
+        elements = product(fact.shape).value
+        if elements is None:
             return
         each = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
         size = self._most_trips * elements * each
