@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import onnx
 from google.protobuf.message import Message
@@ -11,7 +12,7 @@ from ..analysis.shapes.asking import OnnxFacts
 from ..analysis.shapes.element_types import ElementTypes
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.versions import version_of_root
-from ..facts.fact import UNKNOWN, Fact
+from ..facts.fact import UNKNOWN, Fact, vector
 from ..facts.types import agreed
 from ..ir import Function, Model, Node, Operator, Value, normal_domain
 from .schemas import tensor_text, type_text
@@ -100,6 +101,12 @@ class Types:
     def shape(self, value: Value | None) -> list[int | None] | None:
         """The dimensions of a tensor, None for those not known; None for an unknown rank."""
         return shape_of(self.of(value))
+
+    def elements(self, value: Value) -> list[Any] | None:
+        """The elements of a vector of integers, each a `Dimension`, or None where it is not known;
+        None for one of which nothing is known."""
+        facts = self._facts(value)
+        return vector(facts[0]) if len(facts) == 1 else None
 
     def rank(self, value: Value | None) -> int | None:
         """The rank of a tensor; None where it is not known."""

@@ -16,7 +16,8 @@ https://onnx.ai/onnx/operators/onnx__ScatterND.html
 
 from __future__ import annotations
 
-from ..registry import Outcome, added_values, downgrade, upgrade
+from ..flat_indices import as_int64, depth_of, flat_index, lengths
+from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..site import Site
 
 
@@ -32,6 +33,21 @@ def to_scatter(site: Site) -> Outcome:
     """The same operator under its old name."""
     site.op_type = "Scatter"
     return None
+
+
+@longer_form(11, "ScatterND")
+def scatter_rows(site: Site) -> Outcome:
+    """Below opset 11: ScatterElements in the first axes made one, all the others being one more."""
+    data, updates, depth, indices = site.input(0), site.input(2), depth_of(site), as_int64(site, 1)
+    assert data is not None
+    flat = flat_index(site, data, indices, depth)
+    width = site.emit("ReduceProd", [lengths(site, data, depth)], "width", axes=[0], keepdims=1)
+    rows = site.emit("Concat", [site.ints([-1], "all"), width], "rows", axis=0)
+    table, new = (site.emit("Reshape", [value, rows], "table") for value in (data, updates))
+    column = site.emit("Reshape", [flat, site.ints([-1, 1], "column")], "places")
+    places = site.emit("Expand", [column, site.emit("Shape", [new], "shape")], "places")
+    changed = site.emit("ScatterElements", [table, places, new], "changed", axis=0)
+    return [site.emit("Reshape", [changed, site.emit("Shape", [data], "shape")])]
 
 
 added_values(18, "ScatterElements", "ScatterND", attribute="reduction", values=[b"max", b"min"])

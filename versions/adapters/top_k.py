@@ -15,7 +15,7 @@ import onnx
 
 from ..detours import WORDS, by_way_of
 from ..moves import Move, moved
-from ..registry import Outcome, downgrade, harmless
+from ..registry import Outcome, downgrade, harmless, longer_form
 from ..site import Site
 
 moved(10, "TopK", moves=[Move("k", 1, "int")])
@@ -41,3 +41,23 @@ def largest_of_negated(site: Site) -> Outcome:
         attributes=site.attributes,
     )
     return [site.emit("Neg", [values]), indices]
+
+
+@longer_form(10, "TopK")
+def sort_all(site: Site) -> Outcome:
+    """Below opset 10 `k` is constant: as many as there are, of which the first ones are kept."""
+    shape, axis = site.shape(), site.attribute("axis")
+    length = None if shape is None else shape[axis]
+    if length is None:
+        site.refuse(f"sorting all needs the length of axis {axis}")
+    axes = site.ints([axis], "axis")
+    sorted_all = site.emit_all(
+        "TopK",
+        [site.input(0), site.ints([length], "all")],
+        ["values", "indices"],
+        attributes=site.attributes,
+    )
+    count = site.emit("Reshape", [site.input(1), site.ints([1], "one")], "count")
+    return [
+        site.emit("Slice", [value, site.ints([0], "start"), count, axes]) for value in sorted_all
+    ]

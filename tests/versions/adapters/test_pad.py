@@ -120,3 +120,38 @@ def test_a_mode_that_came_later_is_refused():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("pads", [[1, 0, 2, 1], [-1, 1, 0, -2], [0, 0, 0, 0], [0, 3, 0, 0]])
+@pytest.mark.parametrize("value", ["", ", v"])
+def test_run_time_pads_are_blocks_before_and_after(pads, value):
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    signature = "float[A, B] x, int64[4] p" + (", float v" if value else "")
+    feeds = {"x": x, "p": np.array(pads)} | ({"v": np.array(7, np.float32)} if value else {})
+    assert_carried(f"y = Pad (x, p{value})", 11, (10, 9), feeds, signature)
+
+
+def test_only_what_may_be_padded_gets_blocks():
+    assert_becomes(
+        "n = Shape (u) z = Constant <value_ints = [0]> () p = Concat <axis = 0> (z, z, z, n)"
+        " y = Pad (x, p)",
+        12,
+        10,
+        """
+        n = Shape (u)
+        z = Constant <value = [0]> ()
+        p = Concat <axis = 0> (z, z, z, n)
+        shape = Shape (x)
+        height = Slice (shape, [0], [1])
+        count = Gather <axis = 0> (p, [3])
+        sizes = Concat <axis = 0> (height, count)
+        block = Expand (0.0, sizes)
+        y = Concat <axis = 1> (x, block)
+        """,
+        "float[2, 3] x, float[K] u",
+    )
+
+
+def test_other_modes_want_constant_pads():
+    body = 'y = Pad <mode = "edge"> (x, p)'
+    assert_refuses(body, 11, 10, "'edge' with pads from run time", "float[2, 3] x, int64[4] p")

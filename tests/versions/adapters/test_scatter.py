@@ -1,7 +1,8 @@
 """Scatter, ScatterElements and ScatterND: names and reductions."""
 
+import numpy as np
 import pytest
-from conversions import assert_refuses, assert_writes
+from conversions import assert_carried, assert_refuses, assert_writes
 
 
 def test_scatter_has_another_name_before_opset_11():
@@ -24,3 +25,16 @@ def test_reductions_that_came_later_are_refused(op_type, indices, reduction, fit
     else:
         reason = f"reduction = '{reduction}' does not exist in opset 17"
         assert_refuses(body, 18, 17, reason, signature)
+
+
+@pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_below_opset_11_slices_are_scattered_as_elements(sizes, depth):
+    x = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    places = np.stack([[0, -1], [1, -2], [-3, 2]][:depth], -1)
+    updates = -np.arange(1, 1 + 2 * np.prod(x.shape[depth:]), dtype=np.float32)
+    updates = updates.reshape(2, *x.shape[depth:])
+    rest = "".join(f", {size}" for size in x.shape[depth:])
+    signature = f"float[{sizes}] x, int64[2, {depth}] i, float[2{rest}] u"
+    feeds = {"x": x, "i": places, "u": updates}
+    assert_carried("y = ScatterND (x, i, u)", 13, (10, 9), feeds, signature)

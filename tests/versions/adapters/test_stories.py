@@ -15,14 +15,21 @@ from straightline.versions import adapters
 from straightline.versions.detours import DETOURS
 from straightline.versions.moves import MOVES
 from straightline.versions.negative_axes import AXES, NEGATIVE_AXES
-from straightline.versions.registry import ADDED_VALUES, DOWNGRADES, HARMLESS, UPGRADES
+from straightline.versions.registry import (
+    ADDED_VALUES,
+    DOWNGRADES,
+    HARMLESS,
+    LONGER_FORMS,
+    UPGRADES,
+)
 from straightline.versions.schemas import OLDEST, REVIEWED
 
 FILES: list[ModuleType] = [
     sys.modules[f"{adapters.__name__}.{module.name}"]
     for module in pkgutil.iter_modules(adapters.__path__)
 ]
-STEPS = {*UPGRADES, *DOWNGRADES, *MOVES, *DETOURS, *((op_type, NEGATIVE_AXES) for op_type in AXES)}
+STEPS = {*UPGRADES, *DOWNGRADES, *LONGER_FORMS, *MOVES, *DETOURS}
+STEPS |= {(op_type, NEGATIVE_AXES) for op_type in AXES}
 """Operators with the opsets to and from which something is registered for them."""
 
 
@@ -88,3 +95,5 @@ def test_the_file_of_a_function_is_that_of_its_operator():
         for (op_type, _), found in table.items():
             for adapter in found:
                 assert adapter.__module__ in (homes[op_type], "straightline.versions.negative_axes")
+    for (op_type, _), form in LONGER_FORMS.items():
+        assert form.__module__ == homes[op_type]

@@ -93,3 +93,16 @@ def test_the_smallest_in_any_order():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("how", ["", "<axis = 0>", "<largest = 0>"])
+def test_a_count_from_run_time_keeps_the_first_of_all(how):
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    body = f"v, i = TopK {how} (x, k) f = Cast <to = 1> (i) y = Add (v, f)"
+    feeds = {"x": x, "k": np.array([2])}
+    assert_carried(body, 11, (10, 9), feeds, "float[3, 4] x, int64[1] k")
+
+
+def test_a_count_from_run_time_needs_the_length():
+    reason = "needs the length of axis -1"
+    assert_refuses("y, i = TopK (x, k)", 10, 9, reason, "float[3, N] x, int64[1] k")

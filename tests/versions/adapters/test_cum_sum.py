@@ -1,0 +1,36 @@
+"""CumSum: below opset 11 a Scan adds in the same order."""
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from conversions import assert_carried, assert_refuses, model
+from straightline import convert_version
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("sizes", ["3, 4, 2", "A, B, C"])
+def test_numbers(axis, exclusive, reverse, sizes):
+    x = np.random.default_rng(0).normal(size=(3, 4, 2)).astype(np.float32)
+    x[0, 1, 0], x[1, 0, 1] = np.inf, np.nan
+    body = f"a = Constant <value_int = {axis}> ()"
+    body += f" y = CumSum <exclusive = {exclusive}, reverse = {reverse}> (x, a)"
+    assert_carried(body, 12, (10, 9, 8), {"x": x}, f"float[{sizes}] x", rtol=1e-6)
+    feeds, signature = {"x": x}, f"float[{sizes}] x"
+    before = model(body, 12, signature)
+    runs = [
+        ort.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+        for proto in (before, convert_version(before, 10), convert_version(before, 8))
+    ]
+    np.testing.assert_array_equal(runs[1], runs[0])
+    np.testing.assert_array_equal(runs[2], runs[0])
+
+
+def test_integers_in_one_axis():
+    body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
+    assert_carried(body, 12, (10, 9), {"x": np.arange(5)}, "int64[N] x")
+
+
+def test_an_axis_from_run_time_is_refused():
+    assert_refuses("y = CumSum (x, a)", 11, 10, "the axis of it is computed", "float[3] x, int64 a")

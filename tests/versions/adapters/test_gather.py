@@ -1,0 +1,68 @@
+"""GatherND and GatherElements: below opset 11 they gather along one axis."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried, assert_refuses
+
+RNG = np.random.default_rng(0)
+
+
+def test_tuples_become_indices_into_the_first_axes():
+    assert_becomes(
+        "y = GatherND (x, i)",
+        11,
+        10,
+        """
+        shape = Shape (x)
+        height = Gather <axis = 0> (shape, 0)
+        row = Gather <axis = 1> (i, 0)
+        low = Less (row, 0)
+        back = Add (row, height)
+        rows = Where (low, back, row)
+        width = Gather <axis = 0> (shape, 1)
+        column = Gather <axis = 1> (i, 1)
+        left = Less (column, 0)
+        right = Add (column, width)
+        columns = Where (left, right, column)
+        start = Mul (rows, width)
+        flat = Add (start, columns)
+        all = Reshape (x, [-1, 4])
+        y = Gather <axis = 0> (all, flat)
+        """,
+        "float[2, 3, 4] x, int64[5, 2] i",
+    )
+
+
+@pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
+@pytest.mark.parametrize("shape", [(2, 1), (2, 2), (2, 3), (2, 2, 2), (3,)])
+@pytest.mark.parametrize("kind", ["float", "bool"])
+def test_numbers_of_gather_nd(sizes, shape, kind):
+    x = RNG.integers(0, 2 if kind == "bool" else 99, (3, 4, 5))
+    x = x.astype(np.float32 if kind == "float" else np.bool_)
+    limits = np.array(x.shape)[: shape[-1]]
+    indices = RNG.integers(-limits, limits, shape)
+    signature = f"{kind}[{sizes}] x, int64[{', '.join(map(str, shape))}] i"
+    feeds = {"x": x, "i": indices}
+    assert_carried("y = GatherND (x, i)", 12, (10, 9), feeds, signature)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_numbers_of_gather_elements(axis, kind):
+    x = RNG.normal(size=(3, 4)).astype(np.float32)
+    indices = RNG.integers(-3, 3, (2, 3)).astype(kind)
+    body, signature = f"y = GatherElements <axis = {axis}> (x, i)", f"float[3, 4] x, {kind}[2, 3] i"
+    assert_carried(body, 13, (10, 9), {"x": x, "i": indices}, signature)
+
+
+@pytest.mark.parametrize(
+    ("body", "signature", "reason"),
+    [
+        ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
+        ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
+        ("y = GatherElements (x, i)", "float[3] x, int64[N] i", "the shapes of both inputs"),
+        ("y = GatherND <batch_dims = 1> (x, i)", "float[2, 3] x, int64[2, 1] i", "batch_dims"),
+    ],
+)
+def test_what_is_not_known_is_asked_for(body, signature, reason):
+    assert_refuses(body, 12, 10, reason, signature)

@@ -1,0 +1,22 @@
+"""ThresholdedRelu: below opset 10 a choice."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried
+
+
+def test_a_comparison_and_a_choice():
+    assert_becomes(
+        "y = ThresholdedRelu <alpha = 0.5> (x)",
+        10,
+        9,
+        "above = Greater (x, 0.5)\ny = Where (above, x, 0.0)",
+    )
+
+
+@pytest.mark.parametrize("name", ["float", "float16", "double"])
+def test_numbers(name):
+    dtype = {"float": np.float32, "float16": np.float16, "double": np.float64}[name]
+    x = np.array([-np.inf, -1, 0.5, 0.75, np.inf, np.nan], dtype)
+    body = "y = ThresholdedRelu <alpha = 0.5> (x)"
+    assert_carried(body, 10, (9, 8), {"x": x}, f"{name}[6] x")

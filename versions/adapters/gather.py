@@ -1,0 +1,52 @@
+"""GatherElements and GatherND: elements and slices that indices speak of one by one.
+
+https://onnx.ai/onnx/operators/onnx__GatherElements.html
+https://onnx.ai/onnx/operators/onnx__GatherND.html
+
+- 11: the operators appear.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-11
+- 12: `batch_dims` of GatherND.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows_shape
+from ..registry import Outcome, longer_form
+from ..site import Site
+
+
+@longer_form(11, "GatherND")
+def gather_rows(site: Site) -> Outcome:
+    """Below opset 11: Gather from the first axes made one."""
+    data, depth, indices = site.input(0), depth_of(site), as_int64(site, 1)
+    assert data is not None
+    flat = flat_index(site, data, indices, depth)
+    rows = site.emit("Reshape", [data, rows_shape(site, data, depth)], "rows")
+    return [site.emit("Gather", [rows, flat], axis=0)]
+
+
+@longer_form(11, "GatherElements")
+def gather_flat(site: Site) -> Outcome:
+    """Below opset 11: Gather from all axes made one, at places that are known but for one axis."""
+    shape, taken, data = site.shape(), site.shape(1), site.input(0)
+    assert data is not None
+    if shape is None or taken is None or None in taken or None in shape:
+        site.refuse("flat indices need the shapes of both inputs")
+    known = [length or 0 for length in shape]
+    steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
+    axis = site.attribute("axis") % len(known)
+    grid = np.indices([length or 0 for length in taken], np.int64)
+    places = sum(
+        step * rows for a, (step, rows) in enumerate(zip(steps, grid, strict=True)) if a != axis
+    )
+    length = site.const(np.array(known[axis]), "length")
+    along = from_the_front(site, as_int64(site, 1), length)
+    scaled = site.emit("Mul", [along, site.const(np.array(steps[axis]), "step")], "scaled")
+    start = site.const(np.zeros_like(grid[0]) + places, "start")
+    flat = site.emit("Add", [scaled, start], "flat")
+    column = site.emit("Reshape", [data, site.ints([-1], "all")], "elements")
+    return [site.emit("Gather", [column, flat], axis=0)]

@@ -1,0 +1,77 @@
+"""Indices into several axes as indices into one, for opsets that gather along one axis only."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ..ir import Value
+from .phrases import length_of
+from .site import Site
+
+_END = np.iinfo(np.int64).max
+
+
+def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
+    """Where the tuples along the last axis of `indices` point to, in `data` with its first axes
+    made one. Negative ones count from the back."""
+    rank = site.types.rank(indices)
+    if rank is None:
+        site.refuse("flat indices need the rank of input 1")
+    shape = site.emit("Shape", [data], "shape")
+    flat: Value | None = None
+    for axis in range(depth):
+        length = length_of(site, shape, axis)
+        column = site.const(np.array(axis), "column")
+        part = site.emit("Gather", [indices, column], "part", axis=rank - 1)
+        part = from_the_front(site, part, length)
+        if flat is not None:
+            part = site.emit("Add", [site.emit("Mul", [flat, length]), part], "flat")
+        flat = part
+    assert flat is not None
+    return flat
+
+
+def from_the_front(site: Site, indices: Value, length: Value) -> Value:
+    """Indices of which negative ones counted from the back."""
+    negative = site.emit("Less", [indices, site.const(np.array(0), "zero")], "negative")
+    wrapped = site.emit("Add", [indices, length], "wrapped")
+    return site.emit("Where", [negative, wrapped, indices], "indices")
+
+
+def depth_of(site: Site) -> int:
+    """How many axes the tuples of input 1 speak of.
+
+    Raises:
+        Refused: that is not known.
+    """
+    shape = site.shape(1)
+    if not shape or shape[-1] is None:
+        site.refuse("flat indices need the length of the last axis of input 1")
+    if shape[-1] == 0:
+        site.refuse("flat indices cannot be made of tuples of length 0")
+    return shape[-1]
+
+
+def rows_shape(site: Site, data: Value, depth: int) -> Value:
+    """The shape of `data` with its first axes made one: -1, then the lengths of the others."""
+    shape = site.types.shape(data)
+    rest = None if shape is None else shape[depth:]
+    if rest is not None and None not in rest and 0 not in rest:
+        return site.ints([-1, *[length or 0 for length in rest]], "rows")
+    return site.emit("Concat", [site.ints([-1], "all"), lengths(site, data, depth)], axis=0)
+
+
+def lengths(site: Site, data: Value, first: int) -> Value:
+    """The lengths of the axes from one on."""
+    whole = site.emit("Shape", [data], "shape")
+    ends = [site.ints([number], "place") for number in (first, _END)]
+    return site.emit("Slice", [whole, *ends], "lengths")
+
+
+def as_int64(site: Site, index: int) -> Value:
+    """An input of indices, as 64-bit integers."""
+    value = site.input(index)
+    assert value is not None
+    known = site.elem_type(index) == onnx.TensorProto.INT64
+    return value if known else site.emit("Cast", [value], to=onnx.TensorProto.INT64)
