@@ -118,7 +118,7 @@ def test_a_model_of_an_opset_that_onnx_does_not_know_is_refused() -> None:
 def test_an_operator_that_the_target_lacks_is_refused() -> None:
     proto = model("""
         <ir_version: 8, opset_import: ["": 12]>
-        g (float[2, 3] x) => (float[3, 2] y) { y = Einsum <equation = "ij->ji"> (x) }
+        g (float[2, 3] x) => (float[3, 2] y) { y = Einsum <equation = "...ij->...ji"> (x) }
     """)
     with pytest.raises(ConversionError, match="does not exist"):
         convert_version(proto, 11)

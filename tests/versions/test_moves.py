@@ -7,7 +7,7 @@ import onnx.numpy_helper
 import onnx.parser
 import pytest
 from conversions import assert_refuses, converted, model
-from straightline import convert_version
+from straightline import convert_version, reference
 from straightline.versions import ConversionError
 
 
@@ -57,12 +57,24 @@ MOVED_FLOATS = {
 }
 
 
-@pytest.mark.parametrize("case", MOVED_FLOATS)
-@pytest.mark.parametrize("constant", ["0.1", "16777217", "1e300", "1e-300", "0.30000001192092901"])
+INEXACT = ["0.1", "16777217", "1e300", "1e-300", "0.30000001192092901"]
+
+
+@pytest.mark.parametrize("case", ["min", "max"])
+@pytest.mark.parametrize("constant", INEXACT)
 def test_a_double_that_no_float_is_does_not_become_an_attribute(case: str, constant: str) -> None:
     body, opset, target = MOVED_FLOATS[case]
     with pytest.raises(ConversionError, match="is not exact as a 32-bit float"):
         convert_version(bounded(constant, body, opset), target)
+
+
+@pytest.mark.parametrize("constant", INEXACT)
+def test_a_double_that_no_float_is_is_joined_where_it_would_be_padded(constant: str) -> None:
+    body, opset, target = MOVED_FLOATS["value"]
+    after = convert_version(bounded(constant, body, opset), target)
+    assert "Pad" not in {node.op_type for node in after.graph.node}
+    (found,) = reference.run(after, {"x": np.array([1.0, 2.0])})
+    assert found.tolist() == [float(constant), 1.0, 2.0]
 
 
 @pytest.mark.parametrize("case", MOVED_FLOATS)

@@ -50,6 +50,8 @@ def sort_all(site: Site) -> Outcome:
     length = None if shape is None else shape[axis]
     if length is None:
         site.refuse(f"sorting all needs the length of axis {axis}")
+    if site.shape(1) not in (None, [], [1]):
+        site.refuse("its count must be one number")
     axes = site.ints([axis], "axis")
     sorted_all = site.emit_all(
         "TopK",

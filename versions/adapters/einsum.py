@@ -1,0 +1,104 @@
+"""Einsum: sums of products, by an equation.
+
+https://onnx.ai/onnx/operators/onnx__Einsum.html
+
+- 12: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-12
+- 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-28
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...ir import Value
+from ..registry import Outcome, longer_form
+from ..site import Site
+
+
+@longer_form(12, "Einsum")
+def as_product_of_matrices(site: Site) -> Outcome:
+    """Below opset 12: a MatMul, where one label at most is summed over."""
+    terms, output = _parsed(site)
+    others = _others(terms, output)
+    values = [
+        _summed(site, site.input(index), term, besides)
+        for index, (term, besides) in enumerate(zip(terms, others, strict=True))
+    ]
+    terms = [
+        "".join(label for label in term if label in besides)
+        for term, besides in zip(terms, others, strict=True)
+    ]
+    if len(terms) == 1:
+        result = _ordered(site, values[0], terms[0], output)
+        return [site.emit("Identity", [result]) if result in site.inputs else result]
+    one, other = terms
+    batch = [label for label in output if label in one and label in other]
+    inner = [label for label in one if label in other and label not in output]
+    left, right = ([label for label in t if label in output and label not in batch] for t in terms)
+    if max(len(inner), len(right), min(len(left), 1 + len(batch))) > 1:
+        # Several stand on the left where the right is one matrix.
+        site.refuse("a product of matrices sums over one label, and has one free on each side")
+    rows, columns = (
+        _matrix(site, value, term, batch, sides)
+        for value, term, sides in (
+            (values[0], one, (left, inner)),
+            (values[1], other, (inner, right)),
+        )
+    )
+    product = site.emit("MatMul", [rows, columns], "product")
+    absent = _absent(batch, (left, right))
+    if absent:
+        product = site.emit("Squeeze", [product], "product", axes=absent)
+    return [_ordered(site, product, "".join([*batch, *left, *right]), output)]
+
+
+def _parsed(site: Site) -> tuple[list[str], str]:
+    """The labels of each input and of the output."""
+    equation = site.text("equation").replace(" ", "")
+    if "." in equation:
+        site.refuse("an ellipsis is not written out")
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    counts = Counter(label for label in left if label != ",")
+    if not arrow:
+        output = "".join(sorted(label for label, count in counts.items() if count == 1))
+    if len(terms) > 2 or any(len(set(term)) < len(term) for term in terms):
+        site.refuse("only one or two inputs with different labels are written out")
+    return terms, output
+
+
+def _others(terms: list[str], output: str) -> list[str]:
+    """For each input, the labels of the output and of the other inputs."""
+    return ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
+
+
+def _summed(site: Site, value: Value | None, term: str, others: str) -> Value:
+    """An input without the labels that nothing else has."""
+    assert value is not None
+    axes = [axis for axis, label in enumerate(term) if label not in others]
+    if not axes:
+        return value
+    return site.emit("ReduceSum", [value], "summed", axes=axes, keepdims=0)
+
+
+def _ordered(site: Site, value: Value, labels: str, wanted: str) -> Value:
+    """A value with its axes in another order."""
+    perm = [labels.index(label) for label in wanted]
+    if perm == sorted(perm):
+        return value
+    return site.emit("Transpose", [value], "ordered", perm=perm)
+
+
+def _matrix(
+    site: Site, value: Value, term: str, batch: list[str], sides: tuple[list[str], list[str]]
+) -> Value:
+    """An input as matrices: what both have, then a label or a length of 1 for each side."""
+    value = _ordered(site, value, term, "".join([*batch, *sides[0], *sides[1]]))
+    absent = _absent(batch, sides)
+    return site.unsqueeze(value, absent) if absent else value
+
+
+def _absent(batch: list[str], sides: tuple[list[str], list[str]]) -> list[int]:
+    """Where the axes of length 1 stand for sides without a label."""
+    places = (len(batch), len(batch) + max(len(sides[0]), 1))
+    return [place for place, side in zip(places, sides, strict=True) if not side]
