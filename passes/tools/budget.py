@@ -9,9 +9,9 @@ from __future__ import annotations
 from ...analysis.constants.folding import MAX_BYTES
 from ..base import Run
 
-DEFAULT_MAX_NODES = 10_000
-"""onnxruntime loads a flat graph in time quadratic in its size: 21,000 nodes take about 6 s, this
-many a second or two, which is what a loop of a thousand trips may cost to load."""
+DEFAULT_MAX_NODES = 20_000
+"""onnxruntime loads a flat graph in time quadratic in its size: so many take about 5 s, which a
+recurrent cell of a thousand trips comes to, and is the most that a model may cost to load."""
 
 DEFAULT_MAX_BYTES = MAX_BYTES
 
