@@ -1,0 +1,245 @@
+"""Making terms: what a head applied to terms is, once the rules have had their say."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.dimension import Dimension
+from ..facts.fact import PRIVATE, Fact, Shape, Symbols, constant_fact, content_from
+from ..ir import Array, Tensor, normal_domain
+from ..operators import rules_of
+from .budget import Budget
+from .chains import Elements
+from .constants import MOST_ELEMENTS, evaluated, key_of
+from .facts import TermFacts
+from .heads import Head, Heads
+from .rules import RULES
+from .terms import Args, Term
+
+INT64 = onnx.TensorProto.INT64
+
+_SMALL = 64
+"""Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
+
+Results = list["Term | None"]
+
+
+class Terms:
+    """All terms of a proof, equal ones being one object.
+
+    Args:
+        budget: what they may cost.
+
+    Attributes:
+        heads: what they are made of.
+        symbols: the symbols of their sizes.
+        limits: for the symbol of a trip of a loop, how many trips the loop makes.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.heads = Heads()
+        self.symbols = Symbols()
+        self.facts = TermFacts(self.symbols)
+        self.limits: dict[str, Dimension] = {}
+        self.used: set[str] = set()
+        self._made: dict[tuple[Head, Args], Results] = {}
+        self._tensors: dict[Term, Tensor] = {}
+        self._ends: dict[tuple[Term, int], list[int] | None] = {}
+        self._elements = Elements()
+        self._count = 0
+
+    def leaf(self, name: str, key: Any, fact: Fact) -> Term:
+        """A term of no arguments: an input, a variable."""
+        return self._one(self.heads.own(name, key), (), fact)
+
+    def constant(self, content: Tensor | Array) -> Term:
+        """A constant."""
+        tensor = content if isinstance(content, Tensor) else Tensor(array=content)
+        head = self.heads.own("constant", key_of(tensor))
+        known = self._made.get((head, ()))
+        if known is None:
+            term = self._one(head, (), constant_fact(tensor))
+            self._tensors[term] = tensor
+            return term
+        return _first(known)
+
+    def tensor(self, term: Term | None) -> Tensor | None:
+        """What a constant holds; None for what is none."""
+        return None if term is None else self._tensors.get(term)
+
+    def numbers(self, term: Term | None) -> list[int] | None:
+        """The elements of a constant of integers, such as axes."""
+        tensor = self.tensor(term)
+        return None if tensor is None else [int(n) for n in tensor.numpy().reshape(-1)]
+
+    def elements_of(self, sequence: Term | None) -> tuple[Term, ...] | None:
+        """The elements of a sequence; None where they are not known one by one."""
+        return self._elements.of(sequence)
+
+    def ends_of(self, joined: Term, axis: int) -> list[int] | None:
+        """Where each piece of a Concat ends; None where a piece has no known size."""
+        key = joined, axis
+        if key not in self._ends:
+            shapes = [None if arg is None else arg.fact.shape for arg in joined.args]
+            sizes = [None if shape is None else shape[axis].value for shape in shapes]
+            known = [size for size in sizes if size is not None]
+            ends = list(itertools.accumulate(known)) if len(known) == len(sizes) else None
+            self._ends[key] = ends
+        return self._ends[key]
+
+    def not_negative(self, number: Term) -> Dimension:
+        """A number that run time tells, or 0 where it is negative."""
+        return self.symbols.named(f"{PRIVATE}least0:{number.number}")
+
+    def either(self, one: Fact, other: Fact) -> Fact:
+        """What is known of a value that is one of two."""
+        if one.other is not None or other.other is not None:
+            return Fact(other=one.other, count=one.count if one.count == other.count else None)
+        elem_type = one.elem_type if one.elem_type == other.elem_type else 0
+        a, b = one.shape, other.shape
+        if a is None or b is None or len(a) != len(b):
+            return Fact(elem_type)
+        dims = [x if x == y else self.symbols.fresh() for x, y in zip(a, b, strict=True)]
+        return Fact(elem_type, tuple(dims))
+
+    def sizes(self, elements: Sequence[Dimension | int], elem_type: int = INT64) -> Term:
+        """A vector of sizes."""
+        return self.content(content_from([_dimension(e) for e in elements]), elem_type)
+
+    def size(self, element: Dimension | int) -> Term:
+        """A size, as a scalar."""
+        return self.content(content_from(_dimension(element)), INT64)
+
+    def apply(self, head: Head, args: Args, count: int = 1) -> Results:
+        """What a head gives for these arguments.
+
+        Args:
+            head: an operator without bodies, or "view" and the like.
+            args: the arguments; None for what is left out at the end is dropped.
+            count: how many outputs are read at least.
+        """
+        while args and args[-1] is None:
+            args = args[:-1]
+        known = self._made.get((head, args))
+        if known is None:
+            known = self._made[head, args] = self._applied(head, args, count)
+        elif len(known) < count:
+            known += self._applied(head, args, count)[len(known) :]
+        return known
+
+    def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
+        """The first output of an operator of the default domain, written as another head is."""
+        return _first(self.apply(self.heads.made(op_type, like, **attributes), args))
+
+    def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
+        """The first output of a head with other attributes."""
+        return _first(self.apply(self.heads.with_attributes(head, **changed), args))
+
+    def view(self, term: Term, shape: Shape) -> Term:
+        """The same elements in another shape."""
+        return _first(self.apply(self.heads.own("view"), (term, self.sizes(shape))))
+
+    def narrow(self, term: Term, axis: int, start: Dimension | int, size: Dimension | int) -> Term:
+        """The elements from a place on along one axis; they must be there."""
+        args = (term, self.size(start), self.size(size))
+        return _first(self.apply(self.heads.own("narrow", axis), args))
+
+    def get(self, head: Head, args: Args) -> Term | None:
+        """The first output of a head on arguments, where it was made before."""
+        known = self._made.get((head, args))
+        return None if known is None else known[0]
+
+    def keep(self, head: Head, args: Args, fact: Fact) -> Term:
+        """The one output of a head that is no operator."""
+        return self._one(head, args, fact)
+
+    def raw(self, head: Head, args: Args, facts: Sequence[Fact]) -> list[Term]:
+        """The outputs of a head, by no rule."""
+        found = []
+        for index, fact in enumerate(facts):
+            self.budget.make_term()
+            found.append(Term(head, args, index, self._count, self.facts.one(fact)))
+            self._count += 1
+        return found
+
+    def _applied(self, head: Head, args: Args, count: int) -> Results:
+        rule = RULES.get(head.name)
+        if rule is not None:
+            results = rule(self, head, args)
+            if results is not None:
+                self.used.add(head.name)
+                return list(results)
+        return self.computed(head, args, count)
+
+    def computed(self, head: Head, args: Args, count: int = 1) -> Results:
+        """An operator on terms that no rule says more about: folded, or as it stands."""
+        known = self.folded(head, args, count)
+        if known is not None:
+            return known
+        return list(self.raw(head, args, self.facts_of(head, args, count)))
+
+    def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
+        """The outputs of an operator, where they are known before run time: it is applied to
+        constants, or gives sizes."""
+        constants = [self.tensor(arg) for arg in args]
+        if all(t is not None or a is None for t, a in zip(constants, args, strict=True)):
+            assert head.op is not None, head
+            if not normal_domain(head.op.domain):
+                node = self.facts.node(head, args, _present(constants), count)
+                tensors = evaluated(head, node, constants)
+                if tensors is not None:
+                    return [self.constant(tensor) for tensor in tensors]
+        fact = self.facts_of(head, args, count)[0]
+        if fact.content is None or count > 1 or None in fact.content.reshape(-1):
+            return None
+        return [self.content(fact.content, fact.elem_type)]
+
+    def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
+        """What is known about the outputs of an operator."""
+        constants = {
+            i: t for i, t in enumerate(map(self.tensor, args)) if t is not None and t.size <= _SMALL
+        }
+        return self.facts.of(head, args, constants, count)
+
+    def draws(self, head: Head, args: Args, count: int) -> bool:
+        """Whether an operator that may draw random numbers does so."""
+        constants = _present([self.tensor(arg) for arg in args])
+        node = self.facts.node(head, args, constants, count)
+        return rules_of(node.op).draws_random_numbers(node)
+
+    def content(self, content: Any, elem_type: int) -> Term:
+        """The one term for known content: a constant, or a vector of sizes."""
+        flat = content.reshape(-1)
+        if all(isinstance(e, bool) or e.value is not None for e in flat):
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+            numbers = [e if isinstance(e, bool) else e.value for e in flat]
+            return self.constant(np.array(numbers, dtype).reshape(content.shape))
+        shape = tuple([Dimension.constant(n) for n in content.shape])
+        head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
+        return self._one(head, (), Fact(elem_type, shape, content))
+
+    def _one(self, head: Head, args: Args, fact: Fact) -> Term:
+        found = self._made.get((head, args))
+        if found is None:
+            found = self._made[head, args] = list(self.raw(head, args, [fact]))
+        return _first(found)
+
+
+def _present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:
+    return {i: t for i, t in enumerate(tensors) if t is not None}
+
+
+def _first(results: Sequence[Term | None]) -> Term:
+    first = results[0]
+    assert first is not None
+    return first
+
+
+def _dimension(size: Dimension | int) -> Dimension:
+    return size if isinstance(size, Dimension) else Dimension.constant(size)

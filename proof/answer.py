@@ -1,0 +1,57 @@
+"""What a proof found."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+Status = Literal["proved", "refuted", "open"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """Whether two models give equal outputs for every input. True only where that is proved.
+
+    Attributes:
+        status: "proved"; "refuted", by an input on which runs differ; or "open".
+        reason: one sentence that says why.
+        rules: the rules that the proof used.
+        outputs: for each output the number of terms that it is made of.
+        assumptions: what the proof takes for granted, a sentence each.
+        first: where it is open, the first terms that differ, as ONNX text.
+        feeds: where it is refuted, the input.
+        seconds: time spent.
+    """
+
+    status: Status
+    reason: str
+    rules: tuple[str, ...] = ()
+    outputs: dict[str, int] = dataclasses.field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    first: tuple[str, str] | None = None
+    feeds: dict[str, Any] | None = None
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is "proved"."""
+        return self.status == "proved"
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    def __str__(self) -> str:
+        if self.proved:
+            return f"proved: equal for every input ({_time(self.seconds)})"
+        lines = [f"{self.status}: {self.reason}"]
+        if self.first is not None:
+            lines += ["  before:", *_indented(self.first[0]), "  after:", *_indented(self.first[1])]
+        return "\n".join(lines)
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" for line in text.splitlines()]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

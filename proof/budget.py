@@ -1,0 +1,46 @@
+"""How much a proof may cost: counted, not timed, so that the answer is the same on every machine."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..ir import Error
+
+
+class OpenError(Error):
+    """A proof cannot go on: the question stays open."""
+
+
+@dataclasses.dataclass
+class Budget:
+    """What is left to spend.
+
+    Attributes:
+        terms: terms that may be made.
+        steps: nodes run and pairs of terms compared.
+        folded: elements of constants that may be computed.
+    """
+
+    terms: int = 4_000_000
+    steps: int = 8_000_000
+    folded: int = 50_000_000
+
+    def make_term(self) -> None:
+        """Count a term.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        self.terms -= 1
+        if self.terms < 0:
+            raise OpenError("the models make too many terms to be compared")
+
+    def step(self, count: int = 1) -> None:
+        """Count steps.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        self.steps -= count
+        if self.steps < 0:
+            raise OpenError("the comparison takes too many steps")

@@ -1,0 +1,302 @@
+"""Whether two terms are equal: the same, made of equal ones alike, or equal part by part.
+
+All that is asked must hold, so what has been asked once is taken for granted; that the states of two
+recurrences are equal is proved by induction over their trips.
+"""
+
+from __future__ import annotations
+
+from ..facts.dimension import Dimension
+from ..facts.fact import PRIVATE
+from .algebra import Terms
+from .budget import OpenError
+from .constructs.recurrences import Bound
+from .narrowing import Narrowing
+from .substitution import Substitution, binding
+from .terms import Term
+
+
+class Difference(OpenError):
+    """Two terms that could not be shown to be equal.
+
+    Attributes:
+        before: that of the original.
+        after: that of the rewrite.
+    """
+
+    def __init__(self, reason: str, before: Term | None, after: Term | None) -> None:
+        super().__init__(reason)
+        self.before = before
+        self.after = after
+
+
+Pair = tuple[Term, Term]
+
+
+class Comparison:
+    """Compares terms.
+
+    Args:
+        terms: where they were made.
+
+    Attributes:
+        positive: numbers of trips that are taken to be 1 or more.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.narrowing = Narrowing(terms)
+        self.positive: set[Dimension] = set()
+        self._asked: set[Pair] = set()
+        self._stack: list[Pair] = []
+        self._opened: dict[Pair, tuple[Substitution, Substitution]] = {}
+        self._variables: dict[Pair, Pair] = {}
+        self._partners: dict[Term, Term] = {}
+        self._fresh = 0
+
+    @property
+    def assumptions(self) -> set[str]:
+        """What was taken for granted."""
+        return {
+            f"{name} of some rows gives the same bits as of all rows"
+            for name in self.narrowing.chosen
+        }
+
+    def require(self, before: Term | None, after: Term | None, output: str) -> None:
+        """Compare what two models give out.
+
+        Raises:
+            Difference: they are not known to be equal.
+        """
+        self._ask(before, after)
+        while self._stack:
+            self.terms.budget.step()
+            one, other = self._stack.pop()
+            if not self._compare(one, other):
+                reason = f"output '{output}': {one.head.name} is not known to be {other.head.name}"
+                raise Difference(reason, one, other)
+
+    def _ask(self, one: Term | None, other: Term | None) -> None:
+        if one is other:
+            return
+        if one is None or other is None:
+            raise Difference("a value is absent in one of the models", one, other)
+        if (one, other) not in self._asked:
+            self._asked.add((one, other))
+            self._stack.append((one, other))
+
+    def _compare(self, one: Term, other: Term) -> bool:
+        """Whether two terms are equal if all that is asked for holds."""
+        settled = self.narrowing.settled(one), self.narrowing.settled(other)
+        if settled != (one, other):
+            self._ask(*settled)
+            return True
+        rules = (
+            self._drawn,
+            self._states,
+            self._recurrences,
+            self._viewed,
+            self._joined,
+            self._stacked,
+            self._alike,
+        )
+        return any(rule(one, other) for rule in rules)
+
+    def _alike(self, one: Term, other: Term) -> bool:
+        """The same head on arguments that are equal."""
+        if one.head is not other.head or one.index != other.index:
+            return False
+        if len(one.args) != len(other.args) or one.head.name in ("input", "constant", "sizes"):
+            return False
+        if any((a is None) is not (b is None) for a, b in zip(one.args, other.args, strict=True)):
+            return False
+        for pair in zip(reversed(one.args), reversed(other.args), strict=True):
+            self._ask(*pair)
+        return True
+
+    def _viewed(self, one: Term, other: Term) -> bool:
+        """Views of one shape, of what has one shape."""
+        if one.head.name != "view" or other.head.name != "view":
+            return False
+        a, b = one.args[0], other.args[0]
+        assert a is not None and b is not None
+        if one.fact.shape != other.fact.shape or a.fact.shape != b.fact.shape:
+            return False
+        self._ask(a, b)
+        return True
+
+    def _joined(self, one: Term, other: Term) -> bool:
+        """A Concat and what has the same pieces."""
+        joined, whole = (one, other) if one.is_op("Concat") else (other, one)
+        if not joined.is_op("Concat") or joined.fact.shape != whole.fact.shape:
+            return False
+        axis = joined.head.attribute("axis")
+        ends = self.terms.ends_of(joined, axis)
+        if ends is None:
+            return False
+        if whole.head is joined.head and self.terms.ends_of(whole, axis) == ends:
+            return False  # alike
+        pairs = []
+        for piece, start, end in zip(joined.args, [0, *ends], ends, strict=False):
+            size = Dimension.constant(end - start)
+            part = self.narrowing.of(whole, axis, Dimension.constant(start), size)
+            if part.head.name == "narrow" and part.args[0] is whole:
+                return False
+            pairs.append((piece, part) if joined is one else (part, piece))
+        for pair in reversed(pairs):
+            self._ask(*pair)
+        return True
+
+    def _drawn(self, one: Term, other: Term) -> bool:
+        """What two nodes draw, or give that nobody knows: one node for one node."""
+        if one.head.name != "drawn" or other.head.name != "drawn":
+            return False
+        (side, _, head), (side_of_other, _, head_of_other) = one.head.key, other.head.key
+        if head is not head_of_other or side == side_of_other or one.index != other.index:
+            return False
+        known = self._partners.get(one), self._partners.get(other)
+        if known == (None, None):
+            self._partners[one], self._partners[other] = other, one
+        elif known != (other, one):
+            return False
+        if len(one.args) != len(other.args):
+            return False
+        for pair in zip(one.args, other.args, strict=True):
+            self._ask(*pair)
+        return True
+
+    def _stacked(self, one: Term, other: Term) -> bool:
+        """What a recurrence stacks, and what has the same elements on every trip."""
+        stacked, whole = (one, other) if one.head.name == "stacked" else (other, one)
+        if stacked.head.name != "stacked" or not stacked.fact.shape:
+            return False
+        shape = whole.fact.shape
+        if not shape or shape[0] != stacked.fact.shape[0]:
+            return False
+        if not self._same_at_zero(stacked, whole):
+            return False
+        index = self._symbol(stacked.fact.shape[0])
+        a, b = (self._element(term, index) for term in (one, other))
+        if a is None or b is None:
+            return False
+        self._ask(a, b)
+        return True
+
+    def _same_at_zero(self, stacked: Term, whole: Term) -> bool:
+        """Whether there is certainly a trip, or both say the same of none; else there is taken to
+        be one."""
+        _, declared = stacked.head.key
+        if declared is None:
+            return True
+        if whole.head.name == "stacked":
+            return bool(whole.head.key[1] == declared)
+        shape = stacked.fact.shape
+        assert shape is not None
+        self.positive.add(shape[0])
+        return True
+
+    def _element(self, term: Term, index: Dimension) -> Term | None:
+        """What a term holds at a place along its first axis."""
+        shape = term.fact.shape
+        assert shape is not None
+        if term.head.name == "stacked":
+            return self._on_trip(term, index)
+        part = self.narrowing.of(term, 0, index, Dimension.constant(1))
+        if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
+            return None
+        return self.terms.view(part, shape[1:])
+
+    def _on_trip(self, stacked: Term, index: Dimension) -> Term:
+        recurrence, bound = stacked.args[0], binding(stacked)
+        assert recurrence is not None and bound is not None
+        place = self.terms.size(index)
+        states = {
+            state: self.terms.keep(
+                self.terms.heads.own("state", k), (recurrence, place), state.fact
+            )
+            for k, state in enumerate(bound.states)
+        }
+        return Substitution(self.terms, states, {bound.index: index}).of(stacked.head.parts[0])
+
+    def _states(self, one: Term, other: Term) -> bool:
+        """States of two recurrences before the same trip, or after the last one."""
+        if one.head.name not in ("state", "final") or one.head.name != other.head.name:
+            return False
+        a, b = one.args[0], other.args[0]
+        assert a is not None and b is not None
+        if one.head.name == "state" and one.args[1] is not other.args[1]:
+            return False
+        opened = self._open(a, b)
+        if opened is None:
+            return False
+        bounds = binding(a), binding(b)
+        assert bounds[0] is not None and bounds[1] is not None
+        p, q = bounds[0].states[one.head.key], bounds[1].states[other.head.key]
+        x, y = opened[0].of(p), opened[1].of(q)
+        self._variables[x, y] = a, b
+        self._ask(x, y)
+        return True
+
+    def _recurrences(self, one: Term, other: Term) -> bool:
+        """Two variables: equal before the first trip, and after one if they were before it."""
+        pair = self._variables.get((one, other)) or self._variables_of(one, other)
+        if pair is None:
+            return False
+        (a, b), (p, q) = pair, (one.head.key[-1], other.head.key[-1])
+        opened = self._opened[pair]
+        bounds = binding(a), binding(b)
+        assert bounds[0] is not None and bounds[1] is not None
+        self._ask(a.args[2 + p], b.args[2 + q])
+        x = a.head.parts[p + bounds[0].honoured]
+        y = b.head.parts[q + bounds[1].honoured]
+        self._ask(opened[0].of(x), opened[1].of(y))
+        return True
+
+    def _variables_of(self, one: Term, other: Term) -> Pair | None:
+        """The recurrences of which two terms are variables, opened together."""
+        if one.head.name != "fresh" or other.head.name != "fresh":
+            return None
+        (number, side, _), (number_of_other, side_of_other, _) = one.head.key, other.head.key
+        if number != number_of_other or (side, side_of_other) != (0, 1):
+            return None
+        return next((p for n, p in enumerate(self._opened) if n == number), None)
+
+    def _open(self, a: Term, b: Term) -> tuple[Substitution, Substitution] | None:
+        """Two recurrences with variables of their own and one trip for both; None where they may
+        make a different number of trips."""
+        if (a, b) in self._opened:
+            return self._opened[a, b]
+        one, other = a.head.key, b.head.key
+        assert isinstance(one, Bound) and isinstance(other, Bound)
+        if one.honoured != other.honoured:
+            return None
+        limits = self.terms.limits.get(one.index), self.terms.limits.get(other.index)
+        if limits[0] != limits[1] or (a.args[1] is None) is not (b.args[1] is None):
+            return None
+        index = self._symbol(limits[0])
+        number = len(self._opened)
+        opened = tuple(
+            Substitution(
+                self.terms,
+                {
+                    state: self.terms.leaf("fresh", (number, side, k), state.fact)
+                    for k, state in enumerate(bound.states)
+                },
+                {bound.index: index},
+            )
+            for side, bound in enumerate((one, other))
+        )
+        self._opened[a, b] = opened[0], opened[1]
+        if a.args[1] is not None:
+            self._ask(a.args[1], b.args[1])
+        if one.honoured:
+            self._ask(opened[0].of(a.head.parts[0]), opened[1].of(b.head.parts[0]))
+        return self._opened[a, b]
+
+    def _symbol(self, limit: Dimension | None) -> Dimension:
+        """A new number of a trip."""
+        name = f"{PRIVATE}any{self._fresh}"
+        self._fresh += 1
+        if limit is not None:
+            self.terms.limits[name] = limit
+        return self.terms.symbols.named(name)

@@ -1,0 +1,70 @@
+"""Constants as terms: one for each content, and what operators make of them by the reference."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..analysis.shapes.asking import connected
+from ..ir import Node, Tensor
+from ..operators import rules_of
+from ..reference.errors import EvaluationError
+from .heads import Head
+
+MOST_ELEMENTS = 1 << 20
+"""A constant is computed where it has so many elements at most, and so have its operands."""
+
+Kernel = Callable[[Sequence[Any]], list[Any]]
+
+
+def key_of(tensor: Tensor) -> Hashable:
+    """What two constants of the same type, shape and bytes have in common. -0 is not 0."""
+    array = tensor.numpy()
+    if array.dtype.hasobject:
+        content: Hashable = tuple(array.reshape(-1).tolist())
+    elif array.nbytes <= 64:
+        content = array.tobytes()
+    else:
+        content = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=20).digest()
+    return tensor.elem_type, tensor.dims, content
+
+
+def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
+    """What an operator makes of constants, by the reference; None where that is not computed: it
+    is large, it fails, it draws random numbers, or it gives no tensors.
+
+    Args:
+        head: the operator.
+        node: a node that applies it.
+        tensors: one for each input of the node, None where it is left out.
+    """
+    rules = rules_of(node.op)
+    if any(t is not None and not _is_small(t) for t in tensors) or rules.draws_random_numbers(node):
+        return None
+    arrays = [None if t is None else t.numpy() for t in tensors]
+    if not rules.growth(node, arrays) <= MOST_ELEMENTS or rules.fails(node, arrays):
+        return None
+    try:
+        results = _kernel(head, node)(arrays)
+    except EvaluationError:
+        return None  # it fails when it is run, too, and is compared as it stands
+    if not all(isinstance(result, np.ndarray) for result in results):
+        return None
+    return [Tensor(array=result) for result in results]
+
+
+def _is_small(tensor: Tensor) -> bool:
+    return tensor.size <= MOST_ELEMENTS and tensor.is_readable
+
+
+def _kernel(head: Head, node: Node) -> Kernel:
+    form = len(node.outputs), tuple([value is None for value in node.inputs])
+    kernel = head.kernels.get(form)
+    if kernel is None:
+        from ..reference.evaluator import operator_kernel  # brings onnx's kernels
+
+        kernel = head.kernels[form] = operator_kernel(connected(node.op, node), head.imports)
+    return kernel

@@ -1,0 +1,73 @@
+"""If: the branch that is taken, or a choice between what both give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..budget import OpenError
+from ..rules.choosing import choose
+from .registry import construct
+
+if TYPE_CHECKING:
+    from ..execution import Execution, Frame, Value
+    from ..programs import Program, Step
+    from ..terms import Term
+
+
+@construct("If")
+def run_if(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """If (operator specification): in each branch its condition is certain."""
+    (given,) = args
+    assert given is not None
+    terms = execution.terms
+    shape = given.fact.shape
+    condition = given if shape is None else terms.view(given, ())
+    holds = truth(execution, condition)
+    if holds is not None:
+        branch = step.bodies["then_branch" if holds else "else_branch"]
+        return execution.run(branch, [], frame)
+    sign, condition = stripped_of_not(condition)
+    one, other = ("then_branch", "else_branch") if sign else ("else_branch", "then_branch")
+    x = _under(execution, step.bodies[one], condition, True, frame)
+    y = _under(execution, step.bodies[other], condition, False, frame)
+    return [_chosen(execution, condition, *pair) for pair in zip(x, y, strict=True)]
+
+
+def truth(execution: Execution, condition: Term) -> bool | None:
+    """Whether a condition holds; None where run time tells."""
+    tensor = execution.terms.tensor(condition)
+    if tensor is not None:
+        return bool(tensor.numpy().reshape(-1)[0])
+    sign, bare = stripped_of_not(condition)
+    known = execution.assumed.get(bare)
+    return None if known is None else known is sign
+
+
+def stripped_of_not(condition: Term) -> tuple[bool, Term]:
+    """A condition without Not, and whether it means the same."""
+    sign = True
+    while condition.is_op("Not") and condition.args[0] is not None:
+        sign, condition = not sign, condition.args[0]
+    return sign, condition
+
+
+def _under(
+    execution: Execution, branch: Program, condition: Term, holds: bool, frame: Frame
+) -> list[Value]:
+    before = execution.assumed
+    execution.assumed = {**before, condition: holds}
+    try:
+        return execution.run(branch, [], frame)
+    finally:
+        execution.assumed = before
+
+
+def _chosen(execution: Execution, condition: Term, x: Value, y: Value) -> Value:
+    if x is y:
+        return x
+    if x is None or y is None:
+        raise OpenError("a branch of an If gives out an absent value")
+    return choose(execution.terms, condition, x, y)

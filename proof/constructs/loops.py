@@ -1,0 +1,166 @@
+"""Loop: run by its definition where the trips are known, else a recurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...facts.dimension import Dimension
+from ...facts.fact import element
+from ...reference.bodies import label
+from ..budget import OpenError
+from .branches import truth
+from .recurrences import Recurrence, recur
+from .registry import construct
+from .stacks import empty_stack, nothing, stack
+
+if TYPE_CHECKING:
+    from ..execution import Execution, Frame, Value
+    from ..programs import Step
+    from ..terms import Term
+
+MOST_STEPS = 2_000_000
+"""A loop is run by its definition where its trips have so many nodes together."""
+
+
+@construct("Loop")
+def run_loop(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """Loop (operator specification, versions 1 to 25), in every input mode."""
+    limit, condition, *carried = (*args, None, None)[: max(len(args), 2)]
+    terms, body = execution.terms, step.bodies["body"]
+    run = execution.bound(body, frame)
+    if limit is not None and limit.fact.shape is not None:
+        limit = terms.view(limit, ())
+    known = None if limit is None else terms.numbers(limit)
+    keep = True if condition is None else truth(execution, _scalar(execution, condition))
+    trips = None if known is None else max(known[0], 0)
+    small = trips is not None and trips * max(len(body.steps), 1) <= MOST_STEPS
+    if keep is False or trips == 0:
+        return _collected(execution, step, carried, [])
+    if keep and (small or limit is None):
+        done = _iterate(execution, step, run, trips, condition is not None, carried)
+        if done is not None:
+            return done
+    return _symbolic(execution, step, run, limit, condition, carried)
+
+
+def _scalar(execution: Execution, condition: Term) -> Term:
+    if condition.fact.shape is None:
+        return condition
+    return execution.terms.view(condition, ())
+
+
+Run = Callable[[Sequence["Value"]], "list[Value]"]
+
+
+def _iterate(
+    execution: Execution,
+    step: Step,
+    run: Run,
+    trips: int | None,
+    honoured: bool,
+    carried: Sequence[Value],
+) -> Sequence[Value] | None:
+    """The outputs, trip by trip; None where run time decides whether there is another one."""
+    terms, values = execution.terms, list(carried)
+    body = step.bodies["body"]
+    elements: list[list[Value]] = []
+    index = one_of(body, 0)
+    keep: Value = terms.constant(np.full(one_of(body, 1), True))
+    trip = 0
+    while trips is None or trip < trips:
+        number = terms.constant(np.full(index, trip, np.int64))
+        keep, *rest = run([number, keep, *values])
+        values = rest[: len(carried)]
+        elements.append(rest[len(carried) :])
+        trip += 1
+        assert keep is not None
+        holds = truth(execution, _scalar(execution, keep))
+        if holds is None and (honoured and trip != trips):
+            return None
+        if not honoured and holds is not True:
+            raise OpenError(
+                f"{label(step.node)} is given no condition and its body computes one: the"
+                " specification ignores it, onnxruntime does not"
+            )
+        if honoured and holds is False:
+            break
+    return _collected(execution, step, values, elements)
+
+
+def one_of(body: object, index: int) -> tuple[int, ...]:
+    """The shape in which a body takes its iteration number or condition: as it declares it."""
+    tensor = body.proto.input[index].type.tensor_type  # type: ignore[attr-defined]
+    return (1,) * (len(tensor.shape.dim) if tensor.HasField("shape") else 0)
+
+
+def _collected(
+    execution: Execution, step: Step, values: Sequence[Value], elements: list[list[Value]]
+) -> list[Value]:
+    body = step.bodies["body"]
+    outputs = list(values)
+    first = 1 + len(values)
+    read = {index for index, _ in step.outputs}
+    for k in range(len(body.outputs) - first):
+        if len(values) + k not in read:
+            outputs.append(None)
+        elif elements:
+            assert step.head is not None
+            outputs.append(stack(execution.terms, [trip[k] for trip in elements], step.head))
+        else:
+            outputs.append(empty_stack(execution.terms, nothing(execution.terms, body, first + k)))
+    return outputs
+
+
+def _symbolic(
+    execution: Execution,
+    step: Step,
+    run: Run,
+    limit: Value,
+    condition: Value,
+    carried: Sequence[Value],
+) -> list[Value]:
+    """The outputs as terms over the trips, however many there are."""
+    terms, body = execution.terms, step.bodies["body"]
+    if condition is None and limit is None:
+        raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
+    shapes = one_of(body, 0), one_of(body, 1)
+    if any(value is None for value in carried):
+        raise OpenError(f"{label(step.node)} is given an absent initial value")
+
+    def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+        number = terms.view(terms.size(index), _ones(shapes[0]))
+        keep = terms.constant(np.full(shapes[1], True))
+        again, *rest = run([number, keep, *states])
+        assert again is not None
+        return _scalar(execution, again), rest
+
+    read = {index for index, _ in step.outputs}
+    made = Recurrence(
+        execution,
+        trips=None if limit is None else most_trips(execution, limit),
+        limit=limit,
+        condition=condition and _scalar(execution, condition),
+        inits=[value for value in carried if value is not None],
+        trip=trip,
+        read=read,
+        empty=lambda k: nothing(terms, body, 1 + k),
+        place=label(step.node),
+    )
+    return recur(made)
+
+
+def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
+    return tuple([Dimension.constant(n) for n in shape])
+
+
+def most_trips(execution: Execution, limit: Term) -> Dimension:
+    """How many trips a limit allows: itself, or none where it is negative."""
+    told = element(limit.fact)
+    if told is not None and told.less(0) is False:
+        return told
+    return execution.terms.not_negative(limit)

@@ -1,0 +1,314 @@
+"""A loop whose trips only run time tells, as one term over variables that it binds.
+
+A recurrence has initial values, what one trip makes of the states and of the number of the trip, and
+how many trips there are. Terms of it are its states after all trips ("final"), its states before a
+trip ("state") and what it stacks ("stacked"). States that are the same on every trip, and integers
+that grow by the same number on each, are none: they are put in as what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...facts.dimension import Dimension
+from ...facts.fact import PRIVATE, Fact, content_from, element
+from ...ir import Array
+from ..budget import OpenError
+from ..terms import Term, descendants
+
+if TYPE_CHECKING:
+    from ..execution import Execution, Value
+
+Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
+MOST_ROUNDS = 6
+
+
+@dataclasses.dataclass
+class Recurrence:
+    """A loop, as its construct describes it.
+
+    Attributes:
+        execution: what runs its body.
+        trips: how many trips it makes at most; None where only its condition tells.
+        limit: the term of its trip count; None where it has none.
+        condition: whether it makes a first trip; None where its condition does not count.
+        inits: the initial values.
+        trip: one trip: given its number and the states, whether there is another, and the outputs.
+        read: the outputs that are read.
+        empty: an element of the scan output after so many outputs, if there are no trips.
+        place: how messages call it.
+    """
+
+    execution: Execution
+    trips: Dimension | None
+    limit: Term | None
+    condition: Term | None
+    inits: list[Term]
+    trip: Trip
+    read: set[int]
+    empty: Callable[[int], Array]
+    place: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a recurrence binds, and what ends it; the key of its head.
+
+    Attributes:
+        index: the symbol of the number of a trip.
+        states: its variables.
+        honoured: whether a condition ends it.
+        limited: whether a trip count does.
+    """
+
+    index: str
+    states: tuple[Term, ...]
+    honoured: bool
+    limited: bool
+
+
+def recur(loop: Recurrence) -> list[Value]:
+    """The outputs of a loop: its final states, and what it stacks."""
+    execution, terms = loop.execution, loop.execution.terms
+    level = execution.level
+    name = f"{PRIVATE}trip{level}:{'' if loop.trips is None else loop.trips}"
+    index = terms.symbols.named(name)
+    if loop.trips is not None:
+        terms.limits[name] = loop.trips
+    execution.level, around = level + 1, execution.trip
+    execution.trip = (*around, terms.size(index))
+    try:
+        states, again, outputs = _settled(loop, level, index)
+    finally:
+        execution.level, execution.trip = level, around
+    return _results(loop, name, states, again, outputs)
+
+
+def _settled(
+    loop: Recurrence, level: int, index: Dimension
+) -> tuple[list[Term], Term, list[Value]]:
+    """The states as a trip finds them, whether another one follows, and what it gives out: run
+    until what is said of the states holds of what a trip makes of them."""
+    count = len(loop.inits)
+    facts = [_hypothesis(fact.fact, level, k) for k, fact in enumerate(loop.inits)]
+    closed: dict[int, Term | None] = {}
+    for _ in range(MOST_ROUNDS):
+        states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
+        again, outputs = loop.trip(index, states)
+        changed = False
+        for k in range(count):
+            made = outputs[k]
+            if made is None:
+                raise OpenError(f"{loop.place} makes an absent state")
+            if k in closed and closed[k] is not None:
+                if made is not _next(loop, states[k], index):
+                    closed[k], facts[k], changed = None, _plain(facts[k]), True
+                continue
+            form = None if k in closed else _closed(loop, k, states[k], made, index)
+            if form is not None:
+                closed[k], changed = form, True
+                continue
+            if k not in closed:
+                closed[k] = None
+                if facts[k].content is not None:
+                    facts[k], changed = _plain(facts[k]), True
+                    continue
+            wider = _wider(loop, facts[k], made.fact, level, k)
+            if wider is not None:
+                facts[k], changed = wider, True
+        if not changed:
+            return states, again, outputs
+    raise OpenError(f"{loop.place}: the sizes of its states do not settle")
+
+
+def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
+    terms = loop.execution.terms
+    fact = terms.facts.one(fact)
+    return terms.leaf("bound", (level, k, id(fact)), fact)
+
+
+def _hypothesis(fact: Fact, level: int, k: int) -> Fact:
+    """What is said of a state first: the type and shape of its initial value; of one integer that
+    it is some number, so that it is seen what a trip makes of it."""
+    if fact.content is not None and fact.content.size == 1 and element(fact) is not None:
+        if not isinstance(element(fact), bool):
+            symbol = Dimension.symbol(f"{PRIVATE}state{level}.{k}")
+            content = content_from(symbol).reshape(fact.content.shape)
+            return dataclasses.replace(fact, content=content)
+    return dataclasses.replace(_plain(fact), count=None)
+
+
+def _plain(fact: Fact) -> Fact:
+    return fact.without_content()
+
+
+def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension) -> Term | None:
+    """A state as a function of the number of the trip; None where it is a true one."""
+    terms, init = loop.execution.terms, loop.inits[k]
+    if made is state:
+        return init
+    before, after, first = element(state.fact), element(made.fact), element(init.fact)
+    if state.fact.content is None or after is None or isinstance(after, bool):
+        return None
+    step = after - before
+    if step.value is None or made.fact.shape != init.fact.shape:
+        return None
+    return _number(loop, first + index * step.value, init)
+
+
+def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:
+    terms = loop.execution.terms
+    content = content_from(number)
+    assert like.fact.content is not None
+    return terms.content(content.reshape(like.fact.content.shape), like.fact.elem_type)
+
+
+def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
+    """What a closed form is on the next trip."""
+    told = element(state.fact)
+    if state.fact.content is None or not isinstance(told, Dimension):
+        return state
+    (symbol,) = index.symbols
+    return _number(loop, told.replaced({symbol: index + 1}), state)
+
+
+def _wider(loop: Recurrence, fact: Fact, made: Fact, level: int, k: int) -> Fact | None:
+    """What holds of a state before and after a trip; None where that was said already."""
+    if fact.other is not None:
+        return None
+    elem_type = fact.elem_type if fact.elem_type == made.elem_type else 0
+    if fact.shape is None or made.shape is None or len(fact.shape) != len(made.shape):
+        shape = None
+    else:
+        symbols = loop.execution.terms.symbols
+        shape = tuple(
+            [
+                a if a == b else symbols.named(f"{PRIVATE}state{level}.{k}.{axis}")
+                for axis, (a, b) in enumerate(zip(fact.shape, made.shape, strict=True))
+            ]
+        )
+    if (elem_type, shape) == (fact.elem_type, fact.shape):
+        return None
+    return Fact(elem_type, shape)
+
+
+def _results(
+    loop: Recurrence, name: str, states: list[Term], again: Term, outputs: list[Value]
+) -> list[Value]:
+    terms = loop.execution.terms
+    endless = terms.tensor(again)
+    certain = endless is not None and bool(endless.numpy().all())
+    if loop.condition is None and not certain:
+        raise OpenError(
+            f"{loop.place} is given no condition and its body computes one: the specification"
+            " ignores it, onnxruntime does not"
+        )
+    count = len(states)
+    live = _live(loop, states, again, outputs)
+    kept = [k for k in range(count) if k in live]
+    honoured = loop.condition is not None and not certain
+    bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
+    ends = (again,) if honoured else ()
+    updates = [outputs[k] for k in kept]
+    head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
+    first = loop.condition if loop.condition is not None and not _holds(loop) else None
+    recurrence = terms.keep(head, (loop.limit, first, *(loop.inits[k] for k in kept)), Fact())
+    trips = loop.trips
+    if honoured or first is not None or trips is None:
+        trips = terms.symbols.named(f"{PRIVATE}trips{recurrence.number}")
+    results: list[Value] = []
+    for k, output in enumerate(outputs):
+        if k not in loop.read or output is None:
+            results.append(None)
+        elif k < count:
+            results.append(_final(loop, recurrence, states[k], k, kept, trips))
+        else:
+            results.append(_stacked(loop, recurrence, name, output, k, trips))
+    return results
+
+
+def _holds(loop: Recurrence) -> bool:
+    assert loop.condition is not None
+    tensor = loop.execution.terms.tensor(loop.condition)
+    return tensor is not None and bool(tensor.numpy().all())
+
+
+def _live(
+    loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
+) -> set[int]:
+    """The states that are read: by an output that is, by the condition, or by another such."""
+    count = len(states)
+    variables = {s: k for k, s in enumerate(states) if s.head.name == "bound"}
+    live: set[int] = set()
+    found = {k for k in loop.read if k < count and states[k] in variables}
+    roots = [o for k, o in enumerate(outputs) if k >= count and k in loop.read]
+    found |= {variables[t] for t in descendants([again, *roots]) if t in variables}
+    while found:
+        live |= found
+        reached = descendants([outputs[k] for k in sorted(found)])
+        found = {variables[t] for t in reached if t in variables} - live
+    return live
+
+
+def _final(
+    loop: Recurrence,
+    recurrence: Term,
+    state: Term,
+    k: int,
+    kept: Sequence[int],
+    trips: Dimension,
+) -> Term:
+    terms = loop.execution.terms
+    if state.head.name == "bound":
+        head = terms.heads.own("final", kept.index(k))
+        fact = dataclasses.replace(state.fact, shape=_closed_shape(loop, state.fact))
+        return terms.keep(head, (recurrence,), fact)
+    told = element(state.fact) if state.fact.content is not None else None
+    if isinstance(told, Dimension):
+        return _number(loop, _after(loop, told, trips), state)
+    return state
+
+
+def _after(loop: Recurrence, told: Dimension, trips: Dimension) -> Dimension:
+    """A closed form once all trips are made."""
+    level = loop.execution.level
+    name = f"{PRIVATE}trip{level}:{'' if loop.trips is None else loop.trips}"
+    return told.replaced({name: trips})
+
+
+def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
+    """A shape outside of a loop: what its states are called inside means nothing there."""
+    if fact.shape is None:
+        return None
+    level = loop.execution.level
+    symbols = loop.execution.terms.symbols
+    inside = (f"{PRIVATE}state{level}.", f"{PRIVATE}trip{level}:")
+    return tuple(
+        [
+            symbols.fresh() if any(s.startswith(inside) for s in dim.symbols) else dim
+            for dim in fact.shape
+        ]
+    )
+
+
+def _stacked(
+    loop: Recurrence, recurrence: Term, name: str, output: Term, k: int, trips: Dimension
+) -> Term:
+    terms = loop.execution.terms
+    certain = (trips - 1).less(0) is False
+    declared = None if certain else _declared(loop.empty(k))
+    head = terms.heads.own("stacked", (name, declared), (output,))
+    known = terms.get(head, (recurrence,))
+    if known is not None:
+        return known
+    shape = _closed_shape(loop, output.fact)
+    fact = Fact(output.fact.elem_type, None if shape is None else (trips, *shape))
+    return terms.keep(head, (recurrence,), fact)
+
+
+def _declared(array: Array) -> tuple[str, tuple[int, ...]]:
+    return str(np.asarray(array).dtype), array.shape

@@ -1,0 +1,283 @@
+"""Scan 8 and 9+, and SequenceMap: run by their definition, or a Scan 9 as a recurrence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from ...facts.dimension import Dimension
+from ...facts.fact import Fact
+from ...reference.bodies import Array, label
+from ..budget import OpenError
+from ..chains import appended, empty_chain
+from .loops import MOST_STEPS
+from .recurrences import Recurrence, recur
+from .registry import construct
+from .stacks import empty_stack, nothing, stack, trips_of
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..execution import Execution, Frame, Value
+    from ..programs import Step
+    from ..terms import Term
+
+
+@construct("Scan")
+def run_scan(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """Scan (operator specification, versions 8 to 25)."""
+    assert step.head is not None
+    if step.head.opset == 8:
+        return _scan_8(execution, step, args, frame)
+    count = step.head.attribute("num_scan_inputs")
+    given = [arg for arg in args if arg is not None]
+    if len(given) != len(args) or len(args) < count:
+        raise OpenError(f"{label(step.node)} lacks an input")
+    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    scan = _Scan(execution, step, frame, states, scanned)
+    return scan.run()
+
+
+class _Scan:
+    """One Scan of version 9 or later."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        step: Step,
+        frame: Frame,
+        states: list[Term],
+        scanned: list[Term],
+    ) -> None:
+        self.execution, self.step, self.frame = execution, step, frame
+        self.states, self.scanned = states, scanned
+        self.terms = execution.terms
+        self.body = step.bodies["body"]
+        self.call = execution.bound(self.body, frame)
+        self.outputs = len(self.body.outputs) - len(states)
+        self.axes = [
+            axis % len(x.fact.shape or (0,))
+            for axis, x in zip(self._list("scan_input_axes", len(scanned)), scanned, strict=True)
+        ]
+        self.backward = self._list("scan_input_directions", len(scanned))
+        self.output_axes = self._list("scan_output_axes", self.outputs)
+        self.output_backward = self._list("scan_output_directions", self.outputs)
+        lengths = [trips_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
+        self.length = next((n for n in lengths if n.value is not None), lengths[0])
+
+    def _list(self, name: str, count: int) -> list[int]:
+        assert self.step.head is not None
+        given = list(self.step.head.attribute(name) or [0] * count)
+        if len(given) != count:
+            raise OpenError(f"{label(self.step.node)}: {name} does not fit")
+        return given
+
+    def run(self) -> Sequence[Value]:
+        """Its outputs."""
+        trips = self.length.value
+        if trips is None or trips * max(len(self.body.steps), 1) > MOST_STEPS:
+            return self._symbolic()
+        values: list[Value] = list(self.states)
+        elements: list[list[Value]] = []
+        for trip in range(trips):
+            results = self.call([*values, *self._rows(Dimension.constant(trip))])
+            values = results[: len(self.states)]
+            elements.append(results[len(self.states) :])
+        return [*values, *(self._output(k, elements) for k in range(self.outputs))]
+
+    def _rows(self, trip: Dimension) -> list[Term]:
+        """What is read on one trip."""
+        return [
+            row(self.terms, x, axis, self.length - 1 - trip if back else trip)
+            for x, axis, back in zip(self.scanned, self.axes, self.backward, strict=True)
+        ]
+
+    def _output(self, k: int, elements: list[list[Value]]) -> Term:
+        assert self.step.head is not None
+        if not elements:
+            element = self._empty(len(self.states) + k)
+            return empty_stack(self.terms, element, self.output_axes[k] % (element.ndim + 1))
+        made = [trip[k] for trip in elements]
+        shape = None if made[0] is None else made[0].fact.shape
+        if shape is None:
+            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
+        axis = self.output_axes[k] % (len(shape) + 1)
+        ordered = made[::-1] if self.output_backward[k] else made
+        return stack(self.terms, ordered, self.step.head, axis)
+
+    def _empty(self, output: int) -> Array:
+        sample = [state.fact for state in self.states]
+        for x, axis in zip(self.scanned, self.axes, strict=True):
+            shape = x.fact.shape or ()
+            sample.append(Fact(x.fact.elem_type, shape[:axis] + shape[axis + 1 :]))
+        return nothing(self.terms, self.body, output, sample, self._captured())
+
+    def _captured(self) -> Mapping[str, Fact]:
+        return {}
+
+    def _symbolic(self) -> Sequence[Value]:
+        always = self.terms.constant(np.array(True))
+
+        def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+            return always, self.call([*states, *self._rows(index)])
+
+        made = Recurrence(
+            self.execution,
+            trips=self.length,
+            limit=self.terms.size(self.length),
+            condition=None,
+            inits=self.states,
+            trip=trip,
+            read={index for index, _ in self.step.outputs},
+            empty=self._empty,
+            place=label(self.step.node),
+        )
+        results = recur(made)
+        count = len(self.states)
+        moved = [self._moved(k, results[count + k]) for k in range(self.outputs)]
+        return [*results[:count], *moved]
+
+    def _moved(self, k: int, stacked: Value) -> Value:
+        """A scan output with its elements in the order and along the axis that it wants."""
+        if stacked is None:
+            return None
+        assert self.step.head is not None
+        if self.output_backward[k]:
+            head = self.terms.heads.own("reversed", 0)
+            stacked = self.terms.keep(head, (stacked,), stacked.fact)
+        if stacked.fact.shape is None:
+            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
+        rank = len(stacked.fact.shape)
+        axis = self.output_axes[k] % rank
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
+        return self.terms.op("Transpose", self.step.head, stacked, perm=perm)
+
+
+def row(terms: Terms, x: Term, axis: int, place: Dimension) -> Term:
+    """The element of a tensor at a place along an axis, without that axis."""
+    assert x.fact.shape is not None
+    part = terms.narrow(x, axis, place, 1)
+    return terms.view(part, x.fact.shape[:axis] + x.fact.shape[axis + 1 :])
+
+
+def _scan_8(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """Scan 8: each element of the batch on its own, for its own length."""
+    assert step.head is not None
+    terms, body = execution.terms, step.bodies["body"]
+    lengths, *rest = args
+    given = [value for value in rest if value is not None]
+    count = step.head.attribute("num_scan_inputs")
+    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    batch, longest = trips_of(scanned[0].fact, 0).value, trips_of(scanned[0].fact, 1).value
+    if batch is None or longest is None or len(given) != len(rest):
+        raise OpenError(f"{label(step.node)}: a Scan 8 of unknown batch or length")
+    trips = [longest] * batch if lengths is None else terms.numbers(lengths)
+    if trips is None:
+        raise OpenError(f"{label(step.node)}: lengths that run time tells")
+    flags = list(step.head.attribute("directions") or [0] * count)
+    call = execution.bound(body, frame)
+    finals, rows = [], []
+    for b, length in enumerate(trips):
+        number = Dimension.constant(b)
+        values: list[Value] = [row(terms, state, 0, number) for state in states]
+        elements = []
+        for trip in range(length):
+            places = [length - 1 - trip if flag else trip for flag in flags]
+            read = [
+                row(terms, row(terms, x, 0, number), 0, Dimension.constant(place))
+                for x, place in zip(scanned, places, strict=True)
+            ]
+            results = call([*values, *read])
+            values = results[: len(states)]
+            elements.append(results[len(states) :])
+        finals.append(values)
+        rows.append(elements)
+    stacked = [
+        stack(terms, [f[k] for f in finals], step.head) if finals else state
+        for k, state in enumerate(states)
+    ]
+    sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
+    empty = functools.partial(nothing, terms, body, sample=sample, captured={})
+    return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
+
+
+def _inner(fact: Fact, axes: int) -> Fact:
+    return Fact(fact.elem_type, None if fact.shape is None else fact.shape[axes:])
+
+
+def _padded(
+    execution: Execution,
+    step: Step,
+    rows: list[list[list[Value]]],
+    longest: int,
+    states: int,
+    empty: Callable[[int], Array],
+) -> list[Term]:
+    """Scan outputs of all rows, zeros where a row has ended."""
+    assert step.head is not None
+    terms, outputs = execution.terms, []
+    for k in range(len(step.bodies["body"].outputs) - states):
+        made = [element for row in rows for element in row]
+        if made:
+            first = made[0][k]
+            assert first is not None and first.fact.shape is not None
+            if any(d.value is None for d in first.fact.shape):
+                raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(first.fact.elem_type)
+            zero = np.full([d.value or 0 for d in first.fact.shape], _blank(dtype), dtype)
+        else:
+            zero = empty(states + k)
+        blank = terms.constant(zero)
+        if not rows or not longest:
+            shape = (len(rows), longest, *zero.shape)
+            outputs.append(terms.constant(np.full(shape, _blank(zero.dtype), zero.dtype)))
+            continue
+        full = [
+            stack(terms, [*(e[k] for e in row), *[blank] * (longest - len(row))], step.head)
+            for row in rows
+        ]
+        outputs.append(stack(terms, full, step.head))
+    return outputs
+
+
+def _blank(dtype: np.dtype[np.generic]) -> object:
+    return "" if dtype.kind in "OUS" else 0
+
+
+@construct("SequenceMap")
+def run_sequence_map(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """SequenceMap (17): the body on each element of sequences that are known one by one."""
+    terms, body = execution.terms, step.bodies["body"]
+    sequences = [terms.elements_of(arg) for arg in args]
+    first = sequences[0]
+    if first is None or any(
+        arg is not None and arg.fact.other is not None and elements is None
+        for arg, elements in zip(args, sequences, strict=True)
+    ):
+        raise OpenError(f"{label(step.node)} maps a sequence that run time makes")
+    call = execution.bound(body, frame)
+    chains: list[Value] = [None] * len(body.outputs)
+    results = [
+        call([arg if e is None else e[i] for arg, e in zip(args, sequences, strict=True)])
+        for i in range(len(first))
+    ]
+    for k, info in enumerate(body.proto.output):  # type: ignore[union-attr]
+        made = [result[k] for result in results]
+        elem_type = info.type.tensor_type.elem_type  # type: ignore[union-attr]
+        if made and made[0] is not None:
+            elem_type = made[0].fact.elem_type
+        chain = empty_chain(terms, elem_type)
+        for element in made:
+            assert element is not None
+            chain = appended(terms, chain, element)
+        chains[k] = chain
+    return chains

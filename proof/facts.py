@@ -1,0 +1,109 @@
+"""What is known about a term: its type, its sizes, and the content of small integer tensors.
+
+Facts are one object where they are equal, so that what a head makes of them is inferred once,
+however many trips of a loop apply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import onnx
+
+from ..analysis.shapes.asking import OnnxFacts
+from ..analysis.shapes.nodes import NodeFacts
+from ..facts.fact import UNKNOWN, Fact, Symbols
+from ..ir import Model, Node, Tensor, Value
+from .heads import Head
+from .terms import Args
+
+_IR_VERSION = 10
+
+
+class TermFacts:
+    """Infers what heads make of facts.
+
+    Args:
+        symbols: the symbols of all facts.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self._same: dict[Hashable, Fact] = {}
+        self._inferred: dict[Hashable, list[Fact]] = {}
+        self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
+
+    def one(self, fact: Fact) -> Fact:
+        """The one object for all facts that are equal to this one."""
+        content = fact.content
+        elements = None if content is None else (content.shape, tuple(content.reshape(-1)))
+        other = None if fact.other is None else fact.other.SerializeToString(deterministic=True)
+        key = (fact.elem_type, fact.shape, elements, other, fact.count)
+        found = self._same.get(key)
+        if found is None:
+            self.symbols.remember(fact.shape)
+            found = self._same[key] = fact
+        return found
+
+    def of(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> list[Fact]:
+        """What a head without bodies makes of its arguments.
+
+        Args:
+            constants: those of the arguments that onnx may read sizes from, by position.
+            count: how many outputs there are.
+        """
+        facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+        read = tuple([args[i].number for i in constants])  # type: ignore[union-attr]
+        key = (head, count, tuple(map(id, facts)), tuple([a is None for a in args]), read)
+        found = self._inferred.get(key)
+        if found is None:
+            found = [self.one(fact) for fact in self._infer(head, facts, args, constants, count)]
+            if _symbols(found) <= _symbols(facts):
+                self._inferred[key] = found  # else its sizes are new ones each time
+        return found
+
+    def _infer(
+        self,
+        head: Head,
+        facts: Sequence[Fact],
+        args: Args,
+        constants: Mapping[int, Tensor],
+        count: int,
+    ) -> list[Fact]:
+        node = self.node(head, args, constants, count)
+        assert head.op is not None
+        return self._for(head.imports)[1].of(node, facts, head.op)
+
+    def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
+        """A node that applies a head, in a graph of its opsets, for what asks about nodes."""
+        assert head.op is not None
+        values = [
+            None if arg is None else Value(f"i{i}", constant=constants.get(i))
+            for i, arg in enumerate(args)
+        ]
+        node = Node(head.op, values, [f"o{i}" for i in range(count)])
+        node.graph = self._for(head.imports)[0].graph
+        return node
+
+    def _for(self, imports: Mapping[str, int]) -> tuple[Model, NodeFacts]:
+        key = tuple(sorted(imports.items()))
+        found = self._written_for.get(key)
+        if found is None:
+            model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
+            model.opset_imports = dict(imports)
+            found = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
+            self._written_for[key] = found
+        return found
+
+
+def _symbols(facts: Sequence[Fact]) -> set[str]:
+    found: set[str] = set()
+    for fact in facts:
+        for dim in fact.shape or ():
+            if dim.value is None:
+                found |= dim.symbols
+        if fact.content is not None:
+            for element in fact.content.reshape(-1):
+                if element is not None and not isinstance(element, bool) and element.value is None:
+                    found |= element.symbols
+    return found

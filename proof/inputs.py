@@ -1,0 +1,56 @@
+"""The inputs of both models as terms: one for each name, of what both declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+
+from ..facts.fact import UNKNOWN, Fact
+from ..ir import Array
+from .algebra import Terms
+from .terms import Term
+
+
+def overridable(model: onnx.ModelProto) -> set[str]:
+    """The initializers that a caller may override (inputs too, IR version 4 on)."""
+    if model.ir_version < 4:
+        return set()
+    names = {tensor.name for tensor in model.graph.initializer}
+    names |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    return names & {info.name for info in model.graph.input}
+
+
+def input_terms(
+    terms: Terms,
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    bound: Mapping[str, Array],
+) -> dict[str, Term]:
+    """A term for each input by name; a constant for one whose value was fixed.
+
+    An input is what the rewrite takes: it may declare sizes that the original leaves open, where
+    they were fixed.
+    """
+    facts = {info.name: terms.symbols.fact(info.type) for info in before.graph.input}
+    for info in after.graph.input:
+        known, told = facts.get(info.name, UNKNOWN), terms.symbols.fact(info.type)
+        facts[info.name] = _both(known, told)
+    found = {}
+    for name, fact in facts.items():
+        if name in bound:
+            found[name] = terms.constant(bound[name])
+        else:
+            found[name] = terms.leaf("input", name, terms.facts.one(fact))
+    return found
+
+
+def _both(one: Fact, other: Fact) -> Fact:
+    """What two declarations tell together; a number tells more than a name."""
+    if one.other is not None or other.other is not None:
+        return one if one.other is not None else other
+    elem_type = one.elem_type or other.elem_type
+    if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
+        return Fact(elem_type, other.shape if one.shape is None else one.shape)
+    dims = [b if b.value is not None else a for a, b in zip(one.shape, other.shape, strict=True)]
+    return Fact(elem_type, tuple(dims))

@@ -1,0 +1,186 @@
+"""Parts of what an operator computes, as what the operator makes of parts.
+
+Each element of such a result is computed by the same operations on the same numbers, so a part of it
+is the same bit for bit; of products of matrices that holds up to the choice of a runtime's kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ..facts.dimension import Dimension, product
+from ..facts.fact import Shape, element
+from .algebra import Terms
+from .families import KERNEL_CHOICE, batching
+from .terms import Term
+
+Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
+
+
+class Narrowing:
+    """Moves parts inward.
+
+    Args:
+        terms: where terms are made.
+
+    Attributes:
+        chosen: the operators whose kernel a runtime may choose by the size of the operands.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._known: dict[tuple[Term, int, Dimension, Dimension], Term] = {}
+        self.chosen: set[str] = set()
+
+    def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
+        """The part of a term, moved inward as far as the rules go; without recursion."""
+        known = self._known
+        first = (term, axis, start, size)
+        running: list[tuple[tuple[Term, int, Dimension, Dimension], Steps]] = []
+        key, answer = first, known.get(first)
+        while answer is None or running:
+            if answer is None:
+                self._terms.budget.step()
+                running.append((key, self._steps(*key)))
+                request = next_of(running[-1][1], None)
+            else:
+                request = next_of(running[-1][1], answer)
+            if isinstance(request, Term):
+                done, _ = running.pop()
+                known[done] = answer = request
+            else:
+                key, answer = request, known.get(request)
+        return answer
+
+    def settled(self, term: Term) -> Term:
+        """A term whose outermost part, if it is one, is moved inward."""
+        if term.head.name == "view":
+            below = term.args[0]
+            assert below is not None and term.fact.shape is not None
+            inner = self.settled(below) if below.head.name == "narrow" else below
+            return term if inner is below else self._terms.view(inner, term.fact.shape)
+        if term.head.name != "narrow":
+            return term
+        x, start, size = term.args
+        assert x is not None and start is not None and size is not None
+        return self.of(x, term.head.key, element(start.fact), element(size.fact))  # type: ignore[arg-type]
+
+    def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
+        terms = self._terms
+        part = terms.narrow(x, axis, start, size)
+        if part.head.name != "narrow":
+            return part
+        yield from ()
+        below = part.args[0]
+        assert below is not None
+        if below is not x:  # an inner part, whose axis comes before this one
+            inner = self.settled(below)
+            if inner is not below and isinstance(part.head.key, int):
+                return (yield inner, part.head.key, *_place(part))
+            return part
+        shape = x.fact.shape
+        assert shape is not None
+        new = (*shape[:axis], size, *shape[axis + 1 :])
+        name = x.head.name
+        if name == "view":
+            return (yield from self._of_view(x, axis, start, size, part))
+        if name == "Transpose":
+            (inner,), perm = x.args, x.head.attribute("perm")
+            assert inner is not None
+            moved = yield inner, perm[axis], start, size
+            return terms.op("Transpose", x.head, moved, perm=perm)
+        if name == "choose":
+            one = yield x.args[1], axis, start, size  # type: ignore[misc]
+            other = yield x.args[2], axis, start, size  # type: ignore[misc]
+            result = terms.apply(x.head, (x.args[0], one, other))[0]
+            assert result is not None
+            return result
+        if name == "Expand":
+            return (yield from self._of_expand(x, axis, start, size, new))
+        if name == "Range":
+            return self._of_range(x, start, size) or part
+        return (yield from self._of_operator(x, axis, start, size, part))
+
+    def _of_operator(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
+    ) -> Steps:
+        shape = x.fact.shape
+        assert shape is not None
+        if x.head.op is None or x.index:
+            return part
+        found = batching(self._terms, x.head, x.args, axis, len(shape))
+        if found is None:
+            return part
+        args = list(x.args)
+        for index, own in enumerate(found.axes):
+            arg = args[index]
+            if own is None or arg is None:
+                continue
+            dims = arg.fact.shape
+            if dims is None or dims[own] != shape[axis]:
+                return part
+            args[index] = yield arg, own, start, size
+        if x.head.name in KERNEL_CHOICE:
+            self.chosen.add(x.head.name)
+        result = self._terms.apply(x.head, tuple(args))[0]
+        assert result is not None
+        return result
+
+    def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
+        """Of a view: where the axis is one of what is viewed, with as many elements before it."""
+        inner, shape = x.args[0], x.fact.shape
+        assert inner is not None and shape is not None
+        below = inner.fact.shape or ()
+        own = same_axis(shape, below, axis)
+        if own is None:
+            return part
+        moved = yield inner, own, start, size
+        return self._terms.view(moved, (*shape[:axis], size, *shape[axis + 1 :]))
+
+    def _of_expand(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, new: Shape
+    ) -> Steps:
+        inner = x.args[0]
+        assert inner is not None and x.fact.shape is not None
+        below = inner.fact.shape
+        if below is None:
+            return self._terms.narrow(x, axis, start, size)
+        own = axis - len(x.fact.shape) + len(below)
+        if own >= 0 and below[own].value != 1:
+            inner = yield inner, own, start, size
+        result = self._terms.apply(x.head, (inner, self._terms.sizes(new)))[0]
+        assert result is not None
+        return result
+
+    def _of_range(self, x: Term, start: Dimension, size: Dimension) -> Term | None:
+        """Of a Range of integers: the numbers themselves."""
+        first, _, step = (None if a is None else element(a.fact) for a in x.args)
+        if first is None or step is None or size.value is None or size.value > 1024:
+            return None
+        numbers = [first + (start + n) * step for n in range(size.value)]
+        return self._terms.sizes(numbers, x.fact.elem_type)
+
+
+def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimension, Dimension]:
+    """What a rule asks for next, or its result."""
+    try:
+        return next(steps) if answer is None else steps.send(answer)
+    except StopIteration as stop:
+        result: Term = stop.value
+        return result
+
+
+def same_axis(shape: Shape, below: Shape, axis: int) -> int | None:
+    """The axis of what is viewed that is an axis of a view: of the same size, and with the same
+    number of elements before it; None where there is none."""
+    before = product(shape[:axis])
+    for own, size in enumerate(below):
+        if size == shape[axis] and product(below[:own]) == before:
+            return own
+    return None
+
+
+def _place(part: Term) -> tuple[Dimension, Dimension]:
+    start, size = part.args[1], part.args[2]
+    assert start is not None and size is not None
+    return element(start.fact), element(size.fact)

@@ -1,0 +1,15 @@
+"""Rules: what an operator on terms is, where that is simpler. Each is exact, bit for bit.
+
+A rule is a function of the terms, a head and its arguments; it gives the outputs, or None where it
+has nothing to say. One that holds up to rounding does not exist here.
+"""
+
+from .registry import RULES, Rule, rule
+from . import choosing as choosing
+from . import joining as joining
+from . import moving as moving
+from . import parts as parts
+from . import sequences as sequences
+from . import stretching as stretching
+
+__all__ = ["RULES", "Rule", "rule"]

@@ -1,0 +1,128 @@
+"""Elements that stay while their axes change: Reshape and its kind are one head, "view"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...facts.fact import Fact, Shape, vector
+from .registry import rule
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+
+@rule("Identity")
+def identity(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """Identity(x) = x (operator specification)."""
+    return [args[0]]
+
+
+@rule("Cast")
+def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Cast(x) = x, to the type that x has."""
+    (x,) = args
+    assert x is not None
+    same = x.fact.elem_type and x.fact.elem_type == head.attribute("to")
+    return [x] if same else None
+
+
+@rule("CastLike")
+def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """CastLike(x, y) = Cast(x), to the type of y."""
+    x, y = args
+    assert x is not None and y is not None
+    if not y.fact.elem_type:
+        return None
+    saturate = head.attribute("saturate", 1)
+    kept = {} if head.opset < 19 else {"saturate": saturate}
+    return [terms.op("Cast", head, x, to=y.fact.elem_type, **kept)]
+
+
+@rule("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """All of them move no element: what counts is the shape that comes out."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    (x, *_), shape = args, terms.facts_of(head, args)[0].shape
+    assert x is not None
+    if shape is None or x.fact.other is not None:
+        return None
+    return [terms.view(x, shape)]
+
+
+@rule("view")
+def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """A view of a view is one of what is below; one of the shape that is there is nothing."""
+    x, sizes = args
+    assert x is not None and sizes is not None
+    shape = tuple(vector(sizes.fact) or ())
+    if x.head is head:
+        x = x.args[0]
+        assert x is not None
+    if x.fact.shape == shape:
+        return [x]
+    tensor = terms.tensor(x)
+    if tensor is not None and tensor.is_readable and all(d.value is not None for d in shape):
+        return [terms.constant(tensor.numpy().reshape([d.value for d in shape]))]
+    if x.head.name == "sizes":
+        element_type, _, elements = x.head.key
+        if len(shape) < 2 and all(d.value is not None for d in shape):
+            one = terms.sizes(elements, element_type) if shape else None
+            if one is not None:
+                return [one]
+    return terms.raw(head, (x, sizes), [Fact(x.fact.elem_type, shape, _content(x, shape))])
+
+
+def _content(x: Term, shape: Shape) -> object:
+    content = x.fact.content
+    if content is None or any(dim.value is None for dim in shape):
+        return None
+    return content.reshape([dim.value for dim in shape])
+
+
+@rule("Transpose")
+def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Transposes of transposes are one; axes of length 1 may stand anywhere, so they are left out
+    and put in again by a view."""
+    (x,) = args
+    assert x is not None
+    shape = x.fact.shape
+    if shape is None:
+        return None
+    perm = list(head.attribute("perm") or range(len(shape))[::-1])
+    if sorted(perm) != list(range(len(shape))):
+        return None
+    long = [axis for axis in range(len(shape)) if shape[axis].value != 1]
+    order = [long.index(axis) for axis in perm if axis in long]
+    result_shape = tuple(shape[axis] for axis in perm)
+    below = terms.view(x, tuple(shape[axis] for axis in long))
+    if below.head.name == "Transpose":
+        inner = list(below.head.attribute("perm"))
+        order = [inner[axis] for axis in order]
+        assert below.args[0] is not None
+        below = below.args[0]
+    if order == sorted(order):
+        return [terms.view(below, result_shape)]
+    if below is x and order == head.attribute("perm"):
+        return None
+    return [terms.view(terms.op("Transpose", head, below, perm=order), result_shape)]
+
+
+@rule("Expand")
+def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Expand(x, shape) = x where x has that shape; else the shape that comes out counts."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    (x, given), shape = args, terms.facts_of(head, args)[0].shape
+    assert x is not None
+    if shape is None:
+        return None
+    if shape == x.fact.shape:
+        return [x]
+    told = terms.sizes(shape)
+    return None if told is given else terms.apply(head, (x, told))

@@ -1,0 +1,28 @@
+"""Where rules are found: by the name of the head that they speak about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
+
+RULES: dict[str, Rule] = {}
+"""The rule of each head that has one."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Let a function be the rule of heads."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            assert name not in RULES, name
+            RULES[name] = function
+        return function
+
+    return register

@@ -1,0 +1,126 @@
+"""Axes of length 1 in front: operators are written without them, and a view puts them back.
+
+What a loop computes for one trip and what is computed for all trips at once differ by such axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...operators.axes import ONE
+from ...facts.fact import Shape
+from ..families import ELEMENTWISE, batching
+from .registry import rule
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+
+def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
+    """The shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"); None where that depends on
+    sizes that are not known."""
+    if any(shape is None for shape in shapes):
+        return None
+    known = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, known), default=0)
+    result = []
+    for axis in range(-rank, 0):
+        dims = {shape[axis] for shape in known if len(shape) >= -axis}
+        long = [dim for dim in dims if dim.value != 1]
+        if len(long) > 1:
+            return None
+        result.append(long[0] if long else next(iter(dims)))
+    return tuple(result)
+
+
+@rule(*sorted(ELEMENTWISE - {"Where", "And", "Or", "Not", "Cast"}))
+def elementwise(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Operands without axes of length 1 in front."""
+    known = terms.folded(head, args)
+    return known if known is not None else stripped(terms, head, args)
+
+
+def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """An operator whose operands broadcast, on operands without axes of length 1 in front; None
+    where there are none."""
+    shapes = [None if arg is None else arg.fact.shape for arg in args]
+    if any(s is None and a is not None for s, a in zip(shapes, args, strict=True)):
+        return None
+    spare = [_ones_in_front(shape or ()) for shape in shapes]
+    if not any(spare):
+        return None
+    fact = terms.facts_of(head, args)[0]
+    if fact.shape is None:
+        return None
+    bare = tuple(
+        None if a is None or s is None else terms.view(a, s[n:])
+        for a, s, n in zip(args, shapes, spare, strict=True)
+    )
+    result = terms.apply(head, bare)[0]
+    assert result is not None
+    return [terms.view(result, fact.shape)]
+
+
+def _ones_in_front(shape: Shape) -> int:
+    count = 0
+    while count < len(shape) and shape[count].value == 1:
+        count += 1
+    return count
+
+
+@rule(
+    *"""ArgMax ArgMin Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax
+    ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax""".split()
+)
+def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Operators along some axes, without axes of length 1 in front that are none of them."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    x = args[0]
+    assert x is not None
+    shape = terms.facts_of(head, args)[0].shape
+    if not x.fact.shape or not shape or x.fact.shape[0].value != 1:
+        return None
+    found = batching(terms, head, args, 0, len(shape))
+    if found is None or found.axes[0] != 0 or len(args) > 1 and args[1] is not None:
+        return None
+    if found.changed is None or any(n < 0 for v in found.changed.values() for n in _list(v)):
+        return None
+    inner = terms.with_attributes(head, terms.view(x, x.fact.shape[1:]), **found.changed)
+    return [terms.view(inner, shape)]
+
+
+def _list(value: object) -> list[int]:
+    return value if isinstance(value, list) else [value]  # type: ignore[list-item]
+
+
+@rule("MatMul")
+def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """MatMul of matrices: a vector is a matrix of one row or column (numpy.matmul), and there are
+    no axes of length 1 before the matrices."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    left, right = args
+    assert left is not None and right is not None
+    fact = terms.facts_of(head, args)[0]
+    if left.fact.shape is None or right.fact.shape is None or fact.shape is None:
+        return None
+    a, b = left.fact.shape, right.fact.shape
+    rows = (ONE, *a) if len(a) == 1 else a
+    columns = (*b, ONE) if len(b) == 1 else b
+    rows, columns = _matrices(rows), _matrices(columns)
+    if (rows, columns) == (a, b):
+        return None
+    bare = terms.apply(head, (terms.view(left, rows), terms.view(right, columns)))[0]
+    assert bare is not None
+    return [terms.view(bare, fact.shape)]
+
+
+def _matrices(shape: Shape) -> Shape:
+    spare = min(_ones_in_front(shape), len(shape) - 2)
+    return shape[spare:]

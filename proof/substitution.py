@@ -1,0 +1,108 @@
+"""Terms with other terms in the place of variables, and other sizes in the place of symbols."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..facts.dimension import Dimension
+from ..facts.fact import Content, Fact
+from .algebra import Terms
+from .constructs.recurrences import Bound
+from .heads import Head
+from .terms import Term
+
+Leaves = Mapping[Term, Term]
+Sizes = Mapping[str, Dimension]
+
+
+class Substitution:
+    """One substitution, of which all results are remembered.
+
+    Args:
+        terms: where terms are made.
+        leaves: a term for each variable.
+        sizes: a size for each symbol.
+    """
+
+    def __init__(self, terms: Terms, leaves: Leaves, sizes: Sizes) -> None:
+        self._terms = terms
+        self._leaves = leaves
+        self._sizes = sizes
+        self._done: dict[Term, Term] = dict(leaves)
+
+    def of(self, root: Term) -> Term:
+        """A term with what is put into it; without recursion but for bodies inside bodies."""
+        done, stack = self._done, [root]
+        while stack:
+            term = stack[-1]
+            if term not in done:
+                waiting = [arg for arg in term.args if arg is not None and arg not in done]
+                if waiting:
+                    stack.extend(waiting)
+                    continue
+                self._terms.budget.step()
+                done[term] = self._rebuilt(term)
+            stack.pop()
+        return done[root]
+
+    def _rebuilt(self, term: Term) -> Term:
+        head = term.head
+        args = tuple([None if arg is None else self._done[arg] for arg in term.args])
+        if head.name == "sizes":
+            return self._resized(term)
+        parts = self._parts(term) if head.parts else ()
+        if args == term.args and parts == head.parts:
+            return term
+        if head.op is not None or head.name in ("view", "narrow", "choose"):
+            result = self._terms.apply(head, args, term.index + 1)[term.index]
+            assert result is not None
+            return result
+        if parts != head.parts:
+            head = self._terms.heads.own(head.name, head.key, parts)
+        return self._terms.keep(head, args, self._replaced(term.fact))
+
+    def _resized(self, term: Term) -> Term:
+        content = term.fact.content
+        if content is None or not self._sizes:
+            return term
+        elements = [_replaced(element, self._sizes) for element in content.reshape(-1)]
+        return self._terms.content(_shaped(elements, content.shape), term.fact.elem_type)
+
+    def _parts(self, term: Term) -> tuple[Term, ...]:
+        """What stands inside a recurrence, where its own variables are not the ones replaced."""
+        bound = binding(term)
+        hidden = set() if bound is None else {bound.index}
+        own = set() if bound is None else set(bound.states)
+        if hidden.isdisjoint(self._sizes) and own.isdisjoint(self._leaves):
+            return tuple([self.of(part) for part in term.head.parts])
+        leaves = {leaf: to for leaf, to in self._leaves.items() if leaf not in own}
+        sizes = {name: to for name, to in self._sizes.items() if name not in hidden}
+        inner = Substitution(self._terms, leaves, sizes)
+        return tuple([inner.of(part) for part in term.head.parts])
+
+    def _replaced(self, fact: Fact) -> Fact:
+        shape = fact.shape
+        if shape is not None and self._sizes:
+            shape = tuple([dim.replaced(self._sizes) for dim in shape])
+        return dataclasses.replace(fact, shape=shape)
+
+
+def binding(term: Term) -> Bound | None:
+    """What the parts of a term bind."""
+    head: Head = term.head
+    if head.name == "stacked" and term.args[0] is not None:
+        head = term.args[0].head
+    return head.key if isinstance(head.key, Bound) else None
+
+
+def _replaced(element: object, sizes: Sizes) -> object:
+    return element.replaced(sizes) if isinstance(element, Dimension) else element
+
+
+def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
+    content = np.empty(len(elements), object)
+    content[:] = elements
+    return content.reshape(shape)

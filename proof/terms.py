@@ -1,0 +1,60 @@
+"""Terms: what a value of a model is, written over the inputs of the model.
+
+A term is an operator applied to terms. Equal terms are one object (hash-consing, Ershov 1958), so
+that equality is identity and two models of a million nodes are compared by what they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..facts.fact import Fact
+from .heads import Head
+
+Args = tuple["Term | None", ...]
+
+
+class Term:
+    """One output of a head applied to terms. Made by `Terms` only; immutable but for its fact.
+
+    Attributes:
+        head: what is applied.
+        args: to what; None stands for an input that is left out.
+        index: which output.
+        number: terms are numbered as they are made, arguments first.
+        fact: its type, its shape, and its content where it is a small integer tensor.
+    """
+
+    __slots__ = ("args", "fact", "head", "index", "number")
+
+    def __init__(self, head: Head, args: Args, index: int, number: int, fact: Fact) -> None:
+        self.head = head
+        self.args = args
+        self.index = index
+        self.number = number
+        self.fact = fact
+
+    def is_op(self, *op_types: str) -> bool:
+        """Whether it is the result of one of these operators of the default domain."""
+        return self.head.name in op_types
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+def descendants(roots: Sequence[Term | None]) -> Iterator[Term]:
+    """Terms with all that they are made of, each once, arguments first; without recursion."""
+    done: set[Term] = set()
+    stack = [root for root in reversed(roots) if root is not None]
+    while stack:
+        term = stack[-1]
+        if term in done:
+            stack.pop()
+            continue
+        waiting = [a for a in term.head.parts + term.args if a is not None and a not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        done.add(term)
+        stack.pop()
+        yield term
