@@ -56,7 +56,8 @@ class Terms:
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
         """A term of no arguments: an input, a variable."""
-        return self._one(self.heads.own(name, key), (), fact)
+        term = self._one(self.heads.own(name, key), (), fact)
+        return self.void(fact) if is_empty(fact) else term
 
     def constant(self, content: Tensor | Array) -> Term:
         """A constant."""
@@ -80,7 +81,7 @@ class Terms:
 
     def elements_of(self, sequence: Term | None) -> tuple[Term, ...] | None:
         """The elements of a sequence; None where they are not known one by one."""
-        return self._elements.of(sequence)
+        return self._elements.of(sequence, self.budget)
 
     def ends_of(self, joined: Term, axis: int) -> list[int] | None:
         """Where each piece of a Concat ends; None where a piece has no known size."""
@@ -128,10 +129,26 @@ class Terms:
             args = args[:-1]
         known = self._made.get((head, args))
         if known is None:
-            known = self._made[head, args] = self._applied(head, args, count)
+            known = self._made[head, args] = self._simplest(head, args, count)
         elif len(known) < count:
-            known += self._applied(head, args, count)[len(known) :]
+            known += self._simplest(head, args, count)[len(known) :]
         return known
+
+    def _simplest(self, head: Head, args: Args, count: int) -> Results:
+        """What `apply` gives, where it was not asked before; a tensor without elements is one
+        constant, however it was made."""
+        results = self._applied(head, args, count)
+        return [t if t is None or not is_empty(t.fact) else self.void(t.fact) for t in results]
+
+    def void(self, fact: Fact) -> Term:
+        """A tensor without elements."""
+        assert fact.shape is not None
+        sizes = [dim.value for dim in fact.shape]
+        if None in sizes:
+            fact = Fact(fact.elem_type, fact.shape)
+            return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        return self.constant(np.full(sizes, "" if dtype.kind in "OUS" else 0, dtype))
 
     def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
         """The first output of an operator of the default domain, written as another head is."""
@@ -229,6 +246,13 @@ class Terms:
         if found is None:
             found = self._made[head, args] = list(self.raw(head, args, [fact]))
         return _first(found)
+
+
+def is_empty(fact: Fact) -> bool:
+    """Whether a tensor certainly has no elements: its type and shape are all there is to it."""
+    if not fact.elem_type or fact.shape is None:
+        return False
+    return any(dim.value == 0 for dim in fact.shape)
 
 
 def _present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:

@@ -22,7 +22,7 @@ class Budget:
     """
 
     terms: int = 4_000_000
-    steps: int = 8_000_000
+    steps: int = 4_000_000
     folded: int = 50_000_000
 
     def make_term(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from ..facts.fact import Fact
+from .budget import Budget
 from .terms import Term
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Elements:
     def __init__(self) -> None:
         self._known: dict[Term, tuple[Term, ...]] = {}
 
-    def of(self, chain: Term | None) -> tuple[Term, ...] | None:
+    def of(self, chain: Term | None, budget: Budget) -> tuple[Term, ...] | None:
         """The elements of a chain, in order; None for what is none."""
         if chain is None or not is_chain(chain):
             return None
@@ -57,6 +58,7 @@ class Elements:
             if len(self._known) >= _REMEMBERED:
                 self._known.pop(next(iter(self._known)))
             found = self._known[chain] = _unrolled(chain)
+            budget.step(len(found))
         return found
 
 

@@ -94,6 +94,7 @@ class Comparison:
         rules = (
             self._drawn,
             self._states,
+            self._shifted,
             self._recurrences,
             self._viewed,
             self._joined,
@@ -110,20 +111,26 @@ class Comparison:
             return False
         if any((a is None) is not (b is None) for a, b in zip(one.args, other.args, strict=True)):
             return False
-        for pair in zip(reversed(one.args), reversed(other.args), strict=True):
+        pairs = list(zip(one.args, other.args, strict=True))
+        if any(a is not None and b is not None and _unlike(a, b) for a, b in pairs):
+            return False
+        for pair in reversed(pairs):
             self._ask(*pair)
         return True
 
     def _viewed(self, one: Term, other: Term) -> bool:
-        """Views of one shape, of what has one shape."""
-        if one.head.name != "view" or other.head.name != "view":
+        """Views of one shape: what is viewed is equal in one shape; that of the pieces of a Concat or
+        of the trips of a recurrence, where one of them is such."""
+        if one.fact.shape is None or one.fact.shape != other.fact.shape:
             return False
-        a, b = one.args[0], other.args[0]
-        assert a is not None and b is not None
-        if one.fact.shape != other.fact.shape or a.fact.shape != b.fact.shape:
-            return False
-        self._ask(a, b)
-        return True
+        for term in (one, other):
+            below = term.args[0] if term.head.name == "view" else None
+            if below is not None and (below.is_op("Concat") or below.head.name == "stacked"):
+                assert below.fact.shape is not None
+                shape = below.fact.shape
+                self._ask(self.terms.view(one, shape), self.terms.view(other, shape))
+                return True
+        return False
 
     def _joined(self, one: Term, other: Term) -> bool:
         """A Concat and what has the same pieces."""
@@ -207,8 +214,14 @@ class Comparison:
         return self.terms.view(part, shape[1:])
 
     def _on_trip(self, stacked: Term, index: Dimension) -> Term:
-        recurrence, bound = stacked.args[0], binding(stacked)
-        assert recurrence is not None and bound is not None
+        recurrence = stacked.args[0]
+        assert recurrence is not None
+        return self._inside(recurrence, stacked.head.parts[0], index)
+
+    def _inside(self, recurrence: Term, part: Term, index: Dimension) -> Term:
+        """What stands in a recurrence, on one of its trips."""
+        bound = binding(recurrence)
+        assert bound is not None
         place = self.terms.size(index)
         states = {
             state: self.terms.keep(
@@ -216,7 +229,7 @@ class Comparison:
             )
             for k, state in enumerate(bound.states)
         }
-        return Substitution(self.terms, states, {bound.index: index}).of(stacked.head.parts[0])
+        return Substitution(self.terms, states, {bound.index: index}).of(part)
 
     def _states(self, one: Term, other: Term) -> bool:
         """States of two recurrences before the same trip, or after the last one."""
@@ -235,6 +248,43 @@ class Comparison:
         x, y = opened[0].of(p), opened[1].of(q)
         self._variables[x, y] = a, b
         self._ask(x, y)
+        return True
+
+    def _shifted(self, one: Term, other: Term) -> bool:
+        """A state before some trip, or after the last, is a place in the row of what it was first
+        and of what each trip makes of it."""
+        state, place = (one, other) if one.head.name in ("state", "final") else (other, one)
+        if state.head.name not in ("state", "final") or state.fact.shape is None:
+            return False
+        part = place.args[0] if place.head.name == "view" else place
+        row = part.args[0] if part is not None and part.head.name == "narrow" else None
+        if part is None or row is None or not row.is_op("Concat") or part.head.key != 0:
+            return False
+        recurrence, start = state.args[0], part.args[1]
+        assert recurrence is not None and start is not None
+        bound = binding(recurrence)
+        trips = None if bound is None else self.terms.limits.get(bound.index)
+        if bound is None or bound.honoured or recurrence.args[1] is not None or trips is None:
+            return False
+        at = self.terms.size(trips) if state.head.name == "final" else state.args[1]
+        if len(row.args) != 2 or row.head.attribute("axis") != 0 or at is not start:
+            return False
+        first, rest = row.args
+        assert first is not None and rest is not None
+        if first.fact.shape is None or first.fact.shape[0].value != 1:
+            return False
+        if rest.fact.shape is None or rest.fact.shape[0] != trips:
+            return False
+        k, index = state.head.key, self._symbol(trips)
+        update = recurrence.head.parts[k]
+        before = recurrence.args[2 + k]
+        assert before is not None and before.fact.shape is not None
+        pairs = [
+            (before, self.terms.view(first, before.fact.shape)),
+            (self._inside(recurrence, update, index), self._element(rest, index)),
+        ]
+        for a, b in pairs:
+            self._ask(*((a, b) if state is one else (b, a)))
         return True
 
     def _recurrences(self, one: Term, other: Term) -> bool:
@@ -300,3 +350,11 @@ class Comparison:
         if limit is not None:
             self.terms.limits[name] = limit
         return self.terms.symbols.named(name)
+
+
+def _unlike(one: Term, other: Term) -> bool:
+    """Whether two terms certainly differ in shape."""
+    a, b = one.fact.shape, other.fact.shape
+    if a is None or b is None:
+        return False
+    return len(a) != len(b) or any(x.equals(y) is False for x, y in zip(a, b, strict=True))

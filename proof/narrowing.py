@@ -12,6 +12,7 @@ from ..facts.dimension import Dimension, product
 from ..facts.fact import Shape, element
 from .algebra import Terms
 from .families import KERNEL_CHOICE, batching
+from .rules.parts import backward
 from .terms import Term
 
 Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
@@ -95,6 +96,11 @@ class Narrowing:
             result = terms.apply(x.head, (x.args[0], one, other))[0]
             assert result is not None
             return result
+        if name == "reversed" and axis == x.head.key:
+            inner = x.args[0]
+            assert inner is not None
+            moved = yield inner, axis, shape[axis] - start - size, size
+            return backward(terms, moved, axis)
         if name == "Expand":
             return (yield from self._of_expand(x, axis, start, size, new))
         if name == "Range":

@@ -53,10 +53,12 @@ class Substitution:
         args = tuple([None if arg is None else self._done[arg] for arg in term.args])
         if head.name == "sizes":
             return self._resized(term)
+        if head.name == "void":
+            return self._terms.void(self._replaced(term.fact))
         parts = self._parts(term) if head.parts else ()
         if args == term.args and parts == head.parts:
             return term
-        if head.op is not None or head.name in ("view", "narrow", "choose"):
+        if head.op is not None or head.name in ("view", "narrow", "choose", "reversed"):
             result = self._terms.apply(head, args, term.index + 1)[term.index]
             assert result is not None
             return result

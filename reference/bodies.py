@@ -95,6 +95,20 @@ class Body:
         ``captured``). A dimension nobody tells is 0 and an unknown shape is a scalar's, as in
         onnxruntime.
         """
+        elem_type, dims = self.element_type(index, inputs, captured)
+        return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
+
+    def element_type(
+        self,
+        index: int,
+        inputs: Sequence[Any] | None = None,
+        captured: Mapping[str, Any] | None = None,
+    ) -> tuple[int, Sequence[Any]]:
+        """The same as `element`, as ONNX writes it; what is given may be types instead of arrays.
+
+        Returns:
+            The element type, and the dimensions, which may be symbols where types hold some.
+        """
         declared = self.graph.output[index].type.tensor_type
         inferred = declared
         if not (declared.elem_type and is_static(declared)):
@@ -106,7 +120,7 @@ class Body:
                 f"of its output {self.graph.output[index].name!r}; declare it"
             )
         dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
-        return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
+        return elem_type, dims
 
     def _outputs(
         self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
@@ -130,7 +144,7 @@ class Body:
         for info, value in zip(alone.input, inputs or (), strict=False):
             _declare(info, value)
         for name, value in captured.items():
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray | onnx.TypeProto):
                 _declare(alone.input.add(name=name), value)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
         model = helper.make_model(alone, opset_imports=imports)
@@ -139,7 +153,10 @@ class Body:
         return outputs
 
 
-def _declare(info: onnx.ValueInfoProto, value: Array) -> None:
+def _declare(info: onnx.ValueInfoProto, value: Array | onnx.TypeProto) -> None:
+    if isinstance(value, onnx.TypeProto):
+        info.type.CopyFrom(value)
+        return
     elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
     info.type.CopyFrom(helper.make_tensor_type_proto(elem_type, value.shape))
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MOST_STEPS = 2_000_000
 """A loop is run by its definition where its trips have so many nodes together."""
 
+MOST_TRIED = 20_000
+"""So many steps are made to see whether a condition ends a loop whose trip count does not."""
+
 
 @construct("Loop")
 def run_loop(
@@ -41,8 +44,8 @@ def run_loop(
     small = trips is not None and trips * max(len(body.steps), 1) <= MOST_STEPS
     if keep is False or trips == 0:
         return _collected(execution, step, carried, [])
-    if keep and (small or limit is None):
-        done = _iterate(execution, step, run, trips, condition is not None, carried)
+    if keep and (small or condition is not None or limit is None):
+        done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
         if done is not None:
             return done
     return _symbolic(execution, step, run, limit, condition, carried)
@@ -61,23 +64,27 @@ def _iterate(
     execution: Execution,
     step: Step,
     run: Run,
-    trips: int | None,
+    count: tuple[int | None, bool],
     honoured: bool,
     carried: Sequence[Value],
 ) -> Sequence[Value] | None:
-    """The outputs, trip by trip; None where run time decides whether there is another one."""
+    """The outputs, trip by trip; None where run time decides whether there is another one, or there
+    are too many."""
+    trips, small = count
     terms, values = execution.terms, list(carried)
     body = step.bodies["body"]
     elements: list[list[Value]] = []
     index = one_of(body, 0)
     keep: Value = terms.constant(np.full(one_of(body, 1), True))
-    trip = 0
+    trip, steps = 0, terms.budget.steps
     while trips is None or trip < trips:
         number = terms.constant(np.full(index, trip, np.int64))
         keep, *rest = run([number, keep, *values])
         values = rest[: len(carried)]
         elements.append(rest[len(carried) :])
         trip += 1
+        if not small and steps - terms.budget.steps > MOST_TRIED:
+            return None
         assert keep is not None
         holds = truth(execution, _scalar(execution, keep))
         if holds is None and (honoured and trip != trips):

@@ -12,11 +12,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...facts.dimension import Dimension
-from ...facts.fact import PRIVATE, Fact, content_from, element
-from ...ir import Array
+from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ..budget import OpenError
 from ..terms import Term, descendants
 
@@ -50,7 +47,7 @@ class Recurrence:
     inits: list[Term]
     trip: Trip
     read: set[int]
-    empty: Callable[[int], Array]
+    empty: Callable[[int], Fact]
     place: str
 
 
@@ -310,5 +307,5 @@ def _stacked(
     return terms.keep(head, (recurrence,), fact)
 
 
-def _declared(array: Array) -> tuple[str, tuple[int, ...]]:
-    return str(np.asarray(array).dtype), array.shape
+def _declared(element: Fact) -> tuple[int, Shape | None]:
+    return element.elem_type, element.shape

@@ -11,9 +11,10 @@ import onnx
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact
-from ...reference.bodies import Array, label
+from ...reference.bodies import label
 from ..budget import OpenError
 from ..chains import appended, empty_chain
+from ..rules.parts import backward
 from .loops import MOST_STEPS
 from .recurrences import Recurrence, recur
 from .registry import construct
@@ -101,7 +102,7 @@ class _Scan:
         assert self.step.head is not None
         if not elements:
             element = self._empty(len(self.states) + k)
-            return empty_stack(self.terms, element, self.output_axes[k] % (element.ndim + 1))
+            return empty_stack(self.terms, element, self.output_axes[k] % (len(element.shape or ()) + 1))
         made = [trip[k] for trip in elements]
         shape = None if made[0] is None else made[0].fact.shape
         if shape is None:
@@ -110,7 +111,7 @@ class _Scan:
         ordered = made[::-1] if self.output_backward[k] else made
         return stack(self.terms, ordered, self.step.head, axis)
 
-    def _empty(self, output: int) -> Array:
+    def _empty(self, output: int) -> Fact:
         sample = [state.fact for state in self.states]
         for x, axis in zip(self.scanned, self.axes, strict=True):
             shape = x.fact.shape or ()
@@ -148,8 +149,7 @@ class _Scan:
             return None
         assert self.step.head is not None
         if self.output_backward[k]:
-            head = self.terms.heads.own("reversed", 0)
-            stacked = self.terms.keep(head, (stacked,), stacked.fact)
+            stacked = backward(self.terms, stacked, 0)
         if stacked.fact.shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
         rank = len(stacked.fact.shape)
@@ -218,27 +218,19 @@ def _padded(
     rows: list[list[list[Value]]],
     longest: int,
     states: int,
-    empty: Callable[[int], Array],
+    empty: Callable[[int], Fact],
 ) -> list[Term]:
     """Scan outputs of all rows, zeros where a row has ended."""
     assert step.head is not None
     terms, outputs = execution.terms, []
     for k in range(len(step.bodies["body"].outputs) - states):
-        made = [element for row in rows for element in row]
-        if made:
-            first = made[0][k]
-            assert first is not None and first.fact.shape is not None
-            if any(d.value is None for d in first.fact.shape):
-                raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
-            dtype = onnx.helper.tensor_dtype_to_np_dtype(first.fact.elem_type)
-            zero = np.full([d.value or 0 for d in first.fact.shape], _blank(dtype), dtype)
-        else:
-            zero = empty(states + k)
-        blank = terms.constant(zero)
+        made = [element[k] for row in rows for element in row]
+        fact = made[0].fact if made and made[0] is not None else empty(states + k)
         if not rows or not longest:
-            shape = (len(rows), longest, *zero.shape)
-            outputs.append(terms.constant(np.full(shape, _blank(zero.dtype), zero.dtype)))
+            sizes = (Dimension.constant(len(rows)), Dimension.constant(longest))
+            outputs.append(terms.void(Fact(fact.elem_type, (*sizes, *(fact.shape or ())))))
             continue
+        blank = None if all(len(row) == longest for row in rows) else _zeros(terms, step, fact)
         full = [
             stack(terms, [*(e[k] for e in row), *[blank] * (longest - len(row))], step.head)
             for row in rows
@@ -247,8 +239,12 @@ def _padded(
     return outputs
 
 
-def _blank(dtype: np.dtype[np.generic]) -> object:
-    return "" if dtype.kind in "OUS" else 0
+def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
+    if fact.shape is None or any(dim.value is None for dim in fact.shape):
+        raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+    shape = [dim.value or 0 for dim in fact.shape]
+    return terms.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
 
 @construct("SequenceMap")

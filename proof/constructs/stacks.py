@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import onnx
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact
 from ...operators.axes import ONE
-from ...reference.bodies import Array, Body
+from ...reference.bodies import Body
 from ...reference.errors import EvaluationError
 from ..budget import OpenError
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from ..heads import Head
     from ..programs import Program
     from ..terms import Term
-
-MOST_EMPTY = 1 << 24
 
 
 def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int = 0) -> Term:
@@ -42,8 +39,9 @@ def nothing(
     index: int,
     sample: Sequence[Fact] | None = None,
     captured: Mapping[str, Fact] | None = None,
-) -> Array:
-    """An element of a scan output of a body that was never run, as zeros: what the body declares.
+) -> Fact:
+    """An element of a scan output of a body that was never run: what the body declares, completed by
+    shape inference; a size that nobody tells is 0.
 
     Args:
         terms: the terms.
@@ -55,29 +53,33 @@ def nothing(
     proto = body.proto
     assert isinstance(proto, onnx.GraphProto)
     reader = Body(SimpleNamespace(proto_=proto), body.imports, len(body.inputs))
+    given = None if sample is None else [_of(fact) for fact in sample]
+    outer = {name: _of(fact) for name, fact in (captured or {}).items()}
     try:
-        given = None if sample is None else [_of(fact) for fact in sample]
-        outer = {name: _of(fact) for name, fact in (captured or {}).items()}
-        dtype, shape = reader.element(index, given, outer)
+        elem_type, dims = reader.element_type(index, given, outer)
     except EvaluationError as error:
         raise OpenError(str(error)) from error
-    if np.prod(shape, dtype=object) > MOST_EMPTY:
-        raise OpenError("an empty scan output is too large to be written down")
-    return np.full(shape, "" if dtype.kind in "OUS" else 0, dtype)
+    shape = tuple(
+        [
+            terms.symbols.named(d.dim_param) if d.dim_param else Dimension.constant(d.dim_value)
+            for d in dims
+        ]
+    )
+    return Fact(elem_type, shape)
 
 
-def _of(fact: Fact) -> Any:
-    """An array of a type and shape, which takes no memory."""
-    if not fact.elem_type or fact.shape is None or any(d.value is None for d in fact.shape):
-        raise OpenError("an empty scan output has the size of what run time decides")
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-    return np.broadcast_to(np.zeros((), dtype), [d.value or 0 for d in fact.shape])
+def _of(fact: Fact) -> onnx.TypeProto:
+    type_ = fact.type_proto()
+    if type_ is None or not fact.elem_type:
+        raise OpenError("an empty scan output depends on an unknown type")
+    return type_
 
 
-def empty_stack(terms: Terms, element: Array, axis: int = 0) -> Term:
+def empty_stack(terms: Terms, element: Fact, axis: int = 0) -> Term:
     """The scan output of no trips."""
-    shape = (*element.shape[:axis], 0, *element.shape[axis:])
-    return terms.constant(np.full(shape, "" if element.dtype.kind in "OUS" else 0, element.dtype))
+    shape = element.shape or ()
+    none = Dimension.constant(0)
+    return terms.void(Fact(element.elem_type, (*shape[:axis], none, *shape[axis:])))
 
 
 def trips_of(fact: Fact, axis: int) -> Dimension:

@@ -72,7 +72,11 @@ def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     assert x is not None and y is not None
     if x is y:
         return [x]
-    return terms.raw(head, (condition, x, y), [terms.either(x.fact, y.fact)])
+    shape = x.fact.shape
+    if shape and shape[0].value == 1 and y.fact.shape == shape:
+        bare = choose(terms, condition, terms.view(x, shape[1:]), terms.view(y, shape[1:]))
+        return [terms.view(bare, shape)]
+    return [terms.keep(head, (condition, x, y), terms.either(x.fact, y.fact))]
 
 
 @rule("Not")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...facts.fact import Fact, Shape, vector
+from ...facts.fact import Content, Fact, Shape, vector
 from .registry import rule
 
 if TYPE_CHECKING:
@@ -68,16 +68,13 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and all(d.value is not None for d in shape):
         return [terms.constant(tensor.numpy().reshape([d.value for d in shape]))]
-    if x.head.name == "sizes":
-        element_type, _, elements = x.head.key
-        if len(shape) < 2 and all(d.value is not None for d in shape):
-            one = terms.sizes(elements, element_type) if shape else None
-            if one is not None:
-                return [one]
-    return terms.raw(head, (x, sizes), [Fact(x.fact.elem_type, shape, _content(x, shape))])
+    content = _content(x, shape)
+    if x.head.name == "sizes" and content is not None:
+        return [terms.content(content, x.fact.elem_type)]
+    return [terms.keep(head, (x, sizes), Fact(x.fact.elem_type, shape, content))]
 
 
-def _content(x: Term, shape: Shape) -> object:
+def _content(x: Term, shape: Shape) -> Content | None:
     content = x.fact.content
     if content is None or any(dim.value is None for dim in shape):
         return None
@@ -122,7 +119,18 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     assert x is not None
     if shape is None:
         return None
-    if shape == x.fact.shape:
-        return [x]
+    own = x.fact.shape
+    if own is not None and _is_kept(own, shape):
+        return [terms.view(x, shape)]
+    if own and own[0].value == 1:
+        x = terms.view(x, own[1:])
     told = terms.sizes(shape)
-    return None if told is given else terms.apply(head, (x, told))
+    if told is given and x is args[0]:
+        return None
+    return terms.apply(head, (x, told))
+
+
+def _is_kept(shape: Shape, expanded: Shape) -> bool:
+    """Whether a shape is expanded by axes of length 1 in front only."""
+    new = len(expanded) - len(shape)
+    return expanded[new:] == shape and all(dim.value == 1 for dim in expanded[:new])

@@ -49,7 +49,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         part = np.take(tensor.numpy(), range(start.value, start.value + size.value), axis)
         return [terms.constant(np.ascontiguousarray(part))]
-    return terms.raw(head, args, [_part_fact(x, axis, start, size)])
+    return [terms.keep(head, args, _part_fact(x, axis, start, size))]
 
 
 def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:
@@ -72,7 +72,7 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     if other < axis:
         head = terms.heads.own("narrow", axis)
         args = (x, terms.size(start), terms.size(size))
-        return terms.raw(head, args, [_part_fact(x, axis, start, size)])[0]
+        return terms.keep(head, args, _part_fact(x, axis, start, size))
     inner = terms.narrow(below, axis, start, size)
     return terms.narrow(inner, other, element(first.fact), element(length.fact))
 
@@ -110,14 +110,56 @@ def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if shape is None or bounds is None:
         return None
     starts, ends, axes, steps = bounds
-    if any(step != 1 for step in steps) or len(axes) != len(set(axes)):
+    if len(axes) != len(set(axes)):
         return None
-    for start, end, axis in zip(starts, ends, axes, strict=True):
-        place = _clamped(terms, start, end, shape[axis])
-        if place is None:
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        part = _sliced(terms, head, x, axis, (start, end), step)
+        if part is None:
             return None
-        x = terms.narrow(x, axis, *place)
+        x = part
     return [x]
+
+
+def _sliced(
+    terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
+) -> Term | None:
+    """A Slice along one axis."""
+    assert x.fact.shape is not None
+    size = x.fact.shape[axis]
+    start, end = bounds
+    if step == 1:
+        place = _clamped(terms, start, end, size)
+        return None if place is None else terms.narrow(x, axis, *place)
+    if size.value is not None and start.value is not None and end.value is not None:
+        places = range(size.value)[start.value : _end_of(end.value, size.value, step) : step]
+        return terms.op("Gather", head, x, terms.sizes(list(places)), axis=axis)
+    if step == -1 and start.value == -1 and end.value is not None and end.value < -_BEYOND:
+        return backward(terms, x, axis)
+    return None
+
+
+def _end_of(end: int, size: int, step: int) -> int | None:
+    """The end of a Slice as Python counts it: one before the first element is none at all."""
+    return None if step < 0 and end < -size else end
+
+
+def backward(terms: Terms, x: Term, axis: int) -> Term:
+    """The elements along an axis in the opposite order."""
+    result = terms.apply(terms.heads.own("reversed", axis), (x,))[0]
+    assert result is not None
+    return result
+
+
+@rule("reversed")
+def reversing(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """Reversed twice is as it was; one element has no order."""
+    (x,) = args
+    assert x is not None and x.fact.shape is not None and isinstance(head.key, int)
+    if x.head is head:
+        return [x.args[0]]
+    if x.fact.shape[head.key].value == 1:
+        return [x]
+    return [terms.keep(head, args, x.fact.without_content())]
 
 
 Bounds = tuple[list[Dimension], list[Dimension], list[int], list[int]]

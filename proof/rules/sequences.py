@@ -79,6 +79,43 @@ def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     return None if count is None else [terms.size(count)]
 
 
+@rule("SplitToSequence")
+def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """A chain of the parts, where their number and sizes are known; the axis stays where a split is
+    given, whatever keepdims says (operator specification)."""
+    x = args[0]
+    if x is None or not x.fact.shape or not x.fact.elem_type:
+        return None
+    axis = head.attribute("axis", 0) % len(x.fact.shape)
+    total = x.fact.shape[axis].value
+    lengths = _lengths(terms, args, total)
+    if total is None or lengths is None or sum(lengths) != total:
+        return None
+    shape = x.fact.shape
+    keeps = len(args) > 1 or head.attribute("keepdims", 1)
+    chain, start = empty_chain(terms, x.fact.elem_type), 0
+    for size in lengths:
+        part = terms.narrow(x, axis, start, size)
+        if not keeps:
+            part = terms.view(part, shape[:axis] + shape[axis + 1 :])
+        chain, start = appended(terms, chain, part), start + size
+    return [chain]
+
+
+def _lengths(terms: Terms, args: Args, total: int | None) -> list[int] | None:
+    if total is None:
+        return None
+    if len(args) < 2:
+        return [1] * total
+    told, split = terms.numbers(args[1]), args[1]
+    if told is None or split is None or split.fact.shape:
+        return told
+    if told[0] < 1:
+        return None
+    full, rest = divmod(total, told[0])
+    return [told[0]] * full + ([rest] if rest else [])
+
+
 def _position(terms: Terms, args: Args, default: int | None) -> int | None:
     """The place that the second input tells, from the front; None where it is not known."""
     sequence = args[0]
@@ -94,6 +131,7 @@ def _position(terms: Terms, args: Args, default: int | None) -> int | None:
 def _chain(terms: Terms, like: Term, elements: Sequence[Term]) -> Term:
     other = like.fact.other
     assert other is not None
+    terms.budget.step(len(elements))
     chain = empty_chain(terms, other.sequence_type.elem_type.tensor_type.elem_type)
     for element in elements:
         chain = appended(terms, chain, element)

@@ -36,7 +36,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     return tuple(result)
 
 
-@rule(*sorted(ELEMENTWISE - {"Where", "And", "Or", "Not", "Cast"}))
+@rule(*sorted(ELEMENTWISE - {"Where", "And", "Or", "Not", "Cast", "Max"}))
 def elementwise(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Operands without axes of length 1 in front."""
     known = terms.folded(head, args)

@@ -1,0 +1,55 @@
+"""Numbers of trips that run time tells: Max(n, 0) and what has so many elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...facts.dimension import Dimension
+from ...facts.fact import FOLLOWED, Fact, element
+from .registry import rule
+from .stretching import broadcast, stripped
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+
+@rule("Max")
+def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Max(n, 0) of one integer is the number of trips of a loop that is given n."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
+    for number, other in (args, args[::-1]) if len(args) == 2 else ():
+        tensor = terms.tensor(other)
+        if tensor is None or number is None or number.fact.elem_type not in FOLLOWED:
+            continue
+        if shape is not None and all(d.value == 1 for d in shape) and not tensor.numpy().any():
+            return [terms.view(terms.sizes([_count(terms, number)], number.fact.elem_type), shape)]
+    return stripped(terms, head, args)
+
+
+@rule("Range")
+def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Range(0, n, 1) has as many elements as a loop that is given n makes trips."""
+    known = terms.folded(head, args)
+    if known is not None:
+        return known
+    start, end, step = args
+    if start is None or end is None or step is None or end.fact.elem_type not in FOLLOWED:
+        return None
+    numbers = [terms.numbers(term) for term in (start, step)]
+    if numbers != [[0], [1]] or element(end.fact) is not None:
+        return None
+    fact = Fact(end.fact.elem_type, (_count(terms, end),))
+    return [terms.keep(head, args, fact)]
+
+
+def _count(terms: Terms, number: Term) -> Dimension:
+    told = element(number.fact)
+    if told is not None and told.less(0) is False:
+        return told
+    return terms.not_negative(terms.view(number, ()))
