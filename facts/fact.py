@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,15 +98,20 @@ def is_named(dim: Dimension) -> bool:
 
 
 class Symbols:
-    """Makes symbols for sizes that have no name, and reads dimensions back from their text."""
+    """Makes symbols for sizes that have no name, and reads dimensions back from their text.
+
+    Attributes:
+        made: how many symbols without a name there are so far.
+    """
 
     def __init__(self) -> None:
-        self._numbers = itertools.count()
+        self.made = 0
         self._known: dict[str, Dimension] = {}
 
     def fresh(self) -> Dimension:
         """A new symbol, different from all others."""
-        return self.named(f"{PRIVATE}{next(self._numbers)}")
+        self.made += 1
+        return self.named(f"{PRIVATE}{self.made - 1}")
 
     def named(self, name: str) -> Dimension:
         """The dimension that a dim_param writes: a symbol, or one written before."""

@@ -40,7 +40,8 @@ class OnnxFacts:
         self._ir_version = model.ir_version
         self._symbols = symbols
         self._version_of = version_of
-        self._signatures: dict[Operator, Hashable] = {}
+        self._alike: dict[Operator, Operator] = {}
+        self._first: dict[Hashable, Operator] = {}
         self._elem_types: dict[Hashable, tuple[int, ...]] = {}
         self._answers: dict[Hashable, list[_Answer]] = {}
 
@@ -48,7 +49,7 @@ class OnnxFacts:
         """The element types of a node's outputs, for tensors of any shape; 0 where onnx wants to
         know more."""
         given = tuple([fact.elem_type for fact in inputs])
-        key = (*self._kind(node, node.op), given)
+        key = (*self.kind(node, node.op), given)
         known = self._elem_types.get(key)
         if known is None:
             found = self._ask(node, [Fact(elem_type) for elem_type in given], node.op, {})
@@ -65,19 +66,23 @@ class OnnxFacts:
             answers = self._answered(node, inputs, op, constants)
         else:
             given = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
-            key = (*self._kind(node, op), tuple(_imports(node).items()), given)
+            key = (*self.kind(node, op), tuple(_imports(node).items()), given)
             if key not in self._answers:
                 self._answers[key] = self._answered(node, inputs, op, constants)
             answers = self._answers[key]
         return [answer.fact(self._symbols) for answer in answers]
 
-    def _kind(self, node: Node, op: Operator) -> tuple[Hashable, ...]:
-        signature = self._signatures.get(op)
-        if signature is None:
-            attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]
-            signature = (op.op_type, op.domain, tuple(sorted(attributes)))
-            self._signatures[op] = signature
-        return signature, self._version_of(node), tuple([v is None for v in node.outputs])
+    def kind(self, node: Node, op: Operator) -> tuple[Hashable, ...]:
+        """What nodes without bodies have in common that give out the same, if they are given the
+        same: the first operator that is like theirs, its version, which outputs are left out."""
+        alike = self._alike.get(op) or self._known_by_signature(op)
+        return alike, self._version_of(node), tuple([v is None for v in node.outputs])
+
+    def _known_by_signature(self, op: Operator) -> Operator:
+        attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]
+        signature = (op.op_type, op.domain, tuple(sorted(attributes)))
+        self._alike[op] = self._first.setdefault(signature, op)
+        return self._alike[op]
 
     def _answered(
         self, node: Node, inputs: Sequence[Fact], op: Operator, constants: dict[int, Tensor]

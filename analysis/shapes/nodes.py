@@ -6,7 +6,7 @@ microseconds; onnx says the element types, and all that the rules leave open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Content, Fact, Symbols
@@ -14,9 +14,12 @@ from ...ir import Node, Operator, Value, normal_domain
 from ...operators.outputs import content_of, shapes_of, with_counts
 from .asking import OnnxFacts
 
+_MOST_SHARED = 16
+"""Elements that are compared to find out whether two facts are the same: those of a shape."""
+
 
 class NodeFacts:
-    """Infers nodes one by one.
+    """Infers nodes one by one; those that are alike and are given the same facts, once.
 
     Args:
         symbols: the symbols of the facts.
@@ -26,6 +29,8 @@ class NodeFacts:
     def __init__(self, symbols: Symbols, asked: OnnxFacts) -> None:
         self._symbols = symbols
         self._asked = asked
+        self._known: dict[Hashable, list[Fact]] = {}
+        self._shared_facts: dict[Hashable, Fact] = {}
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         """What a node gives out that is not If, Loop or Scan and calls no function of the model.
@@ -33,6 +38,30 @@ class NodeFacts:
         Args:
             op: its operator, with the values of attributes that the call of its function gives.
         """
+        if node.bodies or normal_domain(op.domain) or op is not node.op:
+            return self._infer(node, inputs, op)
+        constants = tuple([None if v is None else v.constant for v in node.inputs])
+        key = (*self._asked.kind(node, op), constants, *inputs)
+        known = self._known.get(key)
+        if known is None:
+            before = self._symbols.made
+            known = [self._shared(fact) for fact in self._infer(node, inputs, op)]
+            if self._symbols.made == before:  # no size that is another one in each node
+                self._known[key] = known
+        return known
+
+    def _shared(self, fact: Fact) -> Fact:
+        """The same fact, so that those who are given it are found to be given the same."""
+        content, elements = fact.content, None
+        if fact.other is not None or fact.count is not None:
+            return fact
+        if content is not None:
+            if content.size > _MOST_SHARED:
+                return fact
+            elements = content.shape, tuple(content.flat)
+        return self._shared_facts.setdefault((fact.elem_type, fact.shape, elements), fact)
+
+    def _infer(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         typed = all(
             f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
         )

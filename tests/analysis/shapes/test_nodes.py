@@ -3,9 +3,12 @@
 import numpy as np
 import onnx
 import pytest
+from harness import as_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferred import shapes
 from straightline import ir
+from straightline.analysis.shapes import nodes
 from straightline.analysis.shapes.asking import OnnxFacts
 from straightline.analysis.shapes.nodes import NodeFacts
 from straightline.facts.dimension import Dimension
@@ -222,3 +225,39 @@ def test_sequences_are_left_to_onnx():
     sequence = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(FLOAT, [3]))
     (found,) = facts_of("Identity", [Fact(other=sequence, count=2)])
     assert (found.other, found.count) == (sequence, 2)
+
+
+def test_nodes_that_are_alike_are_inferred_once(monkeypatch):
+    seen = []
+
+    def counted(node, inputs, symbols):
+        seen.append(node.op_type)
+        return shapes_of(node, inputs, symbols)
+
+    monkeypatch.setattr(nodes, "shapes_of", counted)
+    turn = "Transpose <perm = [1, 0]>"
+    lines = "".join(
+        f"t{i} = {turn} (x{i}) r{i} = Relu (t{i}) x{i + 1} = {turn} (r{i})" for i in range(9)
+    )
+    sizes = "s = Shape (x9) y = Reshape (x9, s) q = Shape (y) z = Reshape (y, q)"
+    found = shapes(f"g (float[N,3] x0) => (z) {{ {lines} {sizes} }}")
+    assert found["z"] == found["x9"] == ["N", "3"]
+    # What is declared is not yet known to be the same as what is inferred, so once more there.
+    assert seen == ["Transpose", "Relu", "Transpose", "Transpose", "Shape", "Reshape"]
+
+
+def test_what_is_computed_of_a_constant_is_not_taken_for_what_is_computed_of_another_value():
+    model = ir.load(
+        as_model(
+            """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,4] x, float[4] w) => (y, z)
+               <float[4] k = {1.0, 1.0, 2.0, 2.0}> { y = Resize (x, , k)  z = Resize (x, , w) }"""
+        )
+    )
+    first, second = model.graph.nodes()
+    second.graph.set_operator(second, first.op)
+    symbols = Symbols()
+    inferred, four = NodeFacts(symbols, OnnxFacts(model, symbols)), ir_fact(FLOAT, [4])
+    inputs = [ir_fact(FLOAT, [1, 1, 4, 4]), Fact(), four]
+    one, other = (inferred.of(node, inputs, node.op)[0].shape for node in (first, second))
+    assert one == (1, 1, 8, 8)
+    assert other is None or all(dim.value is None for dim in other)
