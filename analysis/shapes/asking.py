@@ -32,6 +32,9 @@ class OnnxFacts:
         model: the model of the nodes.
         symbols: the symbols of the facts.
         version_of: the opset version in which a node is written.
+
+    Attributes:
+        times: how often shapes were asked for.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class OnnxFacts:
         self._first: dict[Hashable, Operator] = {}
         self._elem_types: dict[Hashable, tuple[int, ...]] = {}
         self._answers: dict[Hashable, list[_Answer]] = {}
+        self.times = 0
 
     def elem_types(self, node: Node, inputs: Sequence[Fact]) -> tuple[int, ...]:
         """The element types of a node's outputs, for tensors of any shape; 0 where onnx wants to
@@ -61,6 +65,7 @@ class OnnxFacts:
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         """What onnx infers of a node without bodies from its operator, which may be another one
         than its own, its inputs' types, and its constants; nothing of operators unknown to it."""
+        self.times += 1
         constants = _small_constants(node)
         if any(fact.other is not None for fact in inputs):
             answers = self._answered(node, inputs, op, constants)

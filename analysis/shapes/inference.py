@@ -80,7 +80,7 @@ class ShapeInference:
         fact = self._completed(value, fact)
         if not fact.elem_type and fact.shape is None and fact.other is None:
             fact = Fact(value.elem_type or 0)
-        self.assume(value, fact)
+        self.assume(value, self._nodes.shared(fact))
 
     def known(self) -> Iterator[tuple[Value, Fact]]:
         """All facts computed so far."""
@@ -145,13 +145,13 @@ class ShapeInference:
     def _compute(self, value: Value) -> None:
         node = value.producer
         if value.constant is not None:
-            self.assume(value, constant_fact(value.constant))
+            self.assume(value, self._nodes.shared(constant_fact(value.constant)))
         elif node is not None:
             self._compute_node(node)
         elif _is_body_input(value):
             enter_body(self, value)
         else:
-            self.assume(value, self.symbols.fact(value.type))
+            self.assume(value, self._nodes.shared(self.symbols.fact(value.type)))
 
     def _compute_node(self, node: Node) -> None:
         if node.is_op(*_BODIED):

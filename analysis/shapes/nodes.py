@@ -29,8 +29,9 @@ class NodeFacts:
     def __init__(self, symbols: Symbols, asked: OnnxFacts) -> None:
         self._symbols = symbols
         self._asked = asked
-        self._known: dict[Hashable, list[Fact]] = {}
-        self._shared_facts: dict[Hashable, Fact] = {}
+        self._facts: dict[Hashable, Fact] = {}
+        self._by_rule: dict[Hashable, list[Fact]] = {}
+        self._by_onnx: dict[Hashable, list[Fact]] = {}
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         """What a node gives out that is not If, Loop or Scan and calls no function of the model.
@@ -40,18 +41,28 @@ class NodeFacts:
         """
         if node.bodies or normal_domain(op.domain) or op is not node.op:
             return self._infer(node, inputs, op)
-        constants = tuple([None if v is None else v.constant for v in node.inputs])
-        key = (*self._asked.kind(node, op), constants, *inputs)
-        known = self._known.get(key)
-        if known is None:
-            before = self._symbols.made
-            known = [self._shared(fact) for fact in self._infer(node, inputs, op)]
-            if self._symbols.made == before:  # no size that is another one in each node
-                self._known[key] = known
-        return known
+        key = (*self._asked.kind(node, op), *inputs)
+        known = self._by_rule.get(key)
+        if known is None and not _reads_constants(node):
+            known = self._by_onnx.get(key)
+        return self._infer_and_remember(node, inputs, op, key) if known is None else known
 
-    def _shared(self, fact: Fact) -> Fact:
-        """The same fact, so that those who are given it are found to be given the same."""
+    def _infer_and_remember(
+        self, node: Node, inputs: Sequence[Fact], op: Operator, key: Hashable
+    ) -> list[Fact]:
+        before, asked = self._symbols.made, self._asked.times
+        facts = [self.shared(fact) for fact in self._infer(node, inputs, op)]
+        if self._symbols.made != before:
+            return facts  # a size is another one in each node
+        if self._asked.times == asked:
+            self._by_rule[key] = facts
+        elif not _reads_constants(node):  # which onnx may have read
+            self._by_onnx[key] = facts
+        return facts
+
+    def shared(self, fact: Fact) -> Fact:
+        """The one fact that stands for all that say the same, so that nodes that are given the
+        same are known by that."""
         content, elements = fact.content, None
         if fact.other is not None or fact.count is not None:
             return fact
@@ -59,7 +70,7 @@ class NodeFacts:
             if content.size > _MOST_SHARED:
                 return fact
             elements = content.shape, tuple(content.flat)
-        return self._shared_facts.setdefault((fact.elem_type, fact.shape, elements), fact)
+        return self._facts.setdefault((fact.elem_type, fact.shape, elements), fact)
 
     def _infer(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         typed = all(
@@ -100,6 +111,10 @@ class NodeFacts:
         if index == 0 and not ours.elem_type:
             content = content_of(node, inputs, theirs.elem_type)
         return Fact(theirs.elem_type or ours.elem_type, shape, content, theirs.other)
+
+
+def _reads_constants(node: Node) -> bool:
+    return any([value is not None and value.constant is not None for value in node.inputs])
 
 
 def _with_content(fact: Fact, content: Content | None) -> Fact:
