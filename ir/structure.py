@@ -47,6 +47,7 @@ class Structure:
     """The part of a `Graph` that only tells."""
 
     __slots__ = (
+        "_given_out",
         "_inputs",
         "_outputs",
         "_topology",
@@ -71,6 +72,7 @@ class Structure:
         self.reserved: set[str] = set()
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
+        self._given_out: tuple[tuple[Value, ...], frozenset[Value]] = (), frozenset()
         self._topology = Topology()
         self._topology.insert(self)
 
@@ -179,7 +181,11 @@ class Structure:
 
     def is_used(self, value: Value) -> bool:
         """Whether anything reads the value."""
-        return bool(self.users(value))
+        source = self.vertex(value)
+        found = self._topology.users.get(source, ())
+        if value.producer is not source or len(source.outputs) == 1:
+            return bool(found)
+        return any(self._reads(user, (value,)) for user in found)
 
     def is_needed(self, node: Node) -> bool:
         """Whether anything uses an output of the node, or names one from outside the data flow."""
@@ -228,11 +234,17 @@ class Structure:
 
     def _reads(self, user: Node | Graph, values: Collection[Value | None]) -> bool:
         if user is self:
-            return any(v in values for v in self._outputs)
+            return not self._all_given_out().isdisjoint(values)
         assert isinstance(user, Node)
         if any(v is not None and v in values for v in user.inputs):
             return True
         return any(v in graph._topology.sources for graph in user.graphs() for v in values if v)
+
+    def _all_given_out(self) -> frozenset[Value]:
+        """The outputs as a set: a Loop may have thousands that each are asked for."""
+        if self._given_out[0] is not self._outputs:
+            self._given_out = self._outputs, frozenset(self._outputs)
+        return self._given_out[1]
 
     def __repr__(self) -> str:
         holder = self.holder

@@ -114,7 +114,7 @@ class NodeFacts:
 
 
 def _reads_constants(node: Node) -> bool:
-    return any([value is not None and value.constant is not None for value in node.inputs])
+    return any(value is not None and value.constant is not None for value in node.inputs)
 
 
 def _with_content(fact: Fact, content: Content | None) -> Fact:
