@@ -44,6 +44,11 @@ class Builder(Protocol):
     ) -> list[Value]:
         """A node with a ready operator and one output for each label."""
 
+    def again(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+    ) -> list[Value]:
+        """The same of an operator of the model, on inputs of the element types that it takes."""
+
     def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
         """`value` with axes of length 1."""
 
@@ -222,7 +227,7 @@ class Batch:
         labels = [
             self.label("_unread") if value is None else value.name for value in self.node.outputs
         ]
-        return self.emit.several(self._operator(changed), inputs, labels)
+        return self.emit.again(self._operator(changed), inputs, labels)
 
     def _operator(self, changed: dict[str, Any]) -> Operator:
         op = self.node.op

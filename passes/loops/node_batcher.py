@@ -181,7 +181,7 @@ class NodeBatcher(abc.ABC):
         """Take over what is the same on every trip and could not leave the body."""
         inputs = [None if operand is None else operand.value for operand in operands]
         labels = ["unread" if value is None else value.name for value in node.outputs]
-        made = self.emit.several(node.op, inputs, labels)
+        made = self.emit.again(node.op, inputs, labels)
         for value, result in zip(node.outputs, made, strict=True):
             if value is not None:
                 self.operands[value] = Operand(result, False, self.fact(value))

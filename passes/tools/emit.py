@@ -53,6 +53,16 @@ class Emitter:
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
         """A node with a ready operator and one output for each label, or what it folds to."""
+        made = self.again(op, inputs, labels, name)
+        if made[0].producer is not None:
+            self._require_types(op, inputs)
+        return made
+
+    def again(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
+    ) -> list[Value]:
+        """The same of an operator of the model on inputs of the element types that it takes there,
+        so that nobody need ask whether it does."""
         node = self.graph.add_node(op, inputs, labels, name)
         if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
             tensors = self._fold(node, [None if v is None else v.constant for v in inputs])
@@ -60,7 +70,6 @@ class Emitter:
                 self.graph.remove(node)
                 folded = zip(labels, tensors, strict=True)
                 return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
-        self._require_types(op, inputs)
         return [node.output(index) for index in range(len(labels))]
 
     def _require_types(self, op: Operator, inputs: Sequence[Value | None]) -> None:
