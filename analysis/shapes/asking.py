@@ -24,6 +24,9 @@ _MAX_INPUT_BYTES = 1 << 16
 _MOST_NUMBERS = 64
 """Other constants than integers are scales, limits and depths: one number for each axis at most."""
 
+Kind = tuple[Hashable, ...]
+"""What nodes have in common that give out the same, if they are given the same."""
+
 
 class OnnxFacts:
     """Asks onnx about nodes and remembers what it said.
@@ -49,11 +52,11 @@ class OnnxFacts:
         self._answers: dict[Hashable, list[_Answer]] = {}
         self.times = 0
 
-    def elem_types(self, node: Node, inputs: Sequence[Fact]) -> tuple[int, ...]:
+    def elem_types(self, node: Node, inputs: Sequence[Fact], kind: Kind) -> tuple[int, ...]:
         """The element types of a node's outputs, for tensors of any shape; 0 where onnx wants to
         know more."""
         given = tuple([fact.elem_type for fact in inputs])
-        key = (*self.kind(node, node.op), given)
+        key = kind, given
         known = self._elem_types.get(key)
         if known is None:
             found = self._ask(node, [Fact(elem_type) for elem_type in given], node.op, {})
@@ -71,17 +74,20 @@ class OnnxFacts:
             answers = self._answered(node, inputs, op, constants)
         else:
             given = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
-            key = (*self.kind(node, op), tuple(_imports(node).items()), given)
+            key = self.kind(node, op), tuple(_imports(node).items()), given
             if key not in self._answers:
                 self._answers[key] = self._answered(node, inputs, op, constants)
             answers = self._answers[key]
         return [answer.fact(self._symbols) for answer in answers]
 
-    def kind(self, node: Node, op: Operator) -> tuple[Hashable, ...]:
+    def kind(self, node: Node, op: Operator) -> Kind:
         """What nodes without bodies have in common that give out the same, if they are given the
         same: the first operator that is like theirs, its version, which outputs are left out."""
         alike = self._alike.get(op) or self._known_by_signature(op)
-        return alike, self._version_of(node), tuple([v is None for v in node.outputs])
+        given, omitted = node.outputs, None
+        if None in given:
+            omitted = tuple([value is None for value in given])
+        return alike, self._version_of(node), len(given), omitted
 
     def _known_by_signature(self, op: Operator) -> Operator:
         attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]

@@ -135,7 +135,7 @@ class ShapeInference:
         while stack:
             value = stack[-1]
             if value not in facts:
-                needed = [v for v in _needs(value) if v not in facts]
+                needed = [v for v in _needs(value) if v is not None and v not in facts]
                 if needed:
                     stack += needed
                     continue
@@ -170,7 +170,7 @@ class ShapeInference:
         Not inside bodies: what is declared there need not hold for every trip. Symbols that a
         function declares are its own, and stand for other sizes in each call.
         """
-        declared = self._declared(value)
+        declared = UNKNOWN if value.info is None else self._declared(value)
         if declared is UNKNOWN:
             return fact
         if fact.other is not None:
@@ -216,15 +216,14 @@ def _is_body_input(value: Value) -> bool:
     return graph is not None and graph.holder is not None and value in graph.inputs
 
 
-def _needs(value: Value) -> list[Value]:
+def _needs(value: Value) -> Sequence[Value | None]:
     """What must be known before a value can be computed."""
-    node = value.producer
     if value.constant is not None:
-        return []
-    if node is not None:
-        return [v for v in (*node.inputs, *captured_by(node)) if v is not None]
-    graph = value.owner
-    if graph is None or graph.holder is None:
-        return []
-    holder = graph.holder
-    return [v for v in (*holder.inputs, *captured_by(holder)) if v is not None]
+        return ()
+    node = value.producer
+    if node is None:
+        graph = value.owner
+        node = None if graph is None else graph.holder
+        if node is None:
+            return ()
+    return (*node.inputs, *captured_by(node)) if node.bodies else node.inputs

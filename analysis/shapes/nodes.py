@@ -12,7 +12,7 @@ from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Content, Fact, Symbols
 from ...ir import Node, Operator, Value, normal_domain
 from ...operators.outputs import content_of, shapes_of, with_counts
-from .asking import OnnxFacts
+from .asking import Kind, OnnxFacts
 
 _MOST_SHARED = 16
 """Elements that are compared to find out whether two facts are the same: those of a shape."""
@@ -39,20 +39,18 @@ class NodeFacts:
         Args:
             op: its operator, with the values of attributes that the call of its function gives.
         """
+        kind = self._asked.kind(node, op)
         if node.bodies or normal_domain(op.domain) or op is not node.op:
-            return self._infer(node, inputs, op)
-        key = (*self._asked.kind(node, op), *inputs)
+            return self._infer(node, inputs, op, kind)
+        key = kind, *inputs
         known = self._by_rule.get(key)
         if known is None and not _reads_constants(node):
             known = self._by_onnx.get(key)
-        return self._infer_and_remember(node, inputs, op, key) if known is None else known
-
-    def _infer_and_remember(
-        self, node: Node, inputs: Sequence[Fact], op: Operator, key: Hashable
-    ) -> list[Fact]:
-        before, asked = self._symbols.made, self._asked.times
-        facts = [self.shared(fact) for fact in self._infer(node, inputs, op)]
-        if self._symbols.made != before:
+        if known is not None:
+            return known
+        made, asked = self._symbols.made, self._asked.times
+        facts = [self.shared(fact) for fact in self._infer(node, inputs, op, kind)]
+        if self._symbols.made != made:
             return facts  # a size is another one in each node
         if self._asked.times == asked:
             self._by_rule[key] = facts
@@ -72,7 +70,7 @@ class NodeFacts:
             elements = content.shape, tuple(content.flat)
         return self._facts.setdefault((fact.elem_type, fact.shape, elements), fact)
 
-    def _infer(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
+    def _infer(self, node: Node, inputs: Sequence[Fact], op: Operator, kind: Kind) -> list[Fact]:
         typed = all(
             f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
         )
@@ -80,7 +78,7 @@ class NodeFacts:
             if typed and not node.bodies and not op.references:
                 return self._asked.of(node, inputs, op)
             return [UNKNOWN] * len(node.outputs)
-        facts = self._by_rules(node, inputs, typed)
+        facts = self._by_rules(node, inputs, typed, kind)
         if typed and not node.bodies and not all(map(_is_complete, facts, node.outputs)):
             asked = self._asked.of(node, inputs, op)
             facts = [
@@ -89,13 +87,15 @@ class NodeFacts:
             ]
         return with_counts(node, inputs, facts)
 
-    def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool) -> list[Fact]:
+    def _by_rules(
+        self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind
+    ) -> list[Fact]:
         """What the rules tell of an operator of ONNX's own, with the element types."""
         shapes = shapes_of(node, inputs, self._symbols) or []
         shapes += [None] * (len(node.outputs) - len(shapes))
         if not typed or node.bodies or any(fact.other is not None for fact in inputs):
             return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
-        types = self._asked.elem_types(node, inputs)
+        types = self._asked.elem_types(node, inputs, kind)
         facts = [Fact(*known) for known in zip(types, shapes, strict=False)]
         if facts:
             facts[0] = _with_content(facts[0], content_of(node, inputs, types[0]))
