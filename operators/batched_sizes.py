@@ -62,7 +62,9 @@ def numbered(given: Batch, sizes: Sequence[Size]) -> Value:
         else:
             parts.append([one])
     vectors = [given.vector(*part) if isinstance(part, list) else part for part in parts]
-    return given.emit.concat(vectors, 0, given.label("_shape")) if vectors else given.vector()
+    if len(vectors) < 2:
+        return vectors[0] if vectors else given.vector()
+    return given.emit.once("Concat", vectors, given.label("_shape"), axis=0)
 
 
 def reshaped(given: Batch, value: Value, sizes: Sequence[Size]) -> Value:
@@ -95,11 +97,10 @@ def reshaped_as_told(given: Batch) -> Value:
                 f" to opset {ALLOWZERO} first"
             )
         target = _resolved(given, target, elements)
-        whole = given.emit.concat([given.trips, target], 0, given.label("_shape"))
+        whole = given.emit.once("Concat", [given.trips, target], given.label("_shape"), axis=0)
         return given.emit.add("Reshape", [value, whole], given.label(), allowzero=1)
-    return given.same([value, given.emit.concat([given.trips, target], 0, given.label("_shape"))])[
-        0
-    ]
+    whole = given.emit.once("Concat", [given.trips, target], given.label("_shape"), axis=0)
+    return given.same([value, whole])[0]
 
 
 def _resolved(given: Batch, target: Value, elements: Sequence[object]) -> Value:

@@ -39,6 +39,9 @@ class Builder(Protocol):
     ) -> Value:
         """A node with one output."""
 
+    def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
+        """The same, made once for the same inputs and attributes."""
+
     def several(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
     ) -> list[Value]:
@@ -278,8 +281,8 @@ class Batch:
 def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
     """A value of some rank that is the same on every trip, repeated for each."""
     ones = emit.vector((1,) * rank, "ones")
-    shape = emit.concat([trips, ones], 0, f"{value.name}_shape") if rank else trips
-    return emit.add("Expand", [value, shape], f"{value.name}_spread")
+    shape = emit.once("Concat", [trips, ones], f"{value.name}_shape", axis=0) if rank else trips
+    return emit.once("Expand", [value, shape], f"{value.name}_spread")
 
 
 def alone(given: Batch) -> Sequence[Value]:

@@ -87,9 +87,7 @@ class NodeFacts:
             ]
         return with_counts(node, inputs, facts)
 
-    def _by_rules(
-        self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind
-    ) -> list[Fact]:
+    def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind) -> list[Fact]:
         """What the rules tell of an operator of ONNX's own, with the element types."""
         shapes = shapes_of(node, inputs, self._symbols) or []
         shapes += [None] * (len(node.outputs) - len(shapes))

@@ -32,6 +32,7 @@ class Emitter:
         self._fold = fold
         self._types = ElementTypes()
         self._axes: dict[tuple[int, ...], Value] = {}
+        self._once: dict[tuple[object, ...], Value] = {}
 
     def constant(self, array: Array, label: str) -> Value:
         """A constant."""
@@ -42,6 +43,14 @@ class Emitter:
     ) -> Value:
         """A node with one output."""
         return self.apply(Operator.make(op_type, **attributes), inputs, label)
+
+    def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
+        """The same, made once for the same inputs and attributes."""
+        key = op_type, *inputs, *sorted(attributes.items())
+        known = self._once.get(key)
+        if known is None or known.graph is not self.graph:
+            known = self._once[key] = self.add(op_type, inputs, label, **attributes)
+        return known
 
     def apply(
         self, op: Operator, inputs: Sequence[Value | None], label: str, name: str = ""

@@ -27,6 +27,25 @@ def test_a_scan_of_any_length():
     )
 
 
+def test_what_is_the_same_on_every_trip_is_repeated_once():
+    assert_rewrites(
+        VectorizeLoops(),
+        HEAD
+        + """g (float[N, 4] x, float[2] w) => (float[N, 8] y) {
+            y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[8] r) {
+                a = Concat <axis = 0> (w, e) r = Concat <axis = 0> (a, w) }> (x)
+        }""",
+        HEAD
+        + """g (float[N, 4] x, float[2] w) => (float[N, 8] y)
+            <int64[1] k = {0}, int64[1] ones = {1}> {
+            shape = Shape (x) trips = Gather (shape, k) w_shape = Concat <axis = 0> (trips, ones)
+            w_spread = Expand (w, w_shape)
+            a = Concat <axis = 1> (w_spread, x) y = Concat <axis = 1> (a, w_spread)
+        }""",
+        [{"x": numbers(n, 4), "w": numbers(2)} for n in (1, 6)],
+    )
+
+
 def test_an_inner_loop_goes_before_the_one_around_it():
     text = """g (float[N, M, 3] x) => (float[N, M, 3] z) {
         z = Scan <num_scan_inputs = 1, body = f (float[M, 3] e) => (float[M, 3] r) {

@@ -80,6 +80,16 @@ def test_equal_axes_are_one_constant():
     assert len(model.graph.initializers) == 1
 
 
+def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
+    model, x = empty_model()
+    emitter = Emitter(model.graph)
+    first = emitter.once("Softmax", [x], "s", axis=0)
+    assert emitter.once("Softmax", [x], "t", axis=0) is first
+    assert emitter.once("Softmax", [x], "u", axis=1) is not first
+    emitter.graph.remove(first.producer)
+    assert emitter.once("Softmax", [x], "v", axis=0) is not first
+
+
 def test_what_is_known_is_folded():
     model, x = empty_model(constant=True)
     emitter = Emitter(model.graph, Folder(model).fold)
