@@ -43,7 +43,8 @@ CELLS = {
         r0 = Add (h_r, i_r) r = Sigmoid (r0) z0 = Add (h_z, i_z) z = Sigmoid (z0)
         gated = Mul (h_n, r) n0 = Add (gated, i_n) n = Tanh (n0)
         less = Sub (h, n) kept = Mul (less, z) h_next = Add (kept, n)""",
-    "LSTM of torch": """gi = Gemm <transB = 1> (e, fw_i, fb_i) gh = Gemm <transB = 1> (h, fw_h, fb_h)
+    "LSTM of torch": """gi = Gemm <transB = 1> (e, fw_i, fb_i)
+        gh = Gemm <transB = 1> (h, fw_h, fb_h)
         gates = Add (gi, gh) i0, f0, g0, o0 = Split <axis = 1> (gates)
         i = Sigmoid (i0) f = Sigmoid (f0) g = Tanh (g0) o = Sigmoid (o0)
         fc = Mul (f, c) ig = Mul (i, g) c_next = Add (fc, ig)

@@ -26,9 +26,19 @@ class Operator:
         extra: doc string, metadata and device configurations of the node, or None. With the latter
             also the inputs and outputs as they were named, since sharding speaks of them by name.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
+        references: whether an attribute takes its value from the function that the node is in.
     """
 
-    __slots__ = ("_origin", "attributes", "domain", "extra", "op_type", "overload", "qualname")
+    __slots__ = (
+        "_origin",
+        "attributes",
+        "domain",
+        "extra",
+        "op_type",
+        "overload",
+        "qualname",
+        "references",
+    )
 
     def __init__(
         self,
@@ -44,6 +54,7 @@ class Operator:
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
         self._origin: Operator | None = None
+        self.references = any(message.ref_attr_name for message in self.attributes.values())
         self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
 
     @classmethod
@@ -89,11 +100,6 @@ class Operator:
     def function_key(self) -> FunctionKey:
         """Domain, name and overload of the model function that it calls, if there is one."""
         return key_of(self.domain, self.op_type, self.overload)
-
-    @property
-    def references(self) -> bool:
-        """Whether an attribute takes its value from the function that the node is in."""
-        return any(message.ref_attr_name for message in self.attributes.values())
 
     def node_proto(self) -> onnx.NodeProto:
         """A message of this operator, connected to nothing and without graphs."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -177,8 +179,13 @@ def operator_kernel(
     needs more than its inputs, the function it makes if the operator fails on its inputs.
     """
     opsets = {normal_domain(domain): version for domain, version in opset_imports.items()}
-    environment = Environment(opsets, _table(control_flow_operators()), GraphEvaluator)
+    environment = Environment(opsets, _own_operators(), GraphEvaluator)
     return kernels.operator_kernel(node, environment)
+
+
+@functools.cache
+def _own_operators() -> Mapping[tuple[str, str], type[OpRun]]:
+    return MappingProxyType(_table(control_flow_operators()))
 
 
 def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]]:

@@ -158,7 +158,7 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
         what = f"{kind.op_type} in steps of doubling distance"
         return _of_all(recurrence, joined, what, exact)
     last = kind.last(emit, rows, fact.elem_type)
-    return Raised(_told(kind.what, exact), exact, {}, {state: last})
+    return Raised(_told(kind.what, exact), exact, {}, {state: lambda: last})
 
 
 def _may_reorder(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
@@ -180,7 +180,7 @@ def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if _is_asked_for(recurrence) else "ReduceSum"
-    return Raised(_told(what, exact=False), False, {state: sums}, {state: total})
+    return Raised(_told(what, exact=False), False, {state: sums}, {state: lambda: total})
 
 
 def _is_small(fact: Fact) -> bool:
@@ -196,7 +196,7 @@ def _of_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Ra
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Raised(_told(what, exact), exact, {state: every}, {state: final})
+    return Raised(_told(what, exact), exact, {state: every}, {state: lambda: final})
 
 
 def _told(what: str, exact: bool) -> str:

@@ -81,7 +81,10 @@ class _Emission:
             self._what(),
             False,
             {hidden: self.sequence.every(every)},
-            {s: self.sequence.last(s, v) for s, v in zip(states, last, strict=True)},
+            {
+                state: functools.partial(self.sequence.last, state, value)
+                for state, value in zip(states, last, strict=True)
+            },
             dict.fromkeys(self.of.alike(hidden), hidden),
         )
 

@@ -92,7 +92,7 @@ class Sum:
         self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
         if len(self.terms) > MOST_TERMS:
             raise Unfit(f"has more than {MOST_TERMS} terms")
-        self._hash = hash(frozenset(self.terms.items()))
+        self._hash: int | None = None
 
     @property
     def number(self) -> float | None:
@@ -126,6 +126,8 @@ class Sum:
         return isinstance(other, Sum) and self.terms == other.terms
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
         return self._hash
 
 
@@ -211,8 +213,8 @@ class Atoms:
         if isinstance(atom, Free):
             first = atom.columns[0] if atom.columns is not None else 0
             columns = (first + start, first + stop)
-            return dataclasses.replace(atom, columns=columns) if atom.width else atom
+            return Free(atom.value, atom.width, columns) if atom.width else atom
         if isinstance(atom, Product):
             return Product(atom.source, atom.matrix.columns(start, stop))
         argument = self.cut(atom.argument, start, stop)
-        return dataclasses.replace(atom, argument=argument)
+        return Activation(atom.kind, atom.alpha, atom.beta, argument)

@@ -21,7 +21,7 @@ from ...analysis.trips.certainty import runs_certainly
 from ...ir import Graph, Model, Node, Value
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
-from ..loops.placing import drop_unread, give_out, is_used, put_in_place
+from ..loops.placing import drop_unread, give_out, is_used, pass_on_facts, put_in_place
 from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import SizesToDrop
 from ..scans.layout import replace_outputs
@@ -156,6 +156,7 @@ class _Raising:
         """Put the operators in the place of the Loop or Scan."""
         node = self._repetition.node
         placed = put_in_place(self._trips.feeding, self._results, self._graph)
+        pass_on_facts(self._trips.feeding, placed)
         replace_outputs(self._graph, node, placed[: len(node.outputs)])
 
 

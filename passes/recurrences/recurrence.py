@@ -30,8 +30,9 @@ class Raised:
         exact: whether it gives the bits that the trips give.
         every: for each state what all trips give on, the trips first; a state may be missing of
             which only the last value is there.
-        final: for each state what the last trip gives on, which is the initial one where there is
-            no trip; a state may be missing whose last value is to be taken from `every`.
+        final: for each state what makes the value that the last trip gives on, which is the initial
+            one where there is no trip; a state may be missing whose last value is to be taken from
+            `every`.
         alike: values of the body that are what a state is on the next trip, with that state; axes
             of size 1 apart.
     """
@@ -39,7 +40,7 @@ class Raised:
     what: str
     exact: bool
     every: Mapping[State, Value]
-    final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
+    final: Mapping[State, Callable[[], Value]] = dataclasses.field(default_factory=dict)
     alike: Mapping[Value, State] = dataclasses.field(default_factory=dict)
 
 
@@ -132,7 +133,8 @@ class AllTrips(Batcher):
         self.straight = straight
         self.costs = costs
         self._raisers = tuple(raisers)
-        self._finals: dict[State, Value] = {}
+        self._finals: dict[State, Callable[[], Value]] = {}
+        self._solved: dict[Value, tuple[State, Value]] = {}
         self.made: list[Raised] = []
         feeding = Feeding(repetition, inference)
         super().__init__(repetition, feeding, max_bytes, feeding.same, certain)
@@ -172,7 +174,10 @@ class AllTrips(Batcher):
     def final(self, state: State) -> Value:
         """What the last trip gave on, or the initial state where there was none."""
         found = self._finals.get(state)
-        return super().final(state) if found is None else found
+        if found is not None:
+            return found()
+        self._join(state.given)
+        return super().final(state)
 
     # States --------------------------------------------------------------------------------------
 
@@ -221,8 +226,17 @@ class AllTrips(Batcher):
         for state, every in raised.every.items():
             fact = self.inference.fact(state.initial).without_content()
             self.operands[state.result] = Operand(every, True, fact)
-            first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
-            self.enter_state(state, self.emit.concat([first, every], 0, state.given.name))
+            self._solved[state.given] = state, every
+
+    def _join(self, given: Value) -> bool:
+        """Enter a state that an operator computes: what is given to each trip begins with the
+        initial one. Seldom is it asked for."""
+        if given not in self._solved:
+            return False
+        state, every = self._solved.pop(given)
+        first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
+        self.enter_state(state, self.emit.concat([first, every], 0, given.name))
+        return True
 
     def _reshaped(self, every: Value, state: State, value: Value) -> Operand:
         """The values of a state in the shape of another one, which differs by axes of size 1."""
@@ -273,7 +287,7 @@ class AllTrips(Batcher):
 
     def _missing(self, value: Value) -> Node | None:
         """The node of the body that must still be computed for a value."""
-        if value in self.operands or value.constant is not None:
+        if value in self.operands or value.constant is not None or self._join(value):
             return None
         body = self.repetition.body
         if value.owner is body and value in body.inputs:

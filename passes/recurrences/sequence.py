@@ -75,8 +75,8 @@ class Sequence3:
 
     def _is(self, count: Value) -> Value:
         """1 where there are none, else 0, a vector of one int64."""
-        none = self.emit.add("Equal", [count, self.emit.vector((0,), "k")], "none")
-        return self.emit.add("Cast", [none], "missing", to=onnx.TensorProto.INT64)
+        none = self.emit.once("Equal", [count, self.emit.vector((0,), "k")], "none")
+        return self.emit.once("Cast", [none], "missing", to=onnx.TensorProto.INT64)
 
     # What is fed ---------------------------------------------------------------------------------
 
@@ -159,7 +159,8 @@ class Sequence3:
     def _pad(self, value: Value, trips: Value | None, batch: Value | None) -> Value:
         zero = self.emit.vector((0,), "k")
         ends = [self.emit.vector((0, 0, 0), "k"), trips or zero, batch or zero, zero]
-        return self.emit.add("Pad", [value, self.emit.concat(ends, 0, "pads")], value.name)
+        pads = self.emit.once("Concat", ends, "pads", axis=0)
+        return self.emit.add("Pad", [value, pads], value.name)
 
     def counts(self, mask: Mask) -> Value:
         """1 where a trip counts in a row and else 0, [trips, batch, 1] of int64."""
@@ -205,7 +206,7 @@ class Sequence3:
         value = self._shaped(self.emit.squeeze(value, 0, value.name), 0)
         if self._none is None:
             return value
-        some = self.emit.add("Cast", [self.trips], "some", to=onnx.TensorProto.BOOL)
+        some = self.emit.once("Cast", [self.trips], "some", to=onnx.TensorProto.BOOL)
         if not self.shape:
             some = self.emit.squeeze(some, 0, "some")
         inputs = [some, value, self._same(state.initial)]

@@ -42,3 +42,24 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
     ]
     assert [raised.what for raised in trips.made] == ["an operator"] * 2
     assert [trips.final(state).name for state in repetition.states][2] == "k0"
+
+
+def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
+    model = ir.parse(TEXT)
+    node = next(n for n in model.graph.nodes() if n.is_op("Scan"))
+
+    def raiser(recurrence):
+        (state,) = recurrence.states
+        value = recurrence.trips.feeding.same(state.initial).value
+        return Raised("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
+
+    repetition = read(node)
+    trips = AllTrips(repetition, ShapeInference(model), 1 << 20, False, [raiser])
+    graph = trips.emit.graph
+    assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
+    a, b, _ = repetition.states
+    given = trips.operand(a.given)
+    assert given.batched and given.value.producer.is_op("Slice")
+    assert trips.final(b).producer.is_op("Squeeze")
+    assert trips.operand(a.given) is given
+    assert [n.op_type for n in graph.nodes()].count("Concat") == 2
