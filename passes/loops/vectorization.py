@@ -18,7 +18,7 @@ from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
 from .places import Places
-from .placing import drop_unread, give_out, is_used, put_in_place
+from .placing import drop_unread, give_out, is_used, pass_on_facts, put_in_place
 from .rebuilding import Plan, rebuild
 from .remainder import Remainder
 from .repetition import Repetition, Stacked, State
@@ -174,6 +174,7 @@ class Vectorization:
         left = [] if self._left is None else [self._left.output()]
         placed = put_in_place(self.feeding, [*results, *left], graph)
         node = self.repetition.node
+        pass_on_facts(self.feeding, placed)
         replace_outputs(graph, node, placed[: len(node.outputs)])
         for index, shape in sequences.items():
             result = placed[index]
