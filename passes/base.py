@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..analysis.shapes.inference import ShapeInference
-from ..ir import Error, Model, Node, Operator
+from ..facts.fact import Fact
+from ..ir import Error, Model, Node, Operator, Value
 
 Action = Literal["rewritten", "kept", "noted"]
 
@@ -72,6 +73,7 @@ class Run:
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
         standard: the passes of the default pipeline, for a pass that tries what they would do.
+        facts: what passes knew of values outside of bodies that they made; more may be known since.
     """
 
     def __init__(self, progress: Progress | None = None, standard: Sequence[Pass] = ()) -> None:
@@ -79,6 +81,7 @@ class Run:
         self._offers: dict[Operator, str] = {}
         self._inference: ShapeInference | None = None
         self.standard = standard
+        self.facts: dict[Value, Fact] = {}
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress

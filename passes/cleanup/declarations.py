@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import onnx
 
+from ...analysis.shapes.carried import outside
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Value
@@ -44,6 +45,8 @@ class CorrectDeclarations(Pass):
         if not declared and not bodies and dissolved.issubset(("Loop", "Scan")):
             return False
         inference = ShapeInference(model)
+        for value, fact in run.facts.items():
+            inference.assume(value, outside(inference.symbols, fact, ()))
         changed = False
         for value in declared:
             assert value.type is not None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...facts.dimension import Dimension
 from ...facts.fact import Fact, is_named
 from ...ir import Graph, Template, Value
 from .feeding import Feeding
@@ -44,23 +45,45 @@ def put_in_place(
     return [None if value is None else next(made) for value in results]
 
 
-def pass_on_facts(feeding: Feeding, placed: Sequence[Value | None]) -> None:
-    """Let what is known of the outputs of a Loop or Scan be known of what comes in their place,
-    where nothing more can be found out.
+def pass_on_facts(feeding: Feeding, placed: Sequence[Value | None]) -> dict[Value, Fact]:
+    """Let what a body tells of the outputs of its Loop or Scan be known of what comes in their
+    place, where nothing more can be found out.
 
     Args:
         feeding: what it was fed with.
         placed: what comes in the place of its outputs.
+
+    Returns:
+        the facts about these values, and about others of which more can be found out, but only
+        about the number of trips.
     """
-    repetition, inference = feeding.repetition, feeding.inference
-    axes: list[int | None] = [None] * len(repetition.states)
-    axes += [one.axis for one in repetition.stacked]
-    for old, new, axis in zip(repetition.node.outputs, placed, axes, strict=False):
-        if old is None or new is None:
+    inference, trips = feeding.inference, feeding.trip_dimension()
+    found = {}
+    for new, fact in zip(placed, _facts(feeding, trips), strict=False):
+        if new is None or fact is None:
             continue
-        fact = inference.fact(old)
-        dims = None if fact.shape is None or not fact.elem_type else list(fact.shape)
-        if dims and axis is not None:
-            dims[axis] = feeding.trip_dimension() or dims[axis]
-        if dims and all(is_named(dim) for dim in dims):
-            inference.assume(new, Fact(fact.elem_type, tuple(dims)))
+        found[new] = fact
+        if all(is_named(dim) for dim in fact.shape or ()):
+            inference.assume(new, fact)
+    return found
+
+
+def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
+    """What the body tells of each output; None where a size other than the number of trips is not
+    known by number or name."""
+    repetition, inference = feeding.repetition, feeding.inference
+    for state in repetition.states:
+        first, fact = inference.fact(state.initial), inference.fact(state.result)
+        same = first.elem_type == fact.elem_type and first.shape == fact.shape
+        yield Fact(fact.elem_type, fact.shape) if same and is_settled(fact) else None
+    for one in repetition.stacked:
+        fact = inference.fact(one.result)
+        dims = list(fact.shape or ())
+        axis = one.axis % (len(dims) + 1)
+        dims.insert(axis, trips or inference.symbols.fresh())
+        yield Fact(fact.elem_type, tuple(dims)) if is_settled(fact) else None
+
+
+def is_settled(fact: Fact) -> bool:
+    """Whether the type is known, and each size by number or name."""
+    return bool(fact.elem_type and fact.shape is not None) and all(map(is_named, fact.shape or ()))

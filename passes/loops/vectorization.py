@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
+from ...facts.fact import Fact
 from ...ir import Graph, Node, Value
 from ...operators.batching import Unbatchable
 from ..scans.layout import replace_outputs
@@ -18,7 +19,14 @@ from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
 from .places import Places
-from .placing import drop_unread, give_out, is_used, pass_on_facts, put_in_place
+from .placing import (
+    drop_unread,
+    give_out,
+    is_settled,
+    is_used,
+    pass_on_facts,
+    put_in_place,
+)
 from .rebuilding import Plan, rebuild
 from .remainder import Remainder
 from .repetition import Repetition, Stacked, State
@@ -39,6 +47,10 @@ class Vectorization:
         repetition: the Loop or Scan.
         inference: facts about the model's values.
         max_bytes: how large a value of all trips may be, where sizes are known.
+
+    Attributes:
+        facts: what is known of values that were put in place, sizes with numbers or names but for
+            the number of trips.
 
     Raises:
         Unbatchable: nothing can be computed at once, or that does not pay; the message ends a
@@ -63,6 +75,7 @@ class Vectorization:
         self.plan: Plan | None = None
         self._sizes_to_drop = SizesToDrop(repetition, inference)
         self._left: Node | None = None
+        self.facts: dict[Value, Fact] = {}
         self._asked = self._ask()
         if self.division.inside:
             self._leave_a_loop()
@@ -172,16 +185,28 @@ class Vectorization:
         outputs = iter(self.feeding.emit.graph.outputs)
         results = [next(outputs) if asked else None for asked in self._asked]
         left = [] if self._left is None else [self._left.output()]
-        placed = put_in_place(self.feeding, [*results, *left], graph)
-        node = self.repetition.node
-        pass_on_facts(self.feeding, placed)
-        replace_outputs(graph, node, placed[: len(node.outputs)])
+        rows = [] if self.plan is None else self.plan.boundary
+        read = [self.batcher.operands[value].value for value in rows]
+        placed = put_in_place(self.feeding, [*results, *left, *read], graph)
+        node, count = self.repetition.node, len(self.repetition.node.outputs)
+        self.facts = pass_on_facts(self.feeding, placed)
+        replace_outputs(graph, node, placed[:count])
+        self._tell(placed[len(placed) - len(rows) :], rows)
         for index, shape in sequences.items():
             result = placed[index]
             made = None if result is None else result.producer
             if made is not None and made.is_op("SplitToSequence") and shape is not None:
                 read_rows(graph, made, shape)
-        return placed[-1].producer if left and placed[-1] is not None else None
+        loop = placed[len(results)] if left else None
+        return None if loop is None else loop.producer
+
+    def _tell(self, placed: Sequence[Value | None], rows: Sequence[Value]) -> None:
+        """Note what is known of the rows that the loop that is left reads."""
+        trips = self.feeding.trip_dimension() or self._inference.symbols.fresh()
+        for new, value in zip(placed, rows, strict=True):
+            fact = self.batcher.operands[value].fact
+            if new is not None and is_settled(fact):
+                self.facts[new] = Fact(fact.elem_type, (trips, *(fact.shape or ())))
 
     def _sequences(self) -> Iterator[tuple[int, Value]]:
         """Which outputs may be sequences, and an element of each."""

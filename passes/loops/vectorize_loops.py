@@ -60,6 +60,8 @@ class VectorizeLoops(Pass):
         try:
             found = Vectorization(repetition, inference, self.max_bytes)
             left = found.put_in_place(graph)
+            if graph.holder is None:
+                run.facts |= found.facts
         except (Unbatchable, RewriteError) as reason:
             run.kept(self, node, f"it {reason}")
             return False

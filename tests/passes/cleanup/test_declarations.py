@@ -164,3 +164,21 @@ def test_a_function_whose_caller_decides_is_passed_over():
     loaded = ir.load(onnx.parser.parse_model(HEAD + text))
     parse_pipeline("inline-ifs").apply(loaded)
     ir.verify(loaded)
+
+
+LEFT = """g (float[N,3] x, float[3] h) => (float[N,3] y, float[A] last) {
+    last, y = Scan <num_scan_inputs = 1,
+        body = b (float[5] k, float[3] e) => (float[6] m, float[3] r) {
+        r = Exp (e) s = Add (k, r) m = Tanh (s) }> (h, x) }"""
+
+
+def test_what_vectorizing_knew_corrects_what_the_rest_declares():
+    model = onnx.parser.parse_model(HEAD + LEFT)
+    result = parse_pipeline("vectorize-loops").run(model).model
+    exp, scan = result.graph.node
+    assert (exp.op_type, scan.op_type) == ("Exp", "Scan")
+    body = next(attribute.g for attribute in scan.attribute if attribute.name == "body")
+    declared = [info.type.tensor_type.shape.dim[0] for info in (*body.input, *body.output)]
+    assert [dim.dim_value for dim in declared] == [3, 3, 3]
+    x = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "h": np.zeros(3, np.float32)}
+    assert_equal_outputs(result, result, x)
