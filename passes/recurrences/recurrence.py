@@ -264,6 +264,9 @@ class AllTrips(Batcher):
 
     def operand(self, value: Value) -> Operand:
         """What stands for a value; what it is made of is computed when it is first asked for."""
+        found = self.operands.get(value)
+        if found is not None:
+            return found
         stack = [value]
         while stack:
             node = self._missing(stack[-1])

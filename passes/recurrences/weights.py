@@ -51,11 +51,16 @@ class Matrix:
 
     def columns(self, start: int, stop: int) -> Matrix:
         """Some of its columns."""
-        return dataclasses.replace(self, column=self.column + start, width=stop - start)
+        return self._part(self.rows, stop - start, self.row, self.column + start)
 
     def some_rows(self, start: int, stop: int) -> Matrix:
         """Some of its rows."""
-        return dataclasses.replace(self, row=self.row + start, rows=stop - start)
+        return self._part(stop - start, self.width, self.row + start, self.column)
+
+    def _part(self, rows: int, width: int, row: int, column: int) -> Matrix:
+        return Matrix(
+            self.value, self.whole, rows, width, row, column, self.transposed, self.leading
+        )
 
     def turned(self) -> Matrix:
         """The matrix with rows for columns."""
