@@ -72,6 +72,8 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
     """What the body tells of each output; None where a size other than the number of trips is not
     known by number or name."""
     repetition, inference = feeding.repetition, feeding.inference
+    if repetition.node.is_op("SequenceMap"):
+        return  # what it gives out are sequences
     for state in repetition.states:
         first, fact = inference.fact(state.initial), inference.fact(state.result)
         same = first.elem_type == fact.elem_type and first.shape == fact.shape
