@@ -133,6 +133,10 @@ class Structure:
         """The nodes in the order in which they were added."""
         return (v for v in self._topology.sources if type(v) is Node)
 
+    def latest_nodes(self) -> Iterator[Node]:
+        """The nodes from the last one that was added to the first."""
+        return (v for v in reversed(self._topology.sources) if type(v) is Node)
+
     def __len__(self) -> int:
         """The number of nodes."""
         return sum(1 for _ in self.unordered_nodes())

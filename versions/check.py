@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..ir import Value
 from .registry import ADDED_VALUES, HARMLESS
 from .schemas import Formal, Schema, default_of, formals, schema_at, takes_all
 from .site import Site
+
+Actual = tuple[str, Sequence[str]]
+"""The name of a value, and its types as schemas write them."""
 
 
 def conform(site: Site, schema: Schema) -> None:
@@ -102,38 +104,43 @@ def _check_types(site: Site, schema: Schema) -> None:
     as_before = site.op_type == node.op_type and site.inputs == list(node.inputs)
     if as_before and takes_all(site.op_type, site.source, site.target):
         return
-    inputs, outputs = formals(schema)
     values = node.outputs[: schema.max_output]
     read = [value if site.is_used(index) else None for index, value in enumerate(values)]
-    of_variables: dict[str, tuple[str, list[str]]] = {}
-    for actual, parameters in ((site.inputs, inputs), (read, outputs)):
-        for value, parameter in zip(actual, _formal(parameters, len(actual)), strict=True):
-            if value is not None:
-                types = site.types.texts(value)
-                _check_allowed(site, value, types, parameter)
-                if types and parameter.is_homogeneous:
-                    first = of_variables.setdefault(parameter.type_str, (parameter.name, types))
-                    _check_alike(site, *first, parameter.name, types)
+    actual = [
+        [None if v is None else (v.name, site.types.texts(v)) for v in given]
+        for given in (site.inputs, read)
+    ]
+    fault = type_fault(site.op_type, site.target, *actual)
+    if fault is not None:
+        site.refuse(fault)
 
 
-def _check_allowed(site: Site, value: Value, types: Sequence[str], parameter: Formal) -> None:
-    for text in types:
-        if text not in parameter.allowed:
-            site.refuse(
-                f"'{value.name}' is a {text}, which {site.op_type} does not take in opset"
-                f" {site.target}"
-            )
-
-
-def _check_alike(
-    site: Site, name: str, types: Sequence[str], other: str, others: Sequence[str]
-) -> None:
-    """Check that what a schema gives one type variable has one type (in each call, of several)."""
-    if set(types) != set(others):
-        site.refuse(
-            f"{name} is a {' or '.join(types)} and {other} a {' or '.join(others)}, which opset"
-            f" {site.target} wants to be of one type"
-        )
+def type_fault(
+    op_type: str,
+    version: int,
+    inputs: Sequence[Actual | None],
+    outputs: Sequence[Actual | None],
+) -> str | None:
+    """What is wrong with the types of inputs and outputs in an opset; None if nothing is."""
+    of_variables: dict[str, tuple[str, Sequence[str]]] = {}
+    schema = schema_at(op_type, version)
+    for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
+        for given, parameter in zip(actual, _formal(parameters, len(actual)), strict=True):
+            if given is None:
+                continue
+            name, types = given
+            for text in types:
+                if text not in parameter.allowed:
+                    return f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
+            if types and parameter.is_homogeneous:
+                other, others = of_variables.setdefault(parameter.type_str, (parameter.name, types))
+                # What a schema gives one type variable has one type (in each call, of several).
+                if set(others) != set(types):
+                    return (
+                        f"{other} is a {' or '.join(others)} and {parameter.name} a"
+                        f" {' or '.join(types)}, which opset {version} wants to be of one type"
+                    )
+    return None
 
 
 def target_schema(site: Site) -> Schema | None:

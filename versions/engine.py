@@ -8,13 +8,14 @@ from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value
 from . import scans
 from .adapters import adapt, detour
+from .agenda import Agenda, stands
 from .check import conform, keep_defaults, target_schema
 from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .registry import INEXACT_BODIES, in_longer_form
-from .schemas import OLDEST, REVIEWED, changes, schema_at
+from .schemas import OLDEST, REVIEWED, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types
@@ -40,25 +41,34 @@ class Engine:
     def convert(self, root: Model | Function, target: int) -> None:
         """Carry the model's graph or one function to a version, with all graphs inside."""
         version = root.opset()
+        agenda = Agenda(root, target, self.model, self.types)
         while version != target:
             step = version + (1 if target > version else -1)
-            self._step(root, version, step)
+            nodes = agenda.due(version)
+            if nodes:
+                self._step(root, version, step, agenda, nodes)
+                agenda.types = self.types
+                agenda.step_done(step, [n for n in nodes if n not in self._stuck])
+            else:
+                _import(root, step)
             version = step
 
-    def _step(self, root: Model | Function, source: int, target: int) -> None:
-        nodes = [n for n in self._nodes(root.graph) if self._needs_work(n, source, target)]
-        self.types.begin_step(nodes, source)
-        crossing, waiting = None, [n for n in nodes if n.op_type == "Scan"]
+    def _step(
+        self, root: Model | Function, source: int, target: int, agenda: Agenda, due: Sequence[Node]
+    ) -> None:
+        self.types.begin_step(due, source)
+        crossing, nodes, waiting = None, list(due), [n for n in due if n.op_type == "Scan"]
         if waiting and scans.crosses(source, target):
             crossing = scans.Crossing(root, self.model, source, self.types)
             nodes = [n for n in nodes if n.op_type != "Scan"]
-        root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = target
+        _import(root, target)
         batch = Batch(source, target, self.types)
         self._constants = Constants(self.types, self._folder)
         while nodes:
             node = nodes.pop()
-            if node.graph is not None:
-                nodes += self._visit(node, source, target, batch)
+            if stands(node):
+                inside = self._visit(node, source, target, batch)
+                nodes += [n for n in inside if agenda.is_due(n, source)]
         self._run(batch)
         # Scans come last: their bodies, which are copied, are in the next version by now.
         if crossing is not None and not self.failures:
@@ -76,24 +86,9 @@ class Engine:
         if not self.failures:
             self.types = Types(self.model)
             # What other nodes declare may be part of their meaning, as that of a Loop is.
-            scans_now = [n for n in self._nodes(crossing.root.graph) if n.op_type == "Scan"]
+            graphs = crossing.root.graph.walk()
+            scans_now = [n for g in graphs for n in g.unordered_nodes() if n.op_type == "Scan"]
             declare_results(scans_now, self.types)
-
-    def _nodes(self, graph: Graph) -> Iterator[Node]:
-        for node in graph.unordered_nodes():
-            yield node
-            for inner in node.graphs():
-                yield from self._nodes(inner)
-
-    def _needs_work(self, node: Node, source: int, target: int) -> bool:
-        op = node.op
-        # What ONNX has in no version is refused by name, rather than carried along.
-        return (
-            (changes(op.op_type, source, target) or schema_at(op.op_type, source) is None)
-            and op.domain in ("", "ai.onnx")
-            and node not in self._stuck
-            and op.function_key not in self.model.functions
-        )
 
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
         """Convert one node; what comes back are nodes that are still in the old version."""
@@ -149,7 +144,7 @@ class Engine:
         inside = list(self._inside(added))
         self._come_from(node, inside, source)
         self._supersede(node, results)
-        return [n for n in inside if self._needs_work(n, source, target)]
+        return inside
 
     def _come_from(self, node: Node, added: Sequence[Node], version: int) -> None:
         """Note for which node others now stand."""
@@ -161,7 +156,8 @@ class Engine:
         for node in nodes:
             yield node
             for graph in node.graphs():
-                yield from self._nodes(graph)
+                for inner in graph.walk():
+                    yield from inner.unordered_nodes()
 
     def _run(self, batch: Batch) -> None:
         done, refused = batch.run()
@@ -205,6 +201,10 @@ class Engine:
         placed = graph.supersede(old, new)
         for value in dict.fromkeys((new, placed)):
             self.types.hand_over(old, value)
+
+
+def _import(root: Model | Function, version: int) -> None:
+    root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = version
 
 
 def redraft(node: Node, site: Site, max_output: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .form import writes
 from .registry import Outcome, downgrade
 from .site import Site
 
@@ -34,7 +35,8 @@ AXES: dict[str, Axis] = {}
 def negative_axes(*op_types: str, axis: Axis) -> None:
     """Say that axes of operators may be negative from opset 11 on; below they are written out."""
     AXES.update(dict.fromkeys(op_types, axis))
-    downgrade(NEGATIVE_AXES, *op_types)(count_from_the_front)
+    named = writes(axis.attribute)
+    downgrade(NEGATIVE_AXES, *op_types, where=named)(count_from_the_front)
 
 
 def count_from_the_front(site: Site) -> Outcome:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..ir import Value
+from .form import Concern, Form, always
 from .moves import carry_moves
 from .site import Site
 
@@ -25,6 +26,9 @@ UPGRADES: Adapters = {}
 DOWNGRADES: Adapters = {}
 """From this version to the one before."""
 
+CONCERNS: dict[tuple[str, int, Adapter], Concern] = {}
+"""By operator and the higher version of a step: the nodes that an adapter has to look at there."""
+
 LONGER_FORMS: dict[tuple[str, int], Adapter] = {}
 """From this version to the one before, where that has been refused otherwise."""
 
@@ -38,14 +42,37 @@ INEXACT_BODIES: set[str] = set()
 """Operators whose function in onnx is less accurate than they are, or says something else."""
 
 
-def upgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
-    """Register an adapter from opset `version` - 1 to `version`."""
-    return _registrar(UPGRADES, version, op_types)
+def upgrade(
+    version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
+) -> Callable[[Adapter], Adapter]:
+    """Register an adapter from opset `version` - 1 to `version`.
+
+    Args:
+        where: of which forms nodes are that it may change or refuse; all others it would leave.
+        kinds: the kinds of numbers, as numpy names them, that input 0 holds in such nodes.
+    """
+    return _registrar(UPGRADES, version, op_types, Concern(where, kinds))
 
 
-def downgrade(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
-    """Register an adapter from opset `version` to `version` - 1."""
-    return _registrar(DOWNGRADES, version, op_types)
+def downgrade(
+    version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
+) -> Callable[[Adapter], Adapter]:
+    """Register an adapter from opset `version` to `version` - 1; arguments as of `upgrade`."""
+    return _registrar(DOWNGRADES, version, op_types, Concern(where, kinds))
+
+
+def concerns(form: Form, source: int, target: int) -> Iterator[Concern]:
+    """What adapters of a step may have to look at in nodes of a form."""
+    table, version = step_table(source, target)
+    for adapter in table.get((form.op_type, version), ()):
+        concern = CONCERNS[form.op_type, version, adapter]
+        if concern.where(form):
+            yield concern
+
+
+def step_table(source: int, target: int) -> tuple[Adapters, int]:
+    """The adapters of a step up or down, and the version by which they are found there."""
+    return (UPGRADES, target) if target > source else (DOWNGRADES, source)
 
 
 def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
@@ -60,10 +87,11 @@ def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
 
 
 def _registrar(
-    table: Adapters, version: int, op_types: tuple[str, ...]
+    table: Adapters, version: int, op_types: tuple[str, ...], concern: Concern
 ) -> Callable[[Adapter], Adapter]:
     def register(adapter: Adapter) -> Adapter:
         for op_type in op_types:
+            CONCERNS[op_type, version, adapter] = concern
             table[op_type, version] = (*table.get((op_type, version), ()), adapter)
         return adapter
 
@@ -109,7 +137,7 @@ def adapt(site: Site) -> Outcome:
     Raises:
         Refused: one of them cannot carry the node over.
     """
-    table, version = (UPGRADES, site.target) if site.is_upgrade else (DOWNGRADES, site.source)
+    table, version = step_table(site.source, site.target)
     for adapter in table.get((site.node.op_type, version), ()):
         outcome = adapter(site)
         if outcome is not None:

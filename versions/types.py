@@ -96,7 +96,14 @@ class Types:
 
     def _element(self, value: Value) -> int | None:
         """The one element type of a value, where schemas and declarations alone tell it."""
-        return self._elements.of(value) if self._around(value) == (self._main,) else None
+        if self._calls and self._around(value) != (self._main,):
+            return None
+        return self._elements.of(value)
+
+    def plain_elem_type(self, value: Value | None) -> int | None:
+        """The element type of a tensor as far as schemas and declarations alone tell it, which
+        takes least; 0 where they do not, None for a value that is absent."""
+        return None if value is None else self._element(value) or 0
 
     def shape(self, value: Value | None) -> list[int | None] | None:
         """The dimensions of a tensor, None for those not known; None for an unknown rank."""

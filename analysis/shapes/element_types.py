@@ -36,42 +36,53 @@ class ElementTypes:
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
-        path: list[Value] = []
-        current: Value | None = value
-        while current is not None and current not in self._known:
-            path.append(current)
-            found = _declared(current, self._version_of)
-            if found is not None:
-                self._known[current] = found
-                break
-            self._known[current] = None
-            current = _same_typed(current, self._version_of)
-        known = self._known.get(current) if current is not None else None
+        known, path = self._known, []
+        found: int | Value | None = value
+        while isinstance(found, Value) and found not in known:
+            path.append(found)
+            known[found] = None
+            found = _look(found, self._version_of)
+        elem_type = known[found] if isinstance(found, Value) else found
         for passed in path:
-            self._known[passed] = known
-        return known
+            known[passed] = elem_type
+        return elem_type
 
 
-def _declared(value: Value, version_of: VersionOf) -> int | None:
+def _look(value: Value, version_of: VersionOf) -> int | Value | None:
+    """The element type of a value, or another value of the same type that is nearer to what a model
+    declares."""
     if value.constant is not None:
         return value.constant.elem_type
-    if value.elem_type is not None:
+    if value.info is not None and value.elem_type is not None:
         return value.elem_type
     node = value.producer
     if node is None:
-        return _handed_by_loop(value)
-    if node.is_op("Cast"):
+        return _handed_by_loop(value) or _handed(value, version_of)
+    qualname = node.op.qualname
+    if qualname == "Cast":
         to = node.op.attributes.get("to")
-        return to.i if to is not None and not to.ref_attr_name else None
-    slot = _slot(node, value)
-    if slot is not None:
-        body, index = slot
-        return body.output_infos[index].type.tensor_type.elem_type or None
+        if to is not None and not to.ref_attr_name:
+            return to.i
+    elif node.bodies and qualname in _BODIES:
+        return _given_by_body(node, value)
     if node.graph is None:
         return None
-    version = version_of(node)
-    position = _formal_output(node, value, version)
-    return _only_type(node.op_type, normal_domain(node.domain), version, position)
+    version, domain = version_of(node), normal_domain(node.domain)
+    position = _formal_output(node, value, domain, version)
+    elem_type = _only_type(node.op_type, domain, version, position)
+    if elem_type is not None or node.bodies:
+        return elem_type
+    index = _same_typed_position(node.op_type, domain, version, position)
+    return None if index is None else node.input(index)
+
+
+def _given_by_body(node: Node, value: Value) -> int | Value | None:
+    """What a body declares of the output that is one of its node's, or that output."""
+    slot = _slot(node, value)
+    if slot is None:
+        return None
+    body, index = slot
+    return body.output_infos[index].type.tensor_type.elem_type or body.outputs[index]
 
 
 def _handed_by_loop(value: Value) -> int | None:
@@ -84,29 +95,11 @@ def _handed_by_loop(value: Value) -> int | None:
 
 def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
     """The body that gives out what a node does, and the position of one of the node's outputs."""
-    if not node.is_op(*_BODIES):
-        return None
     name, shift = _BODIES[node.op_type]
     if name not in node.bodies:  # the caller of the function gives it
         return None
     body, index = node.body(name), _position(node, value) + shift
     return (body, index) if index < len(body.outputs) else None
-
-
-def _same_typed(value: Value, version_of: VersionOf) -> Value | None:
-    """Another value of the same element type, nearer to what a model declares."""
-    node = value.producer
-    if node is None:
-        return _handed(value, version_of)
-    if node.graph is None:
-        return None
-    if node.bodies:
-        slot = _slot(node, value)
-        return None if slot is None else slot[0].outputs[slot[1]]
-    version = version_of(node)
-    position = _formal_output(node, value, version)
-    index = _same_typed_position(node.op_type, normal_domain(node.domain), version, position)
-    return node.input(index) if index is not None else None
 
 
 def _handed(value: Value, version_of: VersionOf) -> Value | None:
@@ -125,10 +118,11 @@ def _position(node: Node, value: Value) -> int:
     return next(index for index, output in enumerate(node.outputs) if output is value)
 
 
-def _formal_output(node: Node, value: Value, version: int) -> int:
+def _formal_output(node: Node, value: Value, domain: str, version: int) -> int:
     """The position of an output in the schema; 0 where that has one, of however many values."""
-    single = _formal_outputs(node.op_type, normal_domain(node.domain), version) == 1
-    return 0 if single else _position(node, value)
+    if len(node.outputs) == 1 or _formal_outputs(node.op_type, domain, version) == 1:
+        return 0
+    return _position(node, value)
 
 
 @functools.cache

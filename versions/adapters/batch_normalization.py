@@ -14,12 +14,17 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 
 from __future__ import annotations
 
+from ..form import Form, writes
 from ..registry import Outcome, downgrade, upgrade
 from ..site import Site
 
 
-@upgrade(14, "BatchNormalization")
-@upgrade(9, "BatchNormalization")
+def _gives_statistics(form: Form) -> bool:
+    return form.outputs > 1
+
+
+@upgrade(14, "BatchNormalization", where=_gives_statistics)
+@upgrade(9, "BatchNormalization", where=_gives_statistics)
 def only_inference(site: Site) -> Outcome:
     """Outputs beyond the first meant training, in ways that later versions changed."""
     if any(site.is_used(index) for index in range(1, len(site.node.outputs))):
@@ -27,7 +32,7 @@ def only_inference(site: Site) -> Outcome:
     return None
 
 
-@downgrade(14, "BatchNormalization")
+@downgrade(14, "BatchNormalization", where=writes("training_mode"))
 def not_training(site: Site) -> Outcome:
     """Before opset 14 a node with one output does inference."""
     if site.attribute("training_mode"):

@@ -18,7 +18,7 @@ from ..registry import Outcome, downgrade
 from ..site import Site
 
 
-@downgrade(11, "Gemm")
+@downgrade(11, "Gemm", where=lambda form: form.inputs < 3)
 def add_bias(site: Site) -> Outcome:
     """Before opset 11 the added matrix must be there."""
     if site.input(2) is None:

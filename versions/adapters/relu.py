@@ -15,7 +15,7 @@ from ..registry import Outcome, downgrade
 from ..site import Site
 
 
-@downgrade(14, "Relu")
+@downgrade(14, "Relu", kinds="i")
 def relu_of_integers(site: Site) -> Outcome:
     """Before opset 14 Relu takes floats only."""
     dtype = site.required_dtype(0, "Relu before opset 14")

@@ -15,11 +15,12 @@ https://onnx.ai/onnx/operators/onnx__Reshape.html
 
 from __future__ import annotations
 
+from ..form import writes
 from ..registry import Outcome, downgrade
 from ..site import Site
 
 
-@downgrade(14, "Reshape")
+@downgrade(14, "Reshape", where=writes("allowzero"))
 def no_zeros(site: Site) -> Outcome:
     """Before opset 14 a zero in the wanted shape copies the input's dimension."""
     if site.attribute("allowzero"):
