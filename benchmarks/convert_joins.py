@@ -22,6 +22,7 @@ from straightline.versions import ConversionError
 OPSET = 17
 CONSTANTS = {
     "weight": np.eye(8, dtype=np.float32),
+    "bias": np.zeros(8, np.float32),
     "kernel": np.ones((4, 4, 1, 1), np.float32),
     "narrow": np.ones((1, 4, 1, 1), np.float32),
     "twice": np.array([1, 1, 2, 2], np.float32),
@@ -95,6 +96,10 @@ def attention(to: Writer, x: str) -> str:
     return to.add("Add", x, to.add("Reshape", read, "flat"))
 
 
+def layer(to: Writer, x: str) -> str:
+    return to.add("Relu", to.add("Gemm", x, "weight", "bias", alpha=0.5))
+
+
 FLAT, IMAGE = [4, 8], [1, 4, 8, 8]
 BLOCKS: dict[str, tuple[Block, list[int]]] = {
     "ladder": (ladder, FLAT),
@@ -104,10 +109,11 @@ BLOCKS: dict[str, tuple[Block, list[int]]] = {
     "inception": (inception, IMAGE),
     "feature pyramid": (pyramid, IMAGE),
     "attention": (attention, FLAT),
+    "layers": (layer, FLAT),
 }
 
 
-def model_of(name: str, count: int) -> onnx.ModelProto:
+def model_of(name: str, count: int, opset: int = OPSET) -> onnx.ModelProto:
     """A model of about so many nodes."""
     block, shape = BLOCKS[name]
     writer, last = Writer(), "x"
@@ -121,8 +127,8 @@ def model_of(name: str, count: int) -> onnx.ModelProto:
         [helper.make_tensor_value_info(last, onnx.TensorProto.FLOAT, [None] * len(shape))],
         [numpy_helper.from_array(a, label) for label, a in CONSTANTS.items() if label in read],
     )
-    opset = helper.make_opsetid("", OPSET)
-    return helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
 def seconds(

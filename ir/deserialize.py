@@ -65,6 +65,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
             the nodes form a cycle, a body does not fit its node, or an opset version is missing or
             unknown.
     """
+    nodes = list(proto.graph.node)  # held, so that protobuf makes its Python objects once
     check_well_formed(proto)
     model = Model(_model_header(proto), base_dir)
     model.opset_imports = _opset_imports(proto.opset_import, "the model")
@@ -75,7 +76,8 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
             raise ModelError(f"{function} is defined twice (overload '{message.overload}')")
     reader = _Reader(model.allows_overrides, base_dir)
     scope = Scope()
-    reader.read(model.graph, proto.graph, scope)
+    model.graph.header = _graph_header(proto.graph)
+    reader.read(model.graph, proto.graph, scope, nodes)
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
     _mark_trained(model, scope)
     model.mark_as_loaded()
@@ -225,12 +227,13 @@ class _Reader:
             (find(name) or self.outer_value(name, proto, graph, scope)) if name else None
             for name in proto.input[:]  # a slice, which protobuf makes in one go
         ]
-        op = self.operator(proto)
+        attributes = proto.attribute
+        op = self.operator(proto, attributes)
         node = graph.add_node(op, inputs, proto.output[:], proto.name)
         for value in node.outputs:
             if value is not None:
                 scope.define(value, graph)
-        for attribute in proto.attribute:
+        for attribute in attributes:
             for body in graphs_in(attribute):
                 inner = graph.add_body(node, attribute.name, onnx.GraphProto())
                 self.read(inner, body, Scope(scope))
@@ -251,9 +254,9 @@ class _Reader:
             )
         return value
 
-    def operator(self, proto: onnx.NodeProto) -> Operator:
+    def operator(self, proto: onnx.NodeProto, written: Sequence[onnx.AttributeProto]) -> Operator:
         extra = _extra(proto)
-        if not proto.attribute and extra is None and not proto.overload:
+        if not written and extra is None and not proto.overload:
             # Most nodes are plain, so they share one operator.
             key = (proto.domain, proto.op_type)
             op = self.operators.get(key)
@@ -261,7 +264,7 @@ class _Reader:
                 op = self.operators[key] = Operator(proto.op_type, None, proto.domain)
             return op
         attributes: dict[str, onnx.AttributeProto] = {}
-        for attribute in proto.attribute:
+        for attribute in written:
             kept = _shell(attribute) if attribute.type in (_GRAPH, _GRAPHS) else attribute
             if attributes.setdefault(attribute.name, kept) is not kept:
                 raise ModelError(

@@ -39,7 +39,10 @@ def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
     read: set[str] = set()
     for proto in protos:
         # Slices: protobuf makes a list faster than it hands out one name after the other.
-        read.update(_read_names(proto) if proto.attribute else proto.input[:])
+        read.update(proto.input[:])
+        for attribute in proto.attribute:
+            for graph in graphs_in(attribute):
+                read |= free_names(graph)
         outputs = proto.output[:]
         if not read.isdisjoint(outputs) and any(name in read for name in outputs if name):
             return False

@@ -11,6 +11,7 @@ from ..errors import ModelError
 from .contents import Types, check_sparse, check_tensor
 
 _Kind = onnx.AttributeProto
+_GRAPH, _GRAPHS = _Kind.GRAPH, _Kind.GRAPHS
 ANY = -1
 """The kind of a reference that does not say it."""
 
@@ -75,9 +76,10 @@ def name_of_kind(kind: int) -> str:
 
 def graphs_in(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
     """The graphs that an attribute holds itself."""
-    if attribute.type == _Kind.GRAPH and not attribute.ref_attr_name:
-        return (attribute.g,)
-    return attribute.graphs if attribute.type == _Kind.GRAPHS else ()
+    kind = attribute.type
+    if kind == _GRAPH:
+        return () if attribute.ref_attr_name else (attribute.g,)
+    return attribute.graphs if kind == _GRAPHS else ()
 
 
 def has_value_to_check(name: str, kind: int) -> bool:
