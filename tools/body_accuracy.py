@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnxruntime as ort
-from straightline import ir
+from straightline import ir, reference
 from straightline.versions import adapters  # noqa: F401  (they register what is inexact)
 from straightline.versions.function_body import function_body, instantiate_function
 from straightline.versions.registry import INEXACT_BODIES
@@ -26,8 +26,12 @@ from straightline.versions.types import Types
 
 Definition = Callable[..., Any]
 TYPES = {"float": np.float32, "float16": np.float16}
+WIDEST = ("double", np.float64)
 SLACK, LEAST_UNITS = 4.0, 16.0
 SHAPE = (2, 4, 8)
+ALL_KINDS = frozenset({"plain", "offset", "large", "wide", "tiny", "odd"})
+FINITE = ALL_KINDS - {"odd", "large"}
+"""Where a product or a mask meets an infinity, definitions differ."""
 
 
 class Case(NamedTuple):
@@ -35,12 +39,17 @@ class Case(NamedTuple):
 
     op_type: str
     opset: int
-    define: Definition
+    define: Definition | None = None
+    """None where onnx's reference of the operator is taken for its definition."""
     attributes: Mapping[str, Any] = {}
-    more: tuple[tuple[float, ...], ...] = ()
-    """Further inputs, in the type of the first."""
+    more: tuple[Any, ...] = ()
+    """Further inputs: numbers in the type of the first, or integers that stay as they are."""
     has_kernel: bool = True
     """Whether onnxruntime has the operator; where not, it runs the function too."""
+    shape: tuple[int, ...] = SHAPE
+    """That of the first input."""
+    kinds: frozenset[str] = ALL_KINDS
+    """On which numbers it is measured."""
 
 
 def normalize(x: Any, axes: tuple[int, ...], epsilon: float, outside: float = 0.0) -> Any:
@@ -96,6 +105,12 @@ def hard(x: Any) -> Any:
     return np.clip(np.float32(0.2) * x + 0.5, 0, 1)
 
 
+def drawn(seed: int, shape: tuple[int, ...] = (1, 2, 4, 8)) -> Any:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+HEADS = (1, 2, 4, 8)
+LABELS = np.random.default_rng(9).integers(0, SHAPE[1], (SHAPE[0], SHAPE[2]))
 ONES, BIAS = (1.5,) * 8, (0.5,) * 8
 LAST = (-1.0,)
 """The axes of a reduction, which are integers."""
@@ -150,15 +165,54 @@ CASES = [
     Case("Softsign", 22, lambda x: x / (1 + abs(x))),
     Case("Swish", 24, lambda x: x * sigmoid(x)),
     Case("ThresholdedRelu", 22, lambda x: np.where(x > 1, x, 0)),
+    Case("Attention", 23, None, {}, (drawn(1), drawn(2)), False, HEADS, FINITE),
+    Case("Attention", 23, None, {"is_causal": 1}, (drawn(1), drawn(2)), False, HEADS, FINITE),
+    Case("CausalConvWithState", 27, None, {}, (drawn(3, (4, 1, 3)),), False, SHAPE, FINITE),
+    Case("Clip", 13, np.clip, {}, (np.array(-0.5), np.array(0.5))),
+    Case(
+        "LinearAttention",
+        27,
+        None,
+        {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"},
+        (drawn(7, (1, 4, 16)), drawn(8, (1, 4, 16))),
+        False,
+        (1, 4, 16),
+        FINITE - {"offset"},  # what cancels there its reference computes in 64 bits
+    ),
+    Case("NegativeLogLikelihoodLoss", 13, None, {}, (LABELS,), shape=SHAPE, kinds=FINITE),
+    Case("RotaryEmbedding", 23, None, {}, (drawn(4, (1, 4, 4)), drawn(5, (1, 4, 4))), False, HEADS),
+    Case("SoftmaxCrossEntropyLoss", 13, None, {}, (LABELS,), shape=SHAPE, kinds=FINITE),
+    Case(
+        "SwiGLU", 28, lambda a, b: a * sigmoid(a) * b, {}, (drawn(6, SHAPE),), False, kinds=FINITE
+    ),
 ]
 
+NOTHING_ROUNDS = frozenset(
+    {
+        *("CastLike", "CenterCropPad", "DepthToSpace", "GreaterOrEqual", "LessOrEqual"),
+        *("SequenceMap", "SpaceToDepth"),
+    }
+)
+"""Their functions compare or move elements."""
 
-def samples(dtype: Any) -> dict[str, Any]:
+NO_SAMPLES = {
+    "AffineGrid": "one grid for each size",
+    "Bernoulli": "draws at random; onnx's function is inverted, and not used",
+    "BlackmanWindow": "one window for each size",
+    "HammingWindow": "one window for each size",
+    "HannWindow": "one window for each size",
+    "DynamicQuantizeLinear": "gives integers",
+    "Range": "its function is a Loop that adds up, as the definition is not",
+}
+"""Those that are not measured, and why."""
+
+
+def samples(dtype: Any, shape: tuple[int, ...] = SHAPE) -> dict[str, Any]:
     """Numbers of each kind."""
-    base = np.random.default_rng(0).normal(size=SHAPE)
+    base = np.random.default_rng(0).normal(size=shape)
     most = 1e30 if dtype is np.float32 else 3e4
     odd = base.copy()
-    odd[0, 0, 0], odd[0, 1, 1], odd[1, 0, 2] = np.inf, -np.inf, np.nan
+    odd.flat[0], odd.flat[9], odd.flat[34] = np.inf, -np.inf, np.nan
     return {
         "plain": base.astype(dtype),
         "offset": (base + 3000 if dtype is np.float32 else base + 300).astype(dtype),
@@ -169,20 +223,28 @@ def samples(dtype: Any) -> dict[str, Any]:
     }
 
 
+def given(values: Any, dtype: Any) -> Any:
+    """A further input in the type of the first, unless it counts or chooses."""
+    chooses = values is LAST or np.asarray(values).dtype.kind == "i"
+    return np.array(values, np.int64 if chooses else dtype)
+
+
 def model_of(case: Case, name: str) -> onnx.ModelProto:
     """The operator alone, its further inputs as initializers."""
     held = [
         onnx.numpy_helper.from_array(
-            np.array(values, np.int64 if values == LAST else TYPES[name]), f"i{index}"
+            given(values, dict([*TYPES.items(), WIDEST])[name]), f"i{index}"
         )
         for index, values in enumerate(case.more)
     ]
+    schema = onnx.defs.get_schema(case.op_type, case.opset, "")
+    others = [f"y{index}" for index in range(1, schema.min_output)]
     node = onnx.helper.make_node(
-        case.op_type, ["x", *(t.name for t in held)], ["y"], **case.attributes
+        case.op_type, ["x", *(t.name for t in held)], ["y", *others], **case.attributes
     )
-    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(TYPES[name]))
-    x = onnx.helper.make_tensor_value_info("x", code, SHAPE)
-    y = onnx.helper.make_tensor_value_info("y", code, [None] * len(SHAPE))
+    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dict([*TYPES.items(), WIDEST])[name]))
+    x = onnx.helper.make_tensor_value_info("x", code, case.shape)
+    y = onnx.ValueInfoProto(name="y", type=onnx.helper.make_tensor_type_proto(code, None))
     graph = onnx.helper.make_graph([node], "g", [x], [y], held)
     opset = onnx.helper.make_opsetid("", case.opset)
     return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10)
@@ -195,7 +257,8 @@ def expanded(proto: onnx.ModelProto, opset: int) -> onnx.ModelProto | None:
     body = function_body(node, opset, types)
     if body is None:
         return None
-    (result,), _ = instantiate_function(body, node, opset, types)
+    results, _ = instantiate_function(body, node, opset, types)
+    result = results[0]
     assert result is not None
     model.graph.supersede(node.output(), result)
     model.graph.remove(node)
@@ -212,6 +275,16 @@ def run(proto: onnx.ModelProto, x: Any) -> Any:
     except Exception:  # noqa: BLE001  an operator or a type that it does not have
         return None
     return session.run(None, {"x": x})[0]
+
+
+def by_definition(proto: onnx.ModelProto, x: Any) -> Any:
+    """What onnx's reference gives; None where it cannot run it."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return np.asarray(reference.run(proto, {"x": x})[0])
+        except reference.EvaluationError:
+            return None
 
 
 def units(found: Any, truth: Any, dtype: Any) -> float:
@@ -255,13 +328,12 @@ def rows(case: Case) -> list[Row]:
         function = expanded(proto, case.opset)
         if function is None:
             continue
-        for kind, x in samples(dtype).items():
-            more = [np.array(v) for v in case.more if v != LAST]
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                truth = case.define(x.astype(np.float64), *more)
-                same = case.define(x, *[v.astype(dtype) for v in more]).astype(dtype)
+        for kind, x in samples(dtype, case.shape).items():
+            if kind not in case.kinds:
+                continue
+            truth, same = defined(case, x, np.float64), defined(case, x, dtype)
             body = run(function, x)
+            body = by_definition(function, x) if body is None else body
             if body is None:
                 continue
             own = run(proto, x) if case.has_kernel else None
@@ -272,14 +344,26 @@ def rows(case: Case) -> list[Row]:
     return found
 
 
+def defined(case: Case, x: Any, dtype: Any) -> Any:
+    """What the definition gives, computed in a type, of numbers that `x` and its type can hold."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if case.define is None:
+            name = next(name for name, known in (*TYPES.items(), WIDEST) if known is dtype)
+            return by_definition(model_of(case, name), x.astype(dtype))
+        more = [given(v, x.dtype).astype(dtype) for v in case.more if v is not LAST]
+        return case.define(x.astype(dtype), *more).astype(dtype)
+
+
 HEAD = """# Functions in the place of operators
 
 Written by `tools/body_accuracy.py`. Where an older opset lacks an operator, the function that
-onnx defines it by can stand for it, if it is as accurate. Each ran in onnxruntime, on numbers
-near 0, far from it, large, wide apart, tiny, and with infinities and NaN; the errors are in units
+onnx defines it by can stand for it, if it is as accurate. Each ran in onnxruntime, or in onnx's
+reference where that does not take it, on numbers near 0, far from it, large, wide apart, tiny, and
+with infinities and NaN; the errors are in units
 of the last place, against the definition in 64 bits. "Operator" is the larger error of
 onnxruntime's kernel and of the definition in the type itself. "None fits": the function is
-written for another opset, or onnxruntime does not run it.
+written for another opset, or neither runs it.
 
 | operator | opset | type | worst on | operator | function | as accurate | used |
 |---|---|---|---|---|---|---|---|"""
@@ -299,6 +383,11 @@ def main() -> None:
                 f"| {case.op_type} | {case.opset} | {name} | {worst.kind} | {worst.operator:.3g}"
                 f" | {worst.body:.3g} | {'yes' if worst.is_accurate else 'no'} | {used} |"
             )
+    print()
+    print("Not measured, since nothing rounds:", ", ".join(sorted(NOTHING_ROUNDS)) + ".")
+    for op_type, reason in NO_SAMPLES.items():
+        print(f"\n- {op_type}: {reason}.", end="")
+    print()
 
 
 if __name__ == "__main__":

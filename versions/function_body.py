@@ -8,9 +8,11 @@ import onnx
 
 from ..analysis.shapes.asking import connected
 from ..ir import Node, OnnxError, Template, Value, ask_onnx, captured_by, load
+from ..ir.ordering import free_names
+from ..ir.well_formed.attributes import graphs_in
 from ..reference.functions import specialize
 from .declaring import declare_results
-from .schemas import Schema, default_of, schema_at
+from .schemas import Schema, default_of, formals, schema_at
 from .types import Types
 
 
@@ -33,7 +35,28 @@ def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto 
     proto = specialize(onnx.FunctionProto.FromString(content), _attributes(node, schema))
     # A body for an older opset holds as long as none of its operators has changed since.
     written = next((o.version for o in proto.opset_import if o.domain == ""), version)
-    return proto if written == version or _holds(proto, written, version) else None
+    holds = written == version or _holds(proto, written, version)
+    return proto if holds and not _reads_absent(proto, node, version) else None
+
+
+def _reads_absent(proto: onnx.FunctionProto, node: Node, version: int) -> bool:
+    """Whether what a node gives out is computed from an input that it does not have: what its
+    schema calls optional may be required by one of its attributes."""
+    absent = {name for i, name in enumerate(proto.input) if node.input(i) is None}
+    wanted = {n for n, v in zip(proto.output, node.outputs, strict=False) if v is not None}
+    for inner in reversed(proto.node):
+        if wanted.isdisjoint(inner.output):
+            continue
+        wanted.update(inner.input)
+        for attribute in inner.attribute:
+            for graph in graphs_in(attribute):
+                wanted |= free_names(graph)
+        schema = schema_at(inner.op_type, version)
+        required = formals(schema)[0] if schema is not None else ()
+        for name, formal in zip(inner.input, required, strict=False):
+            if name in absent and formal.is_required:
+                return True
+    return False
 
 
 def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from straightline.versions.registry import INEXACT_BODIES
 
@@ -31,3 +32,13 @@ def test_operators_are_measured_on_every_kind_of_numbers() -> None:
         for name in ("float", "float16")
         for kind in ("plain", "offset", "large", "wide", "tiny", "odd")
     }
+
+
+def test_every_operator_with_a_function_is_measured_or_said_why_not() -> None:
+    with_function = {
+        schema.name
+        for schema in onnx.defs.get_all_schemas_with_history()
+        if schema.domain == "" and (schema.has_function or schema.has_context_dependent_function)
+    }
+    told = {*(case.op_type for case in TOOL.CASES), *TOOL.NOTHING_ROUNDS, *TOOL.NO_SAMPLES}
+    assert told == with_function

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from conversions import assert_there_and_back, model
+from harness import as_model
 from straightline import convert_version, ir, reference
+from straightline.versions import ConversionError
 from straightline.versions.function_body import function_body, instantiate_function
 from straightline.versions.types import Types
 
@@ -71,3 +73,21 @@ def test_an_operator_without_a_function_has_none():
     loaded = ir.load(model("y = Conv (x, x)", 13, "float[1, 1, 3, 3] x"))
     (node,) = loaded.graph.nodes()
     assert function_body(node, 13, Types(loaded)) is None
+
+
+def test_a_function_that_reads_an_input_that_is_absent_is_none():
+    """The rule of LinearAttention by default takes a decay, which is optional to the schema."""
+    text = """<ir_version: 10, opset_import: ["" : 27]>
+        g (float[1,4,16] q, float[1,4,16] k, float[1,4,16] v) => (y, s) {{
+            y, s = LinearAttention <q_num_heads = 2, kv_num_heads = 2{}> (q, k, v) }}"""
+    with pytest.raises(ConversionError, match="LinearAttention does not exist in opset 26"):
+        convert_version(as_model(text.format("")), 26)
+    linear = as_model(text.format(', update_rule = "linear"'))
+    feeds = {name: np.random.default_rng(0).normal(size=(1, 4, 16)) for name in "qkv"}
+    feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
+    for one, other in zip(
+        reference.run(linear, feeds),
+        reference.run(convert_version(linear, 26), feeds),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, 1e-5, 1e-6)

@@ -10,7 +10,8 @@ To add a step, add to the operator's file, or add a file here: it is found by it
 - `@upgrade(13, "Softmax")` and `@downgrade(13, "Softmax")` (`versions/registry.py`) register a
   function for the step from 12 to 13, or back. It edits a draft of the node, gives back values
   that take the node's place, or refuses (`versions/site.py`). Several of one step run in the order
-  in which they stand.
+  in which they stand. `where=writes("allowzero")` and `kinds="i"` say of which nodes it leaves all
+  others alone (`versions/form.py`): those are not looked at, which is most of the speed.
 - `moved(11, "Pad", moves=[...])` (`versions/moves.py`): attributes became inputs. Both ways; they
   run after the functions of the step.
 - `negative_axes("Concat", axis=Axis("axis"))` (`versions/negative_axes.py`): axes may be negative
