@@ -4,7 +4,7 @@
 
 Layers, convolutions and attention, of which most nodes say the same in all versions. The two
 converters take turns, and the fastest of some rounds counts, since other programs slow both down.
-onnx's converter goes from 13 down to few versions; where it refuses there is no ratio.
+Where onnx refuses there is no ratio.
 """
 
 from __future__ import annotations
