@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .binding import Shapes, Values
-from .ir import BaseDir, Model, ModelSource, base_dir_of, in_kind, load, read
+from .ir import BaseDir, ModelSource, in_kind
 from .ir.collector import paused_collector
 from .passes import (
     FreezeInitializers,
@@ -18,7 +18,7 @@ from .passes import (
     straighten,
 )
 from .passes.pipeline import require_all_rewritten
-from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning, Rewriting
+from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
 
 if TYPE_CHECKING:
     from .reference.verdict import Verdict
@@ -124,6 +124,10 @@ def convert_version(
     target_opset: int,
     *,
     ir_version: int | None = None,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    freeze_initializers: bool = False,
+    rewrite: bool = True,
     verify: bool | Mapping[str, Any] = False,
     base_dir: BaseDir = None,
 ) -> ModelSource:
@@ -137,6 +141,11 @@ def convert_version(
         target_opset: from 7 to the newest version that the installed onnx knows.
         ir_version: the version of the file format; by default the one that ONNX released with the
             target opset, where the model's features allow it.
+        values: values of inputs, as in `rewrite`.
+        shapes: shapes of inputs, as in `rewrite`.
+        freeze_initializers: take inputs that have a default as constants.
+        rewrite: straighten control flow, sequences and optionals where the target cannot hold
+            them; nothing else of the model is rewritten.
         verify: compare the outputs with the original's, as in `rewrite`.
         base_dir: the folder of the external data of a model in memory.
 
@@ -144,36 +153,29 @@ def convert_version(
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
 
     Raises:
-        straightline.Error: the model cannot be read or is not well formed; nodes cannot be carried
-            over (a `straightline.versions.ConversionError` that lists them all); (`verify`) the
-            outputs differ.
+        straightline.Error: the model cannot be read or is not well formed; a value or shape does
+            not fit; nodes cannot be carried over (a `straightline.versions.ConversionError` that
+            lists them all and tells which opset the model reaches); (`verify`) the outputs differ.
 
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
-    from .versions import convert
+    from .conversion import Conversion
 
     comparison = _comparison_options(verify)
-    source = read(model)
-    converted = convert(load(source, base_dir), target_opset, ir_version)
+    converted = Conversion(
+        model,
+        target_opset,
+        ir_version,
+        values=values or {},
+        shapes=shapes or {},
+        freeze_initializers=freeze_initializers,
+        rewrite=rewrite,
+        base_dir=base_dir,
+    ).run()
     if comparison is not None:
-        options = {"base_dir": base_dir_of(source, base_dir), **comparison}
-        _warn_unless_equal(verify_conversion(source, converted, **options), "the conversion")
-    return in_kind(converted, model)
-
-
-def verify_conversion(source: ModelSource, converted: Model, **options: Any) -> Verdict:
-    """Compare a conversion with its source; `options` are those of `straightline.verify`.
-
-    Raises:
-        MismatchError: the outputs differ.
-    """
-    from .reference.verify import verify as compare
-
-    verdict = compare(source, converted, **{"base_dir": base_dir_of(source), **options})
-    if verdict.status == "different":
-        raise MismatchError(verdict, f"that converts to opset {converted.opset()}")
-    return verdict
+        _warn_unless_equal(converted.verify(**comparison), "the conversion")
+    return in_kind(converted.model, model)
 
 
 def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | None:

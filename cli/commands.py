@@ -23,6 +23,7 @@ from .options import (
     MaxNodes,
     MaxTrips,
     Passes,
+    Rewrite,
     Rtol,
     Runtime,
     RuntimeOption,
@@ -241,6 +242,10 @@ def convert(
         int | None,
         typer.Option(min=3, help="The file format version; by default as ONNX released them."),
     ] = None,
+    assignments: Set = None,
+    dimensions: Shape = None,
+    freeze_initializers: Freeze = False,
+    rewriting: Rewrite = True,
     force: Force = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
@@ -257,32 +262,32 @@ def convert(
 
     The outputs are compared with the original's before anything is written.
     """
+    values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
-    from ..api import verify_conversion
-    from ..ir import load, save
+    from ..conversion import Conversion
+    from ..ir import save
     from ..rewriting import MismatchError
-    from ..versions import convert as carry
 
     interrupts.raise_from_now_on()
     with report.progress("converting", quiet=as_json):
         original, read = _opened(source, most, target, inputs, force)
-        model = load(original)
-        before = model.opset()
-        carry(model, opset, ir_version)
+        converted = Conversion(
+            original, opset, ir_version, values, shapes, freeze_initializers, rewriting
+        ).run()
     found: Verdict | MismatchError | None = None
     if verify:
         options = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             try:
-                found = verify_conversion(original, model, **options)
+                found = converted.verify(**options)
             except MismatchError as error:
                 found = error
     code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
     if not code:
-        save(model, target, force=force, keep=read)
-    written, opsets = None if code else target, (before, opset)
+        save(converted.model, target, force=force, keep=read)
+    written = None if code else target
     code = finish(
-        code, lambda: report.show_conversion(opsets, found, written, as_json), product=False
+        code, lambda: report.show_conversion(converted, found, written, as_json), product=False
     )
     report.tell_verification(found)
     return code

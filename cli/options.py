@@ -68,6 +68,13 @@ Freeze = Annotated[
     bool,
     typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
 ]
+Rewrite = Annotated[
+    bool,
+    typer.Option(
+        "--rewrite/--no-rewrite",
+        help="Straighten control flow and sequences that the opset cannot hold.",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option(

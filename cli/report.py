@@ -19,6 +19,7 @@ from rich.text import Text
 from .terminal import complain, shown
 
 if TYPE_CHECKING:
+    from ..conversion import Converted
     from ..inspection import Inspection
     from ..passes import Remark
     from ..reference.verdict import Verdict
@@ -193,23 +194,27 @@ def _note(text: str) -> None:
 
 
 def show_conversion(
-    opsets: tuple[int, int],
+    converted: Converted,
     found: Verdict | MismatchError | None,
     written: Path | None,
     as_json: bool,
 ) -> None:
-    """From where to where a model was converted, and how the comparison went."""
+    """From where to where a model was converted, what was rewritten for it, and how the comparison
+    went."""
     verdict, _ = _parts(found)
     if as_json:
         show_json(
             {
-                "opset": {"before": opsets[0], "after": opsets[1]},
+                **converted.to_dict(),
                 "written": None if written is None else str(written),
                 "verification": None if verdict is None else verdict.to_dict(),
             }
         )
         return
-    say(f"{_where(written)}: opset {opsets[0]} became {opsets[1]}")
+    if converted.remarks:
+        console().print(remarks_table(converted.remarks, ()))
+    before, after = converted.opset_before, converted.model.opset()
+    say(f"{_where(written)}: opset {before} became {after}")
     if verdict is not None:
         show_verdict(verdict)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import onnx
 
 from .graph import Graph
+from .model import Function
 from .node import Node
 from .structure import Annotation
 from .value import Value
@@ -74,6 +75,14 @@ def copy_graph(
     ]
     target.reserved |= source.reserved
     copy_annotations(source.annotations, target, values)
+
+
+def copy_function(function: Function) -> Function:
+    """A copy of a function, which belongs to no model yet."""
+    copy = Function(function.header, function.base_dir)
+    copy.opset_imports = dict(function.opset_imports)
+    copy_graph(function.graph, copy.graph, {})
+    return copy
 
 
 def _copy_sources(

@@ -35,8 +35,8 @@ class Engine:
         self._folder = Folder(model)
         self._constants = Constants(self.types, self._folder)
         self._stuck: set[Node] = set()
-        # Nodes that stand for another one, with its path, operator and version.
-        self._origins: dict[Node, tuple[str, str, int]] = {}
+        # Nodes that stand for another one, with its path and operator.
+        self._origins: dict[Node, tuple[str, str]] = {}
 
     def convert(self, root: Model | Function, target: int) -> None:
         """Carry the model's graph or one function to a version, with all graphs inside."""
@@ -82,7 +82,7 @@ class Engine:
             if reason is not None:
                 self._fail(node, source, target, reason)
             else:
-                self._origins.update((new, (path, "Scan", source)) for new in added)
+                self._origins.update((new, (path, "Scan")) for new in added)
         if not self.failures:
             self.types = Types(self.model)
             # What other nodes declare may be part of their meaning, as that of a Loop is.
@@ -110,7 +110,7 @@ class Engine:
         if known is not None:
             keep_defaults(site, known)
         outcome = adapt(site)
-        self._come_from(node, site.added, source)
+        self._come_from(node, site.added)
         if outcome is not None:
             self._supersede(node, outcome)
             return
@@ -142,14 +142,14 @@ class Engine:
                 return []
             results, added = instantiate_function(proto, node, source, self.types)
         inside = list(self._inside(added))
-        self._come_from(node, inside, source)
+        self._come_from(node, inside)
         self._supersede(node, results)
         return inside
 
-    def _come_from(self, node: Node, added: Sequence[Node], version: int) -> None:
+    def _come_from(self, node: Node, added: Sequence[Node]) -> None:
         """Note for which node others now stand."""
         if added:
-            origin = self._origins.get(node, (node.path, node.op_type, version))
+            origin = self._origins.get(node, (node.path, node.op_type))
             self._origins.update((new, origin) for new in added)
 
     def _inside(self, nodes: Sequence[Node]) -> Iterator[Node]:
@@ -173,11 +173,11 @@ class Engine:
 
     def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
         self._leave(node, source)
-        path, op_type, since = node.path, node.op_type, source
+        path, op_type = node.path, node.op_type
         if node in self._origins:
-            path, op_type, since = self._origins[node]
+            path, op_type = self._origins[node]
             reason = f"what stands for it needs {node.op_type}: {reason}"
-        failure = Failure(path, op_type, since, since + target - source, reason)
+        failure = Failure(path, op_type, source, target, reason)
         if failure not in self.failures:
             self.failures.append(failure)
 

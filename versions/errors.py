@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ir import Error
+
+Place = tuple[str, str]
+"""An operator and a path."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +35,17 @@ class Failure:
             f" {self.reason}"
         )
 
+    @property
+    def place(self) -> Place:
+        """Which node it is."""
+        return self.op_type, self.path
+
+    def because(self, kept: str | None) -> Failure:
+        """The same with the reason for which it was not rewritten, if there is one."""
+        if kept is None:
+            return self
+        return dataclasses.replace(self, reason=f"{self.reason}; not rewritten: {kept}")
+
     def to_dict(self) -> dict[str, str | int]:
         """The failure as JSON takes it."""
         return dataclasses.asdict(self)
@@ -44,12 +58,50 @@ class ConversionError(Error):
         message: why not, without the nodes.
         failures: every node that stands in the way, each with its operator and two versions; empty
             where the reason is not a node.
+        reached: the opset nearest to the target that the model can be converted to, which was
+            tried; None where there is none, or where it was not looked for.
     """
 
-    def __init__(self, message: str, failures: Sequence[Failure] = ()) -> None:
+    def __init__(
+        self, message: str, failures: Sequence[Failure] = (), reached: int | None = None
+    ) -> None:
         super().__init__("\n  ".join([message, *map(str, failures)]))
         self.message = message
         self.failures = tuple(failures)
+        self.reached = reached
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether the target is a higher version."""
+        return any(failure.to_version > failure.from_version for failure in self.failures)
+
+    def last_reached(self) -> int:
+        """The version up to which no node has failed."""
+        versions = [failure.from_version for failure in self.failures]
+        return min(versions) if self.is_upgrade else max(versions)
+
+    def reaching(self, opset: int | None) -> ConversionError:
+        """The same with the version nearest to the target that the model reaches; None where it
+        does not leave its own."""
+        if not self.failures:
+            return self
+        last = self.last_reached()
+        first = [f.op_type for f in self.failures if f.from_version == last]
+        most = "highest" if self.is_upgrade else "lowest"
+        told = f"the {most} opset that it reaches is {opset}" if opset else "it reaches no other"
+        names = ", ".join(dict.fromkeys(sorted(first)))
+        message = f"{self.message}; {told}; in the way of the next: {names}"
+        return ConversionError(message, self.failures, opset)
+
+    def places(self) -> set[Place]:
+        """The operators and paths of the nodes that stand in the way."""
+        return {failure.place for failure in self.failures}
+
+    def explained(self, kept: Mapping[Place, str]) -> ConversionError:
+        """The same with the reasons for which constructs, by operator and path, were not
+        rewritten."""
+        failures = [f.because(kept.get(f.place)) for f in self.failures]
+        return ConversionError(self.message, failures, self.reached)
 
     def lines(self) -> list[str]:
         """The reason, then every node that stands in the way."""

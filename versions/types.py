@@ -12,9 +12,10 @@ from ..analysis.shapes.asking import OnnxFacts
 from ..analysis.shapes.element_types import ElementTypes
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.versions import version_of_root
-from ..facts.fact import UNKNOWN, Fact, vector
+from ..facts.dimension import Dimension
+from ..facts.fact import UNKNOWN, Fact, decided, vector
 from ..facts.types import agreed
-from ..ir import Function, Model, Node, Operator, Value, normal_domain
+from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from .schemas import tensor_text, type_text
 
 
@@ -114,6 +115,17 @@ class Types:
         None for one of which nothing is known."""
         facts = self._facts(value)
         return vector(facts[0]) if len(facts) == 1 else None
+
+    def decided(self, value: Value) -> Tensor | None:
+        """The tensor of a value that shapes decide; None where they do not."""
+        facts = self._facts(value)
+        array = decided(facts[0]) if len(facts) == 1 else None
+        return None if array is None else Tensor(array=array)
+
+    def dimensions(self, value: Value | None) -> tuple[Dimension, ...] | None:
+        """The dimensions of a tensor with symbols for those not known; None for an unknown rank."""
+        facts = [] if value is None else self._facts(value)
+        return facts[0].shape if len(facts) == 1 else None
 
     def rank(self, value: Value | None) -> int | None:
         """The rank of a tensor; None where it is not known."""

@@ -9,7 +9,7 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node, Tensor, Value
-from ...ir.copying import copy_graph
+from ...ir.copying import copy_function
 from ..base import Pass, Remark, Run
 from ..running import rewrite_model
 from ..tools.budget import Budget
@@ -43,10 +43,7 @@ class InliningTrials:
     def _simplified(self) -> dict[tuple[str, str, str], Function]:
         library = self._scratch(self.model.opset_imports)
         for key, function in self.model.functions.items():
-            copy = Function(function.header, function.base_dir)
-            copy.opset_imports = dict(function.opset_imports)
-            copy_graph(function.graph, copy.graph, {})
-            library.functions[key] = copy
+            library.functions[key] = copy_function(function)
         rewrite_model(self.passes, library, Run(), repeat=True)
         return library.functions
 

@@ -28,6 +28,11 @@ def joined_along(rows: Value, axis: int, shape: Shape, emit: Emitter) -> Value:
     turned = emit.transpose(rows, perm, f"{rows.name}_turned")
     if shape[axis].value == 1:
         return emit.squeeze(turned, axis + 1, f"{rows.name}_joined")
+    others = [dim.value for place, dim in enumerate(shape) if place != axis]
+    if all(others):
+        known = [-1 if place == axis else dim.value or 0 for place, dim in enumerate(shape)]
+        lengths = emit.vector(tuple(known), "target")
+        return emit.add("Reshape", [turned, lengths], f"{rows.name}_joined")
     allowed = emit.opset >= _ALLOWS_ZERO
     if not allowed and not all(dim.value for dim in shape[axis:]):
         raise Unbatchable("joins rows of sizes that only run time tells; convert to opset 14 first")

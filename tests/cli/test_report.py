@@ -14,6 +14,7 @@ from straightline import api
 from straightline.binding import BindingError
 from straightline.cli import report, terminal
 from straightline.cli.commands import app
+from straightline.conversion import Conversion, Converted
 from straightline.inspection import inspect, left_over
 from straightline.passes import Remark
 from straightline.reference.compare import Difference
@@ -51,10 +52,11 @@ def everything_shown() -> None:
     remark = Remark(name, name, name, "rewritten", name)
     mismatch = MismatchError(verdict, name, (remark,))
     left = left_over(rewritten.result)
+    converted = Converted(Conversion(model, 14), rewritten.model, {}, 13, (remark,))
     for as_json in (False, True):
         for written in (None, Path(name)):
             report.show_rewrite(rewritten, left, mismatch, written, as_json)
-            report.show_conversion((13, 14), verdict, written, as_json)
+            report.show_conversion(converted, verdict, written, as_json)
         report.show_verdict(verdict, as_json)
         report.show_inspection(inspect(model), Path(name), as_json)
         options = [{"name": name, "default": name}]

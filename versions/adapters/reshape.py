@@ -11,20 +11,69 @@ https://onnx.ai/onnx/operators/onnx__Reshape.html
 - 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-23
 - 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-24
 - 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-25
+
+    y = Reshape <allowzero = 1> (x, shape)
+->  (opset 14 to 13, where run time alone tells whether there is a zero in the shape)
+    y = Slice (Reshape (Concat (x as a vector, as much as ones in the place of zeros want),
+                        shape with ones in the place of zeros),
+               zeros, shape)
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...facts.dimension import Dimension
 from ..form import writes
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
+
+_TO_THE_END = np.iinfo(np.int64).max
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
 def no_zeros(site: Site) -> Outcome:
     """Before opset 14 a zero in the wanted shape copies the input's dimension."""
     if site.attribute("allowzero"):
-        if (site.required_constant(1, "the wanted shape (with allowzero = 1)") == 0).any():
+        if not _says_the_same(site):
             site.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
         site.drop("allowzero")
     return None
+
+
+def _says_the_same(site: Site) -> bool:
+    """Whether each wanted dimension that may be zero is that of the input at its place."""
+    sizes = site.types.dimensions(site.input(0)) or ()
+    constant, shape = site.constant(1), site.input(1)
+    wanted = None if shape is None else site.types.elements(shape)
+    if constant is not None:
+        wanted = [Dimension.constant(int(size)) for size in constant]
+    return wanted is not None and all(
+        size is not None
+        and (size.equals(0) is False or (place < len(sizes) and size.equals(sizes[place])))
+        for place, size in enumerate(wanted)
+    )
+
+
+@longer_form(14, "Reshape")
+def cut_zeros(site: Site) -> Outcome:
+    """Reshape to ones in the place of zeros, with something to fill them, and cut that off."""
+    data, shape = site.input(0), site.input(1)
+    dtype = site.required_dtype(0, "a run-time shape with allowzero = 1")
+    assert data is not None and shape is not None
+    zero, one = site.ints([0], "zero"), site.ints([1], "one")
+    is_zero = site.emit("Equal", [shape, zero], "is_zero")
+    ones = site.emit("Where", [is_zero, one, shape], "ones")
+    product = site.emit("ReduceProd", [ones], "product", axes=[0])
+    all_ = site.emit("ReduceProd", [shape], "product", axes=[0])
+    is_empty = site.emit("Equal", [all_, zero], "is_empty")
+    missing = site.emit("Where", [is_empty, product, zero], "missing")
+    nothing = site.const(np.zeros(1, dtype), "nothing")
+    filling = site.emit("Expand", [nothing, missing], "filling")
+    flat = site.emit("Reshape", [data, site.ints([-1], "all")], "flat")
+    whole = site.emit("Concat", [flat, filling], "whole", axis=0)
+    is_open = site.emit("Less", [shape, zero], "is_open")
+    ends = site.emit("Where", [is_open, site.ints([_TO_THE_END], "end"), shape], "ends")
+    starts = site.emit("Sub", [shape, shape], "starts")
+    filled = site.emit("Reshape", [whole, ones], "filled")
+    return [site.emit("Slice", [filled, starts, ends])]

@@ -1,0 +1,245 @@
+"""Conversions from the model given to the verified result: straightening, known inputs, how far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs
+from straightline import BindingError, MismatchError, convert_version, ir
+from straightline.conversion import Conversion, Converted
+from straightline.versions import ConversionError
+
+SEQUENCE = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b) {
+        s = SequenceConstruct (x, y)
+        b = SequenceAt (s, k)
+    }
+"""
+X, Y = np.array([0.5, -2.0], np.float32), np.array([3.0, 4.0], np.float32)
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(text)
+
+
+def failed(model: Any, target: int, **options: Any) -> ConversionError:
+    with pytest.raises(ConversionError) as caught:
+        convert_version(model, target, **options)
+    return caught.value
+
+
+def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:
+    converted = convert_version(parsed(SEQUENCE), 9, values={"k": 1}, verify=True)
+    assert isinstance(converted, onnx.ModelProto)
+    assert [v.name for v in converted.graph.input] == ["x", "y"]
+    before = convert_version(parsed(SEQUENCE), 17, values={"k": 1})
+    assert isinstance(before, onnx.ModelProto)
+    assert_equal_outputs(before, converted, {"x": X, "y": Y})
+
+
+def test_without_rewriting_it_stays_and_cannot_be_converted() -> None:
+    error = failed(parsed(SEQUENCE), 9, values={"k": 1}, rewrite=False)
+    assert [f.op_type for f in error.failures] == ["SequenceAt", "SequenceConstruct"]
+    assert "not rewritten" not in str(error)
+
+
+def test_what_can_be_converted_is_not_rewritten() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) <bool yes = {1}> {
+            y = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+        }
+    """
+    made = Conversion(parsed(text), 10).run()
+    assert made.remarks == ()
+    assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
+
+
+def test_what_was_rewritten_is_told() -> None:
+    made = Conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
+    assert made.to_dict() == {
+        "opset": {"before": 17, "after": 10},
+        "remarks": [remark.to_dict() for remark in made.remarks],
+    }
+    assert [(r.op_type, r.path, r.action) for r in made.remarks] == [
+        ("SequenceAt", "b", "rewritten"),
+        ("SequenceConstruct", "s", "rewritten"),
+    ]
+
+
+def test_the_reason_for_which_something_was_not_rewritten_is_told() -> None:
+    assert "; not rewritten: its position depends on input 'k'; decide it with --set k=..." in str(
+        failed(parsed(SEQUENCE), 10)
+    )
+
+
+def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
+    """All trips at once take a GatherND that opset 11 cannot say; unrolled they take Gathers."""
+    proto = parsed("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 4] x, int64[2, 1] at) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
+            e = SequenceEmpty ()
+            s = Loop (n, yes, e) <
+                body = b (int64 i, bool c, seq(float[K]) s0) => (bool c, seq(float[K]) s1) {
+                    r = Gather (x, i)
+                    k = Gather (at, i)
+                    v = Gather (r, k)
+                    s1 = SequenceInsert (s0, v)
+                }>
+            b = ConcatFromSequence <axis = 0> (s)
+        }
+    """)
+    for target, op_types in ((12, {"GatherND"}), (10, {"Gather", "Concat"})):
+        made = convert_version(proto, target, verify=True)
+        assert isinstance(made, onnx.ModelProto)
+        assert {node.op_type for node in made.graph.node} >= op_types
+        x = np.arange(8, dtype=np.float32).reshape(2, 4)
+        assert_equal_outputs(proto, made, {"x": x, "at": np.array([[3], [1]])})
+
+
+def test_shapes_are_known_to_the_conversion() -> None:
+    proto = parsed("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 2] x) => (float[M] y) {
+            two = Constant <value_ints = [2]> ()
+            length = Shape <end = 1> (x)
+            axes = Sub (length, two)
+            y = ReduceSum <keepdims = 0> (x, axes)
+        }
+    """)
+    assert [f.op_type for f in failed(proto, 11).failures] == ["ReduceSum"]
+    assert convert_version(proto, 11, shapes={"x": (3, None)}, verify=True)
+    with pytest.raises(BindingError, match="has no input 'n'"):
+        convert_version(proto, 11, shapes={"n": (3,)})
+
+
+DEFAULT = """
+    <ir_version: 8, opset_import: ["": 13]>
+    g (float[2, 3] x, int64[1] axes) => (float[2] y) <int64[1] axes = {1}> {
+        y = ReduceSum <keepdims = 0> (x, axes)
+    }
+"""
+
+
+def test_defaults_are_constants_where_they_are_frozen() -> None:
+    proto = parsed(DEFAULT)
+    assert [value.name for value in proto.graph.input] == ["x", "axes"]
+    assert [f.op_type for f in failed(proto, 11).failures] == ["ReduceSum"]
+    made = convert_version(proto, 11, freeze_initializers=True, verify=True)
+    assert isinstance(made, onnx.ModelProto)
+    assert [value.name for value in made.graph.input] == ["x"]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
+def test_the_comparison_knows_what_was_set(runtime: str) -> None:
+    made = Conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    assert made.verify(runtime=runtime).equal
+
+
+def test_a_conversion_that_is_wrong_is_found() -> None:
+    made = Conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    other = Conversion(parsed(SEQUENCE), 9, values={"k": 0}).run()
+    wrong = Converted(made.conversion, other.model, made.bound, 17)
+    with pytest.raises(MismatchError, match="converts to opset 9"):
+        wrong.verify()
+
+
+# How far a model comes -------------------------------------------------------------------------
+
+
+def test_the_lowest_opset_is_named_with_what_stands_in_the_way() -> None:
+    error = failed(parsed(SEQUENCE), 9)
+    assert error.reached == 11
+    assert error.message == (
+        "2 nodes cannot be converted from opset 17 to 9; the model was not changed; the lowest"
+        " opset that it reaches is 11; in the way of the next: SequenceAt, SequenceConstruct"
+    )
+    assert convert_version(parsed(SEQUENCE), 11, verify=True)
+
+
+def test_of_several_obstacles_the_first_one_counts() -> None:
+    """The sum is stuck at 13, the sequence would be at 11."""
+    text = SEQUENCE.replace("int64 k", "int64 k, int64[1] axes").replace(
+        "b = SequenceAt (s, k)", "v = SequenceAt (s, k)  b = ReduceSum (v, axes)"
+    )
+    error = failed(parsed(text), 9)
+    assert error.reached == 13
+    assert error.message.endswith("reaches is 13; in the way of the next: ReduceSum")
+    assert len(error.failures) == 3
+    assert convert_version(parsed(text), 13)
+
+
+def test_what_is_rewritten_is_on_the_way() -> None:
+    """The Optional is rewritten on the way to 13, at which the sum is stuck."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, int64[1] axes) => (float[M] y) {
+            o = Optional (x)
+            v = OptionalGetElement (o)
+            y = ReduceSum (v, axes)
+        }
+    """
+    error = failed(parsed(text), 9)
+    assert error.reached == 13
+    assert failed(parsed(text), 9, rewrite=False).reached == 15
+
+
+def test_a_model_that_cannot_leave_its_opset() -> None:
+    error = failed(parsed(SEQUENCE.replace("17", "11")), 9)
+    assert error.reached is None
+    assert "; it reaches no other; in the way of the next: SequenceAt" in error.message
+
+
+def test_on_the_way_up_it_is_the_highest() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 9]>
+        g (float[2] x) => (float[2] y) { y = Nothing (x) }
+    """
+    error = failed(parsed(text), 13)
+    assert error.reached is None
+    assert "it reaches no other; in the way of the next: Nothing" in error.message
+    text = """
+        <ir_version: 8, opset_import: ["": 9]>
+        g (float[1, 1, 2, 2] x, float[4] s) => (float[1, 1, M, N] y) {
+            y = Upsample <mode = "cubic"> (x, s)
+        }
+    """
+
+
+def test_a_function_that_is_written_in_another_opset_counts() -> None:
+    """The function is below the opset that the main graph reaches, and must come up to it."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2, 3] x, int64[1] axes) => (float[M, N] y) {
+            v = local.double (x)
+            y = ReduceSum (v, axes)
+        }
+        <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }
+    """
+    error = failed(parsed(text), 9)
+    assert error.reached == 13
+    assert convert_version(parsed(text), 13)
+    stuck = text.replace("Add (p, p)", "Nothing (p)")
+    assert failed(parsed(stuck), 9).reached is None
+
+
+def test_an_ir_version_that_does_not_fit_is_another_matter() -> None:
+    error = failed(parsed(SEQUENCE), 9, ir_version=99)
+    assert error.reached is None
+    assert failed(parsed(SEQUENCE), 13, ir_version=99).failures == ()
+
+
+def test_a_model_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(parsed(SEQUENCE), path)
+    made = Conversion(path, 10, values={"k": 1}).run()
+    assert made.verify().equal
+    assert isinstance(made.model, ir.Model)

@@ -1,0 +1,392 @@
+"""What the next version cannot hold and passes can dissolve: that alone is rewritten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs, assert_same_text
+from straightline import ir
+from straightline.versions import ConversionError, convert, cutting
+from straightline.versions.straightening import (
+    CONSTRUCTS,
+    PIPELINES,
+    Straightened,
+    straighten_constructs,
+)
+
+X = np.array([0.5, -2.0], np.float32)
+Y = np.array([3.0, 4.0], np.float32)
+
+
+def straightened(text: str, target: int, which: int = 0) -> tuple[onnx.ModelProto, Straightened]:
+    """A model after what stands in the way of an opset was rewritten; it is in its own opset."""
+    with pytest.raises(ConversionError) as caught:
+        convert(ir.load(onnx.parser.parse_model(text)), target)
+    model = ir.load(onnx.parser.parse_model(text))
+    found = straighten_constructs(model, caught.value.failures, PIPELINES[which])
+    ir.verify(model)
+    return ir.to_proto(model), found
+
+
+def told(found: Straightened) -> list[str]:
+    return [str(remark) for remark in found.remarks]
+
+
+def assert_straightens(
+    text: str, target: int, after: str, *feeds: dict[str, Any]
+) -> tuple[onnx.ModelProto, Straightened]:
+    """Check what a model becomes, that it can be converted then, and its numbers both times."""
+    made, found = straightened(text, target)
+    assert_same_text(made, after)
+    converted = ir.load(made)
+    convert(converted, target)
+    proto = ir.to_proto(converted)
+    onnx.checker.check_model(proto, full_check=True)
+    for feed in feeds:
+        assert_equal_outputs(text, made, feed)
+        assert_equal_outputs(text, proto, feed)
+    return made, found
+
+
+def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
+    """The Identity and the two constants that are the same stay: nobody asked."""
+    _, found = assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 other = {0}> {
+            s = SequenceConstruct (x, y)
+            a = SequenceAt (s, zero)
+            copy = Identity (a)
+            sum = Add (copy, y)
+            k = Gather (sum, other)
+            b = Add (k, sum)
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b) <int64 other = {0}> {
+            copy = Identity (x)
+            sum = Add (copy, y)
+            k = Gather (sum, other)
+            b = Add (k, sum)
+        }
+        """,
+        {"x": X, "y": Y},
+    )
+    assert told(found) == [
+        "SequenceAt 'a': rewritten, lowered, it is element 0, because SequenceAt does not exist in"
+        " opset 10",
+        "SequenceConstruct 's': rewritten, removed, nothing needs it, because SequenceConstruct"
+        " does not exist in opset 10",
+    ]
+
+
+def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}, int64 one = {1}> {
+            s = SequenceConstruct (x, x)
+            y = SequenceAt (s, one)
+            z = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
+            z = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+            y = Identity (x)
+        }
+        """,
+        {"x": X},
+    )
+
+
+def test_what_lies_between_two_parts_of_a_sequence_stays_between_them() -> None:
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b, float n) <int64 zero = {0}, int64 one = {1}> {
+            s = SequenceConstruct (x, y)
+            a = SequenceAt (s, zero)
+            c = Relu (a)
+            t = SequenceInsert (s, c)
+            k = Exp (c)
+            d = SequenceAt (t, one)
+            b = Add (d, k)
+            m = SequenceLength (t)
+            n = Cast <to = 1> (m)
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b, float n) <int64 m = {3}> {
+            c = Relu (x)
+            k = Exp (c)
+            b = Add (y, k)
+            n = Cast <to = 1> (m)
+        }
+        """,
+        {"x": X, "y": Y},
+    )
+
+
+def test_a_list_that_a_loop_collects() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x, int64 n) => (float[M] b) <bool yes = {1}> {
+            e = SequenceEmpty ()
+            s = Loop (n, yes, e) <
+                body = b (int64 i, bool c, seq(float[K]) s0) => (bool c, seq(float[K]) s1) {
+                    f = Cast <to = 1> (i)
+                    v = Add (x, f)
+                    s1 = SequenceInsert (s0, v)
+                }>
+            b = ConcatFromSequence <axis = 0> (s)
+        }
+    """
+    feeds = [{"x": X, "n": np.array(n)} for n in (1, 5)]
+    _, found = assert_straightens(
+        text,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x, int64 n) => (float[M] b)
+        <int64[1] k = {1}, int64 k_1 = {0}, int64 k_2 = {1}, int64[1] target = {-1}> {
+            numbers = Range (k_1, n, k_2)
+            f = Cast <to = 1> (numbers)
+            f_lifted = Unsqueeze (f, k)
+            v = Add (x, f_lifted)
+            b = Reshape (v, target)
+        }
+        """,
+        *feeds,
+    )
+    assert found.remarks[0].reason == (
+        "all trips are computed at once, because 'e' is a seq(tensor(float)), which Loop does not"
+        " take in opset 12"
+    )
+
+
+def test_without_the_younger_operators() -> None:
+    """The second pipeline unrolls, in forms that are older."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
+            e = SequenceEmpty ()
+            s = Loop (n, yes, e) <
+                body = b (int64 i, bool c, seq(float[2]) s0) => (bool c, seq(float[2]) s1) {
+                    f = Cast <to = 1> (i)
+                    v = Add (x, f)
+                    s1 = SequenceInsert (s0, v)
+                }>
+            b = ConcatFromSequence <axis = 0> (s)
+        }
+    """
+    made, _ = straightened(text, 10, which=1)
+    assert [node.op_type for node in made.graph.node] == ["Add", "Add", "Concat"]
+    assert_equal_outputs(text, made, {"x": X})
+
+
+def test_trips_around_a_sequence_decide_its_positions() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[3] x) => (float[1] y) <int64 n = {3}, bool yes = {1}, float[1] zero = {0}> {
+            y = Loop (n, yes, zero) <
+                body = b (int64 i, bool c, float[1] s0) => (bool c, float[1] s1) {
+                    one = Add (x, x)
+                    q = SequenceConstruct (one, x)
+                    two = Constant <value_int = 2> ()
+                    at = Mod (i, two)
+                    v = SequenceAt (q, at)
+                    r = ReduceMax <keepdims = 1> (v)
+                    u = Sin (s0)
+                    s1 = Add (u, r)
+                }>
+        }
+    """
+    made, found = straightened(text, 10)
+    assert not {node.op_type for node in made.graph.node} & CONSTRUCTS
+    assert_equal_outputs(text, made, {"x": np.array([1, 2, 3], np.float32)})
+    assert (
+        "Loop 'y': rewritten, unrolled, 3 trips, because of what it holds: SequenceConstruct 'y/q'"
+    ) in told(found)
+
+
+def test_shapes_decide_an_if_whose_branches_differ() -> None:
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) {
+            s = Shape (x)
+            rank = Size (s)
+            one = Constant <value_int = 1> ()
+            axes = Constant <value_ints = [1]> ()
+            c = Equal (rank, one)
+            k = Relu (x)
+            y = If (c) <
+                then_branch = t () => (float[N] a) { a = Neg (k) },
+                else_branch = e () => (float[N, 1] b) { b = Unsqueeze (k, axes) }>
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) { k = Relu (x)  y = Neg (k) }
+        """,
+        {"x": X},
+    )
+
+
+def test_optionals() -> None:
+    _, found = assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) {
+            o = Optional (x)
+            v = OptionalGetElement (o)
+            y = Neg (v)
+        }
+        """,
+        14,
+        '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }',
+        {"x": X},
+    )
+    assert {remark.op_type for remark in found.remarks} == {"Optional", "OptionalGetElement"}
+
+
+def test_a_scan_below_opset_8_becomes_a_loop() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 11]>
+        g (float[N, 2] x, float[2] h) => (float[2] y, float[N, 2] z) {
+            y, z = Scan <num_scan_inputs = 1,
+                body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) {
+                    a = Mul (s, s)
+                    t = Add (a, e)
+                    o = Identity (t)
+                }> (h, x)
+        }
+    """
+    made, found = straightened(text, 7)
+    assert "Loop" in {node.op_type for node in made.graph.node}
+    assert "Scan 'y': rewritten, is a Loop now, because" in "\n".join(told(found))
+    for length in (1, 4):
+        x = np.linspace(-1, 1, 2 * length, dtype=np.float32).reshape(length, 2)
+        assert_equal_outputs(text, made, {"x": x, "h": X / 4})
+
+
+FUNCTION = """
+    <ir_version: 8, opset_import: ["": 17, "local": 1]>
+    g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 one = {1}> {
+        p = local.pick (x, y, zero)
+        q = local.pick (x, y, one)
+        b = Sub (p, q)
+    }
+    <domain: "local", opset_import: ["": 17]> pick (p, q, k) => (r) {
+        s = SequenceConstruct (p, q)
+        r = SequenceAt (s, k)
+    }
+"""
+
+
+def test_calls_decide_what_a_function_does_not() -> None:
+    """It is gone then, since nothing calls it any more."""
+    _, found = assert_straightens(
+        FUNCTION,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2] x, float[2] y) => (float[2] b) { b = Sub (x, y) }
+        """,
+        {"x": X, "y": Y},
+    )
+    assert told(found)[0].startswith("SequenceAt 'r_p': rewritten, lowered, it is element 0, becau")
+
+
+def test_a_function_decides_by_itself() -> None:
+    text = FUNCTION.replace("SequenceAt (s, k)", "SequenceAt (s, m)").replace(
+        "s = SequenceConstruct", "m = Constant <value_int = 1> ()  s = SequenceConstruct"
+    )
+    made, found = straightened(text, 10)
+    assert [node.op_type for node in made.functions[0].node] == ["Identity"]
+    assert [remark.path for remark in found.remarks] == ["local::pick/r", "local::pick/s"]
+    assert_equal_outputs(text, made, {"x": X, "y": Y})
+
+
+UNDECIDED = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b) <int64 one = {1}> {
+        s = SequenceConstruct (x, y)
+        a = SequenceAt (s, k)
+        t = SequenceConstruct (y, x)
+        c = SequenceAt (t, one)
+        b = Add (a, c)
+    }
+"""
+
+
+def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
+    made, found = straightened(UNDECIDED, 10)
+    assert [node.op_type for node in made.graph.node] == ["SequenceConstruct", "SequenceAt", "Add"]
+    assert [remark.path for remark in found.remarks] == ["c", "t"]
+    assert found.kept["SequenceAt", "a"] == (
+        "its position depends on input 'k'; decide it with --set k=..."
+    )
+
+
+def test_what_is_named_from_outside_stays() -> None:
+    proto = onnx.parser.parse_model(UNDECIDED)
+    note = proto.graph.quantization_annotation.add(tensor_name="c")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
+    with pytest.raises(ConversionError) as caught:
+        convert(ir.load(proto), 10)
+    model = ir.load(proto)
+    remarks, kept = straighten_constructs(model, caught.value.failures, PIPELINES[0])
+    assert remarks == ()
+    assert "its output 'c' is named from outside the data flow" in kept["SequenceAt", "c"]
+    assert_same_text(ir.to_proto(model), proto)
+
+
+def test_other_failures_are_not_looked_at() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, int64[1] axes) => (float[N, M] y) { y = ReduceSum (x, axes) }
+    """
+    made, found = straightened(text, 11)
+    assert found == Straightened((), {})
+    assert_same_text(made, text)
+
+
+def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is cut out alone: the nodes that are copied are as many as there are."""
+    copied: list[Any] = []
+    whole = cutting.copy_node
+    monkeypatch.setattr(cutting, "copy_node", lambda *a, **k: (copied.append(a), whole(*a, **k))[1])
+    counts = []
+    for count in (20, 40):
+        body = "\n".join(
+            f"s{i} = SequenceConstruct (x{i}, x{i})  a{i} = SequenceAt (s{i}, zero)"
+            f" x{i + 1} = Sin (a{i})"
+            for i in range(count)
+        )
+        copied.clear()
+        made, _ = straightened(
+            f"""<ir_version: 8, opset_import: ["": 17]>
+            g (float[2] x0) => (float[2] x{count}) <int64 zero = {{0}}> {{ {body} }}""",
+            10,
+        )
+        assert [node.op_type for node in made.graph.node] == ["Sin"] * count
+        counts.append(len(copied))
+    assert counts == [40, 80]
