@@ -207,11 +207,15 @@ def test_on_the_way_up_it_is_the_highest() -> None:
     assert error.reached is None
     assert "it reaches no other; in the way of the next: Nothing" in error.message
     text = """
-        <ir_version: 8, opset_import: ["": 9]>
-        g (float[1, 1, 2, 2] x, float[4] s) => (float[1, 1, M, N] y) {
-            y = Upsample <mode = "cubic"> (x, s)
+        <ir_version: 8, opset_import: ["": 11]>
+        g (float[1, 1, 2, 2] x, float[8] r, float[4] s) => (float[1, 1, M, N] y) {
+            y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s)
         }
     """
+    error = failed(parsed(text), 18)
+    assert error.reached == 12
+    assert "the highest opset that it reaches is 12; in the way of the next: Resize" in str(error)
+    assert convert_version(parsed(text), 12)
 
 
 def test_a_function_that_is_written_in_another_opset_counts() -> None:

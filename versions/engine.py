@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
+from ..analysis.constants.origins import origins
 from ..ir import Function, Graph, Model, Node, Operator, Value
 from . import scans
 from .adapters import adapt, detour
@@ -19,6 +20,9 @@ from .schemas import OLDEST, REVIEWED, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types
+
+_MOST_EXPLAINED = 100
+"""Of so many values is told what they depend on, which takes looking through the whole graph."""
 
 
 class Engine:
@@ -35,6 +39,7 @@ class Engine:
         self._folder = Folder(model)
         self._constants = Constants(self.types, self._folder)
         self._stuck: set[Node] = set()
+        self._explained: dict[Value, str] = {}
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
 
@@ -102,7 +107,7 @@ class Engine:
             self._adapt(node, source, target)
             return []
         except Refused as refusal:
-            return self._by_another_way(node, source, target, str(refusal))
+            return self._by_another_way(node, source, target, refusal)
 
     def _adapt(self, node: Node, source: int, target: int) -> None:
         site = Site(node, source, target, self.types, self._constants)
@@ -123,28 +128,41 @@ class Engine:
         redraft(node, site, schema.max_output)
         self.types.carried_over(node)
 
-    def _by_another_way(self, node: Node, source: int, target: int, reason: str) -> list[Node]:
+    def _by_another_way(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
         """Say in the old version what can be converted: in another type, in a longer form, or by a
         function."""
         site = Site(node, source, target, self.types, self._constants)
         results: Sequence[Value | None] | None
-        results, added = detour(site), site.added
+        results, added, other = detour(site), site.added, None
         if results is None:
             try:
                 results = in_longer_form(site)
-            except Refused as refusal:
-                reason = f"{reason} (a way around: {refusal})"
+            except Refused as second:
+                other = second
         if results is None:
             inexact = node.op_type in INEXACT_BODIES
             proto = None if inexact else function_body(node, source, self.types)
             if proto is None:
-                self._fail(node, source, target, reason)
+                self._fail(node, source, target, self._told(refusal, other))
                 return []
             results, added = instantiate_function(proto, node, source, self.types)
         inside = list(self._inside(added))
         self._come_from(node, inside)
         self._supersede(node, results)
         return inside
+
+    def _told(self, refusal: Refused, other: Refused | None) -> str:
+        """Why a node cannot be carried over, what it depends on, and why not in a longer form."""
+        reason = self._with_origin(refusal)
+        return reason if other is None else f"{reason} (a way around: {self._with_origin(other)})"
+
+    def _with_origin(self, refusal: Refused) -> str:
+        reason, value = refusal.reason, refusal.undecided
+        if value is None or len(self._explained) == _MOST_EXPLAINED:
+            return reason
+        if value not in self._explained:
+            self._explained[value] = origins(value)
+        return f"{reason}; it depends on {self._explained[value]}"
 
     def _come_from(self, node: Node, added: Sequence[Node]) -> None:
         """Note for which node others now stand."""

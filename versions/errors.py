@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from ..ir import Error
+from ..ir import Error, Value
 
 Place = tuple[str, str]
 """An operator and a path."""
@@ -109,4 +109,14 @@ class ConversionError(Error):
 
 
 class Refused(Exception):
-    """An adapter cannot carry one node over; the engine turns it into a `Failure`."""
+    """An adapter cannot carry one node over; the engine turns it into a `Failure`.
+
+    Attributes:
+        reason: why not.
+        undecided: the value that would have to be known before run time, if there is one.
+    """
+
+    def __init__(self, reason: str, undecided: Value | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.undecided = undecided

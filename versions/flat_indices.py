@@ -15,9 +15,7 @@ _END = np.iinfo(np.int64).max
 def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
     """Where the tuples along the last axis of `indices` point to, in `data` with its first axes
     made one. Negative ones count from the back."""
-    rank = site.types.rank(indices)
-    if rank is None:
-        site.refuse("flat indices need the rank of input 1")
+    rank = len(site.shape(1) or ())
     shape = site.emit("Shape", [data], "shape")
     flat: Value | None = None
     for axis in range(depth):
@@ -47,7 +45,7 @@ def depth_of(site: Site) -> int:
     """
     shape = site.shape(1)
     if not shape or shape[-1] is None:
-        site.refuse("flat indices need the length of the last axis of input 1")
+        site.refuse_unknown("flat indices need the length of the last axis of input 1, which")
     if shape[-1] == 0:
         site.refuse("flat indices cannot be made of tuples of length 0")
     return shape[-1]

@@ -68,7 +68,7 @@ def resample(site: Site) -> list[Value]:
             site.refuse(f"mode = '{mode}' needs floats")
         inner = elem_type if elem_type in floats else onnx.TensorProto.FLOAT
     value = data if inner == elem_type else site.cast(data, inner or 0)
-    rank = site.required_rank("a Resize")
+    rank = len(site.shape() or ())
     for axis, taps in changed:
         value = _along(site, value, taps, axis.axis, rank, inner or 0)
     if value is data:
@@ -80,16 +80,20 @@ def _axes(site: Site) -> Iterator[Axis]:
     """The axes that change their length or their pixels."""
     shape, scales, sizes = site.shape(), site.constant(2), site.constant(3)
     if shape is None:
-        site.refuse("pixel by pixel needs the shape of input 0")
+        site.refuse_unknown("pixel by pixel needs the shape of input 0, which")
     by_size = scales is None or not scales.size
     given = sizes if by_size else scales
-    if given is None or len(given) != len(shape):
-        site.refuse("pixel by pixel needs constant scales or sizes")
+    if given is None:
+        site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
+    if len(given) != len(shape):
+        site.refuse(f"it has {len(given)} scales or sizes for {len(shape)} axes")
     for axis, (before, wanted) in enumerate(zip(shape, given.tolist(), strict=True)):
         if not by_size and wanted == 1:
             continue
+        if before is None:
+            site.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
         if not before:
-            site.refuse(f"pixel by pixel needs the length of axis {axis}, which is not known")
+            site.refuse(f"there are no pixels along axis {axis}")
         if by_size:
             scale = np.float32(wanted) / np.float32(before)
             after = wanted

@@ -65,9 +65,14 @@ class Site:
         assert schema is not None
         return schema
 
-    def refuse(self, reason: str) -> NoReturn:
-        """Say that the node cannot be carried over."""
-        raise Refused(reason)
+    def refuse(self, reason: str, undecided: Value | None = None) -> NoReturn:
+        """Say that the node cannot be carried over, and the value that is not known but should
+        be."""
+        raise Refused(reason, undecided)
+
+    def refuse_unknown(self, what: str) -> NoReturn:
+        """Say that the node cannot be carried over while a size, such as "the length", is open."""
+        self.refuse(f"{what} is not known before run time; fix the shapes of inputs with --shape")
 
     # Attributes ---------------------------------------------------------------------------------
 
@@ -137,7 +142,8 @@ class Site:
         array = self.constant(index)
         if array is None:
             self.refuse(
-                f"{what} of it is computed at run time, and opset {self.target} wants it constant"
+                f"{what} of it is computed at run time, and opset {self.target} wants it constant",
+                self.input(index),
             )
         return array
 
@@ -153,7 +159,9 @@ class Site:
         """
         rank = self.rank(index)
         if rank is None:
-            self.refuse(f"{why} needs the rank of input {index}, which is not known")
+            self.refuse(
+                f"{why} needs the rank of input {index}, which is not known; declare its shape"
+            )
         return rank
 
     def shape(self, index: int = 0) -> list[int | None] | None:
@@ -177,8 +185,8 @@ class Site:
         elem_type = self.elem_type(index)
         if elem_type is None:
             self.refuse(
-                f"{why} needs the one element type of input {index}, which is not known; in a"
-                " function that is called with several types, inline it first"
+                f"{why} needs the one element type of input {index}, which is not known; declare"
+                " it, or in a function that is called with several types, inline that first"
             )
         return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
 

@@ -167,7 +167,7 @@ class _Straightening:
         if obstacle is not None:
             self.kept.update({(n.op_type, n.path): obstacle for n in nodes if n.op in self.wanted})
             return True
-        before = len(self._wanted_in(cut.scratch))
+        before = [(node.op_type, node.path) for node in self._wanted_in(cut.scratch)]
         cut.inline(self.undecided)
         run = Run(standard=self.passes)
         run.added_nodes = self.added_nodes
@@ -175,9 +175,10 @@ class _Straightening:
         left = self._wanted_in(cut.scratch)
         said = [dataclasses.replace(r, path=_around(graph) + r.path) for r in run.remarks]
         self.kept.update({place: r.reason for place, r in kept_constructs(said).items()})
-        if len(left) < before:
+        if len(left) < len(before):
             self.added_nodes = run.added_nodes
-            self.remarks += [self._explained(r) for r in said if r.action == "rewritten"]
+            done = [r for r in said if r.action == "rewritten"]
+            self._tell(done or [_dissolved(op_type, _around(graph) + at) for op_type, at in before])
             cut.put_in_place(self.wanted)
         if left:
             self.left = f"{left[0].op_type} '{_around(graph)}{left[0].path}'"
@@ -187,12 +188,18 @@ class _Straightening:
         nodes = (node for graph in model.graphs() for node in graph.unordered_nodes())
         return [node for node in nodes if node.op in self.wanted]
 
-    def _explained(self, remark: Remark) -> Remark:
-        """A remark on what was rewritten, with the reason for which it had to be."""
-        why = self.reasons.get((remark.op_type, remark.path), self.of_operator.get(remark.op_type))
-        if why is None:
-            return remark
-        return dataclasses.replace(remark, reason=f"{remark.reason}, because {why}")
+    def _tell(self, remarks: Iterable[Remark]) -> None:
+        """Remark what was rewritten, with the reason for which it had to be."""
+        for remark in remarks:
+            place = remark.op_type, remark.path
+            why = self.reasons.get(place, self.of_operator.get(remark.op_type))
+            reason = remark.reason if why is None else f"{remark.reason}, because {why}"
+            self.remarks.append(dataclasses.replace(remark, reason=reason))
+
+
+def _dissolved(op_type: str, path: str) -> Remark:
+    """What is said of a construct of which no pass has said anything."""
+    return Remark("straighten", op_type, path, "rewritten", "computed before run time")
 
 
 def _around(graph: Graph) -> str:

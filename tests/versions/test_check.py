@@ -5,8 +5,15 @@ from __future__ import annotations
 import onnx
 import pytest
 from conversions import assert_refuses, assert_writes, converted, model, written
-from straightline import convert_version
+from straightline import convert_version, ir
+from straightline.analysis.constants.folding import Folder
 from straightline.versions import ConversionError
+from straightline.versions.check import conform
+from straightline.versions.constants import Constants
+from straightline.versions.errors import Refused
+from straightline.versions.schemas import schema_at
+from straightline.versions.site import Site
+from straightline.versions.types import Types
 
 # Attributes ---------------------------------------------------------------------------------------
 
@@ -116,3 +123,29 @@ def test_inputs_that_may_differ_do():
     )
     (line,) = converted(body, 13, 12, "int64 n, bool c, float[2] x, int32[2] z")
     assert line.startswith("Loop")
+
+
+@pytest.mark.parametrize(
+    ("body", "source", "other", "reason"),
+    [
+        ("y = Relu (x)", 10, ("TopK", 9), "opset 9 requires its attribute 'k'"),
+        ("y = Relu (x)", 10, ("Where", 9), "opset 9 requires its input 'X'"),
+        ("y = Add (x, x)", 10, ("Relu", 9), "input 'B' does not exist in opset 9"),
+        ("y = SequenceEmpty ()", 12, ("Sum", 8), "requires at least one input 'data_0'"),
+    ],
+)
+def test_what_a_schema_of_any_version_may_want(body, source, other, reason):
+    """No operator has come to want these yet without an adapter; one may."""
+    loaded = ir.load(model(body, source, "float[2] x"))
+    (node,) = loaded.graph.nodes()
+    types = Types(loaded)
+    site = Site(node, source, other[1], types, Constants(types, Folder(loaded)))
+    with pytest.raises(Refused, match=reason):
+        conform(site, schema_at(*other))
+
+
+def test_an_optional_input_that_is_required_below():
+    proto = model("y = OptionalHasElement ()", 18, "float[2] x")
+    with pytest.raises(ConversionError, match="opset 17 requires its input 'input'"):
+        convert_version(proto, 17, rewrite=False)
+    assert convert_version(proto, 17)

@@ -19,10 +19,9 @@ inexact_body("Bernoulli")
 @downgrade(15, "Bernoulli")
 def draw_below(site: Site) -> Outcome:
     """Opset 14: a number drawn from 0 to 1 is below the probability."""
-    probability = site.input(0)
-    own = site.elem_type(0)
-    if probability is None or own is None:
-        site.refuse("a number to compare it with needs the one element type of input 0")
+    site.required_dtype(0, "a number to compare it with")
+    probability, own = site.input(0), site.elem_type(0)
+    assert probability is not None and own is not None
     seed = {name: m for name, m in site.attributes.items() if name == "seed"}
     drawn = site.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
     is_one = site.emit("Less", [drawn, probability], "is_one")

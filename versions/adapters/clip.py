@@ -16,7 +16,7 @@ import numpy as np
 
 from ..moves import Move, moved, single
 from ..phrases import is_float, pick
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
 
@@ -43,6 +43,18 @@ def bounds_that_cross(site: Site) -> Outcome:
     least, most = single(site, "min", low), single(site, "max", high)
     raised = site.emit("Clip", [site.input(0)], "raised", min=least, max=np.inf)
     return [site.emit("Clip", [raised], min=-np.inf, max=most)]
+
+
+@longer_form(11, "Clip")
+def clip_at_run_time(site: Site) -> Outcome:
+    """Bounds that are no attributes: the larger of two, then the smaller."""
+    value = site.input(0)
+    for index, op_type in ((1, "Max"), (2, "Min")):
+        bound = site.input(index)
+        if bound is not None:
+            number = site.emit("Reshape", [bound, site.ints([], "rank_0")], "bound")
+            value = site.emit(op_type, [value, number])
+    return [value]
 
 
 moved(

@@ -18,10 +18,12 @@ from ..site import Site
 @longer_form(11, "CumSum")
 def add_in_a_scan(site: Site) -> Outcome:
     """Below opset 11: a Scan along the axis, which adds in the same order."""
+    site.required_dtype(0, "a Scan")
     rank, axis = site.required_rank("a Scan"), site.required_constant(1, "the axis")
     data, elem_type = site.input(0), site.elem_type(0)
-    if data is None or elem_type is None or not rank:
-        site.refuse("a Scan needs the type of input 0 and an axis")
+    assert data is not None and elem_type is not None
+    if not rank:
+        site.refuse("a number alone has no axis to add along")
     place = int(axis.reshape(())) % rank
     around = site.emit("Shape", [data], "shape")
     if rank > 1:

@@ -24,7 +24,7 @@ def columns_then_rows(site: Site) -> Outcome:
         return None
     shape, size = site.shape(), site.attribute("blocksize")
     if shape is None or None in shape[1:]:
-        site.refuse("mode = 'CRD' before opset 11 needs channels, height and width, not all known")
+        site.refuse_unknown("mode = 'CRD' before opset 11 needs the shape of input 0, which")
     depth, height, width = (dim or 0 for dim in shape[1:])
     depth //= size * size
     blocks = site.ints([0, depth, size, size, height, width], "blocks")

@@ -29,13 +29,36 @@ def gather_rows(site: Site) -> Outcome:
     return [site.emit("Gather", [rows, flat], axis=0)]
 
 
+@longer_form(12, "GatherND")
+def say_the_batch(site: Site) -> Outcome:
+    """Below opset 12: tuples that begin with the place in the batch."""
+    data, shape, given = site.input(0), site.shape(), site.shape(1)
+    count = site.attribute("batch_dims")
+    batch = None if shape is None else shape[:count]
+    if batch is None or None in batch or given is None:
+        site.refuse_unknown(
+            "places in the batch need its lengths and the indices' rank, one of which"
+        )
+    lengths = [length or 0 for length in batch]
+    places = np.moveaxis(np.indices(lengths, np.int64), 0, -1)
+    rows = places.reshape(*lengths, *[1] * (len(given) - count - 1), count)
+    indices = as_int64(site, 1)
+    around = site.emit("Shape", [indices], "shape")
+    ends = [site.ints([number], "place") for number in (0, -1)]
+    kept = site.emit("Slice", [around, *ends], "kept")
+    full = site.emit("Concat", [kept, site.ints([count], "count")], "full", axis=0)
+    spread = site.emit("Expand", [site.const(rows, "batch"), full], "batch")
+    tuples = site.emit("Concat", [spread, indices], "tuples", axis=len(given) - 1)
+    return [site.emit("GatherND", [data, tuples])]
+
+
 @longer_form(11, "GatherElements")
 def gather_flat(site: Site) -> Outcome:
     """Below opset 11: Gather from all axes made one, at places that are known but for one axis."""
     shape, taken, data = site.shape(), site.shape(1), site.input(0)
     assert data is not None
     if shape is None or taken is None or None in taken or None in shape:
-        site.refuse("flat indices need the shapes of both inputs")
+        site.refuse_unknown("flat indices need the shapes of both inputs; one of them")
     known = [length or 0 for length in shape]
     steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
     axis = site.attribute("axis") % len(known)

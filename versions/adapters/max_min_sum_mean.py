@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from ..phrases import is_float, pick
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
 
@@ -28,6 +30,17 @@ def same_shapes(site: Site) -> Outcome:
     if len(shapes) > 1 and (first is None or None in first or any(s != first for s in shapes)):
         site.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
     return None
+
+
+@longer_form(8, "Sum", "Mean")
+def added_one_by_one(site: Site) -> Outcome:
+    """Below opset 8 Add and Div broadcast, one after the other."""
+    values = [value for value in site.inputs if value is not None]
+    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
+    if site.op_type == "Sum":
+        return [total]
+    dtype = site.required_dtype(0, "a mean")
+    return [site.emit("Div", [total, site.const(np.array(len(values), dtype), "count")])]
 
 
 @downgrade(12, "Max", "Min")

@@ -12,6 +12,10 @@ https://onnx.ai/onnx/operators/onnx__Pow.html
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ..phrases import is_float
 from ..registry import Outcome, downgrade
 from ..site import Site
@@ -23,9 +27,20 @@ def exponent_like_base(site: Site) -> Outcome:
     base, exponent = site.elem_type(0), site.elem_type(1)
     if base == exponent or base is None or not is_float(site):
         return None
+    dtype, own = site.required_dtype(0, "Pow"), site.required_dtype(1, "Pow")
+    if site.constant(1) is None and _holds(dtype, own):
+        site.set_input(1, site.emit("Cast", [site.input(1)], "exponent", to=base))
+        return None
     known = site.required_constant(1, "the exponent (of another type than the base)")
-    cast = known.astype(site.required_dtype(0, "Pow"))
+    cast = known.astype(dtype)
     if (cast != known).any():
         site.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
     site.set_input(1, site.const(cast, "exponent"))
     return None
+
+
+def _holds(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether a float type holds all numbers of another type."""
+    if other.kind == "f":
+        return bool(np.can_cast(other, dtype))
+    return other.itemsize * 8 <= np.finfo(dtype).nmant + 1

@@ -35,7 +35,7 @@ def one_scale(site: Site) -> Outcome:
     """Before opset 13 there is one scale for the whole tensor."""
     shape = site.shape(1)
     if shape is None:
-        site.refuse("opset 12 takes one scale, and the shape of this one is not known")
+        site.refuse_unknown("opset 12 takes one scale, and the shape of this one")
     if any(dim != 1 for dim in shape):
         site.refuse("opset 12 takes one scale for the whole tensor, and this one has more")
     site.drop("axis")
@@ -51,7 +51,7 @@ def type_by_zero_point(site: Site) -> Outcome:
         return None
     shape = site.shape(1)
     if shape is None or None in shape:
-        site.refuse("output_dtype needs a zero point of the shape of the scale, which is not known")
+        site.refuse_unknown("output_dtype needs a zero point of the shape of the scale, which")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(wanted)
     site.set_input(2, site.const(np.zeros([d or 0 for d in shape], dtype), "zero_point"))
     return None

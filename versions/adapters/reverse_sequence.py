@@ -22,7 +22,7 @@ def gather_backwards(site: Site) -> Outcome:
     lengths, shape = site.required_constant(1, "the lengths"), site.shape()
     time, data = site.attribute("time_axis"), site.input(0)
     if data is None or shape is None or len(shape) < 2 or None in shape[:2]:
-        site.refuse("places need the lengths of the first two axes")
+        site.refuse_unknown("places need the lengths of the first two axes; one of them")
     sizes = [length or 0 for length in shape[:2]]
     steps = np.arange(sizes[time])[None]
     rows = lengths.astype(np.int64)[:, None]

@@ -49,7 +49,7 @@ def sort_all(site: Site) -> Outcome:
     shape, axis = site.shape(), site.attribute("axis")
     length = None if shape is None else shape[axis]
     if length is None:
-        site.refuse(f"sorting all needs the length of axis {axis}")
+        site.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
     if site.shape(1) not in (None, [], [1]):
         site.refuse("its count must be one number")
     axes = site.ints([axis], "axis")

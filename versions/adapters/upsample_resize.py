@@ -190,7 +190,7 @@ def _spread(site: Site, axes: list[int]) -> None:
     if site.input(3) is not None:
         sizes, shape = site.required_constant(3, "input 'sizes'"), site.shape()
         if shape is None or None in shape:
-            site.refuse("sizes for some axes only, and the others have no known length")
+            site.refuse_unknown("sizes for some axes only want the other lengths, one of which")
         wanted = np.array(shape, np.int64)
         wanted[places] = sizes
         site.set_input(3, site.const(wanted, "sizes"))

@@ -23,7 +23,9 @@ def choose_by_gathering(site: Site) -> Outcome:
     """
     shape = site.types.shape(site.node.output())
     if shape is None or None in shape:
-        site.refuse("Where exists from opset 9 on, and a way around needs the shape of its output")
+        site.refuse_unknown(
+            "Where exists from opset 9 on, and a way around needs the shape of its output, which"
+        )
     dims = [dim or 0 for dim in shape]
     size = int(np.prod(dims))
     target, flat = site.ints(dims, "shape"), site.ints([size], "size")

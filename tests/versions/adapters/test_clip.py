@@ -7,6 +7,7 @@ import pytest
 from conversions import (
     INTEGERS,
     assert_becomes,
+    assert_carried,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
@@ -130,6 +131,48 @@ def test_bounds_that_cross_are_two_clips(name, low, high):
         np.testing.assert_array_equal(ort_run(after, x)[0], wanted)
         np.testing.assert_array_equal(reference.run(after, {"x": x})[0], wanted)
     assert [node.op_type for node in convert_version(before, 11).graph.node] == ["Clip"]
+
+
+@pytest.mark.parametrize("name", ["float", "double", "float16"])
+def test_bounds_from_run_time(name):
+    """Runtimes agree on the order: the lower bound first."""
+    signature = f"{name}[N] x, {name} low, {name} high"
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[name]
+    x = np.array([-np.inf, 0, 2, 4, np.inf, np.nan], dtype)
+    for low, high in ((1, 3), (3, 1), (-np.inf, np.inf)):
+        feeds = {"x": x, "low": np.array(low, dtype), "high": np.array(high, dtype)}
+        assert_carried("y = Clip (x, low, high)", 13, (10, 8), feeds, signature)
+        before = model("y = Clip (x, low, high)", 13, signature)
+        wanted, found = (
+            ort.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+            for proto in (before, convert_version(before, 10))
+        )
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_bounds_from_run_time_become():
+    assert_becomes(
+        "y = Clip (x, low, high)",
+        11,
+        10,
+        """
+        least = Reshape (low, [])
+        raised = Max (x, least)
+        most = Reshape (high, [])
+        y = Min (raised, most)
+        """,
+        "float[2] x, float low, float high",
+    )
+    assert_becomes(
+        "y = Clip (x, , high)",
+        11,
+        10,
+        """
+        most = Reshape (high, [])
+        y = Min (x, most)
+    """,
+        "float[2] x, float high",
+    )
 
 
 def ort_run(proto, x):

@@ -7,6 +7,7 @@ import onnx.parser
 import pytest
 from conversions import X, assert_carried, converted, model, written
 from straightline import convert_version, reference
+from straightline.versions import ConversionError
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,18 @@ def test_a_constant_of_integers_in_a_function_is_cast_in_opset_8():
     assert [node.op_type for node in after.functions[0].node] == ["Constant", "Cast", "Sub"]
     (found,) = reference.run(after, {"x": np.array([5, 5], np.int32)})
     np.testing.assert_array_equal(found, np.array([4, 3], np.int32))
+
+
+@pytest.mark.parametrize("target", [11, 10])
+def test_a_value_that_calls_give(target):
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13, "local": 1]>
+        g (float[2] x) => (float[2] y) { y = local.more <by = 2.0> (x) }
+        <domain: "local", opset_import: ["": 13]> more <by> (p) => (r) {
+            c = Constant <value_float: float = @by> ()
+            r = Add (p, c)
+        }
+    """)
+    with pytest.raises(ConversionError, match="its value comes from the calls of the function"):
+        convert_version(proto, target)
+    assert convert_version(proto, 12)

@@ -34,3 +34,12 @@ def test_integers_in_one_axis():
 
 def test_an_axis_from_run_time_is_refused():
     assert_refuses("y = CumSum (x, a)", 11, 10, "the axis of it is computed", "float[3] x, int64 a")
+
+
+def test_what_is_not_known_is_asked_for():
+    body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
+    assert_refuses(body, 11, 10, "a Scan needs the one element type of input 0, which is not", "x")
+    shaped = "a = Constant <value_int = 0> () v = Reshape (x, s) y = CumSum (v, a)"
+    reason = "a Scan needs the rank of input 0, which is not known; declare its shape"
+    assert_refuses(shaped, 11, 10, reason, "float[3] x, int64[N] s")
+    assert_refuses(body, 11, 10, "a number alone has no axis to add along", "float x")

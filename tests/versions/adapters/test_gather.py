@@ -61,8 +61,52 @@ def test_numbers_of_gather_elements(axis, kind):
         ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
         ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
         ("y = GatherElements (x, i)", "float[3] x, int64[N] i", "the shapes of both inputs"),
-        ("y = GatherND <batch_dims = 1> (x, i)", "float[2, 3] x, int64[2, 1] i", "batch_dims"),
+        (
+            "y = GatherND (x, i)",
+            "float[3] x, i",
+            "axis of input 1, which is not",
+        ),
+        (
+            "y = GatherND <batch_dims = 1> (x, i)",
+            "float[N, 3] x, int64[N, 1] i",
+            "'batch_dims' = 1 .*a way around: places in the batch need its lengths",
+        ),
     ],
 )
 def test_what_is_not_known_is_asked_for(body, signature, reason):
     assert_refuses(body, 12, 10, reason, signature)
+
+
+def test_the_place_in_the_batch_is_said_below_opset_12():
+    assert_becomes(
+        "y = GatherND <batch_dims = 1> (x, i)",
+        12,
+        11,
+        """
+        shape = Shape (i)
+        kept = Slice (shape, [0], [-1])
+        full = Concat <axis = 0> (kept, [1])
+        batch = Expand ([[[0]], [[1]]], full)
+        tuples = Concat <axis = 2> (batch, i)
+        y = GatherND (x, tuples)
+        """,
+        "float[2, 3] x, int64[2, 4, 1] i",
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "count"),
+    [
+        ((2, 3), (2, 1), 1),
+        ((2, 3), (2, 4, 1), 1),
+        ((2, 3, 4), (2, 3, 1), 2),
+        ((2, 3, 4), (2, 2), 1),
+    ],
+)
+def test_numbers_of_batches(sizes, shape, count):
+    x = RNG.normal(size=sizes).astype(np.float32)
+    limits = np.array(sizes[count : count + shape[-1]])
+    feeds = {"x": x, "i": RNG.integers(-limits, limits, shape)}
+    names = [", ".join(map(str, dims)) for dims in (sizes, shape)]
+    signature = f"float[{names[0]}] x, int64[{names[1]}] i"
+    assert_carried(f"y = GatherND <batch_dims = {count}> (x, i)", 13, (11, 10, 9), feeds, signature)

@@ -4,7 +4,7 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from conversions import assert_becomes, converted, model
+from conversions import assert_becomes, assert_refuses, converted, model
 from straightline import convert_version, reference
 
 
@@ -101,3 +101,12 @@ def test_numbers_on_a_large_mean(name, offset, opset, width):
         assert found.dtype == dtype
         rtol = 5e-3 if name == "float16" else 1e-4
         np.testing.assert_allclose(found, wanted.reshape(x.shape), rtol, 2e-3)
+
+
+def test_the_type_must_be_known():
+    reason = "the precision needs the one element type of input 0, which is not known; declare it"
+    body, signature = (
+        "y = GroupNormalization <num_groups = 2> (x, s, b)",
+        "x, float[4] s, float[4] b",
+    )
+    assert_refuses(body, 21, 20, reason, signature)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_there_and_back
+from conversions import assert_becomes, assert_carried, assert_refuses, assert_there_and_back
 
 
 def test_what_is_beyond_the_largest_number_is_infinite():
@@ -62,3 +62,8 @@ def test_what_is_infinite(signs, type_):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_the_type_must_be_known():
+    reason = "IsInf needs the one element type of input 0, which is not known; declare it"
+    assert_refuses("y = IsInf (x)", 10, 9, reason, "x")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_there_and_back
+from conversions import assert_becomes, assert_carried, assert_refuses, assert_there_and_back
 
 
 def test_what_is_neither_below_one_nor_above_zero_is_no_number():
@@ -34,3 +34,8 @@ def test_what_is_no_number(dtype):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_the_type_must_be_known():
+    reason = "IsNaN needs the one element type of input 0, which is not known; declare it"
+    assert_refuses("y = IsNaN (x)", 9, 8, reason, "x")

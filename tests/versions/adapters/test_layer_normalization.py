@@ -68,3 +68,8 @@ def test_a_positive_axis_needs_the_rank():
 
 def test_there_and_back():
     assert_there_and_back("y = LayerNormalization (x, w)", "float[2, 3]", 17, (7, 9, 13, 16))
+
+
+def test_the_type_must_be_known():
+    reason = "the precision needs the one element type of input 0, which is not known; declare it"
+    assert_refuses("y = LayerNormalization (x, s, b)", 17, 16, reason, "x, float[4] s, float[4] b")

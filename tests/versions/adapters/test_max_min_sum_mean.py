@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conversions import (
     INTEGERS,
+    X,
     assert_becomes,
     assert_carried,
     assert_refuses,
@@ -14,9 +15,26 @@ from conversions import (
 
 
 @pytest.mark.parametrize("op_type", ["Sum", "Mean", "Max", "Min"])
-def test_opset_7_broadcasts_no_sums(op_type):
+def test_opset_7_takes_like_shapes(op_type):
     assert_writes(f"y = {op_type} (x, x)", 8, 7, [f"{op_type} (x, x)"])
     assert_writes(f"y = {op_type} (x)", 8, 7, [f"{op_type} (x)"], "float[N, 3] x")
+
+
+def test_sums_that_broadcast_are_added_one_by_one():
+    signature = "float[2, 3] x, float[3] w, float[2, 1] v"
+    assert_writes("y = Sum (x, w, v)", 8, 7, ["Add (x, w)", "Add (y_sum, v)"], signature)
+    mean = converted("y = Mean (x, w)", 8, 7, "float[2, 3] x, float[3] w")
+    assert mean == ["Add (x, w)", "Div (y_sum, 2.0)"]
+    w, v = np.array([1, -2, np.inf], np.float32), np.array([[3], [0.1]], np.float32)
+    for op_type in ("Sum", "Mean"):
+        feeds = {"x": X, "w": w, "v": v}
+        assert_carried(f"y = {op_type} (x, w, v)", 8, (7,), feeds, signature, rtol=1e-6)
+    reason = "a way around: a mean needs the one element type of input 0"
+    assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, float[2, 3] z")
+
+
+@pytest.mark.parametrize("op_type", ["Max", "Min"])
+def test_opset_7_broadcasts_no_extremes(op_type):
     for signature in (
         "float[2, 3] x, float[1, 3] z",
         "float[N, 3] x, float[N, 3] z",

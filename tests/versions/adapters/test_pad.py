@@ -155,3 +155,8 @@ def test_only_what_may_be_padded_gets_blocks():
 def test_other_modes_want_constant_pads():
     body = 'y = Pad <mode = "edge"> (x, p)'
     assert_refuses(body, 11, 10, "'edge' with pads from run time", "float[2, 3] x, int64[4] p")
+
+
+def test_what_pads_from_run_time_need():
+    reason = "a way around: pads from run time needs the rank of input 0, which is not known; "
+    assert_refuses("y = Pad (x, p)", 11, 10, reason, "x, int64[4] p")

@@ -52,3 +52,28 @@ def test_exponents_get_the_type_of_the_base():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "held"),
+    [
+        ("float", "int16", True),
+        ("double", "int32", True),
+        ("double", "float", True),
+        ("float", "int32", False),
+        ("double", "int64", False),
+        ("float", "double", False),
+    ],
+)
+def test_exponents_from_run_time_that_the_base_can_hold(base, exponent, held):
+    signature = f"{base}[3] x, {exponent}[3] e"
+    if held:
+        assert converted("y = Pow (x, e)", 12, 11, signature)[-1] == "Pow (x, y_exponent)"
+    else:
+        reason = "the exponent .* computed at run time.*depends on input 'e'; decide it with --set"
+        assert_refuses("y = Pow (x, e)", 12, 11, reason, signature)
+
+
+def test_numbers_of_exponents_from_run_time():
+    feeds = {"x": np.array([2.0, -3, 0.5]), "e": np.array([2, 3, -1], np.int32)}
+    assert_carried("y = Pow (x, e)", 13, (11, 8), feeds, "double[3] x, int32[3] e")

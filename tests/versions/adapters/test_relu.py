@@ -1,7 +1,7 @@
 """Relu: below opset 14 integers are compared with zero."""
 
 import pytest
-from conversions import INTEGERS, assert_carried, assert_there_and_back, converted
+from conversions import INTEGERS, assert_carried, assert_refuses, assert_there_and_back, converted
 
 
 @pytest.mark.parametrize("type_", ["int8", "int16", "int32", "int64"])
@@ -21,3 +21,8 @@ def test_relu_of_integers(type_):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_the_type_must_be_known():
+    reason = "Relu before opset 14 needs the one element type of input 0, which is not known"
+    assert_refuses("y = Relu (x)", 14, 13, reason, "x")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried
+from conversions import assert_becomes, assert_carried, assert_refuses
 
 
 def test_a_comparison_and_a_choice():
@@ -20,3 +20,8 @@ def test_numbers(name):
     x = np.array([-np.inf, -1, 0.5, 0.75, np.inf, np.nan], dtype)
     body = "y = ThresholdedRelu <alpha = 0.5> (x)"
     assert_carried(body, 10, (9, 8), {"x": x}, f"{name}[6] x")
+
+
+def test_the_type_must_be_known():
+    reason = "a way around: the threshold needs the one element type of input 0, which is not known"
+    assert_refuses("y = ThresholdedRelu (x)", 10, 9, reason, "x")

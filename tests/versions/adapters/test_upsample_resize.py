@@ -138,7 +138,7 @@ def test_axes_of_a_resize_are_spread_over_all_of_them():
     region = "[0.0, 0.0, 0.5, 0.25, 1.0, 1.0, 1.0, 0.75]"
     attribute = "<coordinate_transformation_mode = tf_crop_and_resize>"
     assert found[-1:] == [f"Resize {attribute} (x, {region}, [1.0, 1.0, 3.0, 2.0])"]
-    reason = "the others have no known length"
+    reason = "want the other lengths, one of which is not known"
     body = f"{sizes}y = Resize <axes = [3, -2]> (x, , , s)"
     assert_refuses(body, 18, 17, reason, "float[1, N, 2, 2] x")
 
@@ -196,3 +196,20 @@ def test_places_that_came_later_are_refused():
 def test_scales_of_an_upsample_are_an_input_from_opset_9_on():
     proto = known_model("y = Upsample <scales = [1.0, 2.0]> (x)", "float[2, 6]", 8)
     onnx.checker.check_model(convert_version(proto, 9), full_check=True)
+
+
+def test_what_axes_need():
+    some = "s = Constant <value_floats = [2.0]> ()"
+    by_scale = "y = Resize <axes = [1]> (x, , s)"
+    reason = "'axes' needs the rank of input 0, which is not known; declare its shape"
+    assert_refuses(f"{some} {by_scale}", 18, 17, reason, "x")
+    reason = "input 'scales' of it is computed at run time.* depends on input 's'; decide it with"
+    assert_refuses(by_scale, 18, 17, reason, "float[2, 3] x, float[1] s")
+    crop = (
+        'y = Resize <axes = [1], coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)'
+    )
+    reason = "input 'roi' of it is computed at run time, and opset 17 wants it constant"
+    assert_refuses(f"{some} {crop}", 18, 17, reason, "float[2, 3] x, float[2] r")
+    by_size = "y = Resize <axes = [1]> (x, , , t)"
+    reason = "input 'sizes' of it is computed at run time, and opset 17 wants it constant"
+    assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[1] t")
