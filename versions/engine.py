@@ -16,7 +16,7 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .registry import INEXACT_BODIES, in_longer_form
-from .schemas import OLDEST, REVIEWED, schema_at
+from .schemas import OLDEST, REVIEWED, first_opset, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types
@@ -101,7 +101,7 @@ class Engine:
             batch.add(node)
             return []
         if schema_at(node.op_type, source) is None:
-            self._fail(node, source, target, f"{node.op_type} does not exist in opset {source}")
+            self._fail(node, source, target, _missing(node.op_type, source))
             return []
         try:
             self._adapt(node, source, target)
@@ -223,6 +223,15 @@ class Engine:
 
 def _import(root: Model | Function, version: int) -> None:
     root.opset_imports["ai.onnx" if "ai.onnx" in root.opset_imports else ""] = version
+
+
+def _missing(op_type: str, version: int) -> str:
+    """What is said of an operator that an opset does not have, though a node of it has it."""
+    said = f"{op_type} does not exist in opset {version}"
+    since = first_opset(op_type)
+    if since is None:
+        return f"{said}, nor in any that is known; give it a domain of its own"
+    return f"{said}; it came with opset {since}"
 
 
 def redraft(node: Node, site: Site, max_output: int) -> None:

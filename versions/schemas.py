@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ..ir import MAX_OPSET
+
 REVIEWED = 28
 """Up to this opset, every change between two versions of an operator was read: a change that its
 schema does not show has an adapter. Later ones go through `onnx.version_converter`."""
@@ -25,6 +27,14 @@ def schema_at(op_type: str, version: int) -> Schema | None:
         return onnx.defs.get_schema(op_type, version, "")
     except onnx.defs.SchemaError:
         return None
+
+
+def first_opset(op_type: str) -> int | None:
+    """The opset in which an operator of the default domain came to be; None if there is none."""
+    newest = schema_at(op_type, MAX_OPSET)
+    if newest is None:
+        return None
+    return next(v for v in range(1, MAX_OPSET + 1) if schema_at(op_type, v) is not None)
 
 
 @functools.cache

@@ -160,7 +160,8 @@ class Site:
         rank = self.rank(index)
         if rank is None:
             self.refuse(
-                f"{why} needs the rank of input {index}, which is not known; declare its shape"
+                f"{why} needs the rank of input {index}, which is not known; declare its shape,"
+                " or in a function that is called with several ranks, inline that first"
             )
         return rank
 

@@ -326,5 +326,13 @@ def test_an_operator_that_onnx_does_not_have_is_refused_by_name(target):
     }
     for text in texts.values():
         model = ir.parse(f'<ir_version: 8, opset_import: ["" : 16, "local" : 1]> {text}')
-        with pytest.raises(ConversionError, match="ResizeBilinear does not exist in opset 16"):
+        reason = "ResizeBilinear does not exist in opset 16, nor in any that is known; give it a"
+        with pytest.raises(ConversionError, match=reason):
             convert_version(model, target)
+
+
+def test_an_operator_that_came_later_is_refused_by_name():
+    model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = Gelu (x) }')
+    reason = "Gelu does not exist in opset 16; it came with opset 20"
+    with pytest.raises(ConversionError, match=reason):
+        convert_version(model, 13)

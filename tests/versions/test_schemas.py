@@ -11,6 +11,7 @@ from straightline.versions.schemas import (
     changes,
     constant_takes,
     default_of,
+    first_opset,
     schema_at,
     type_text,
 )
@@ -90,3 +91,8 @@ def test_what_a_constant_holds():
 
 def test_the_versions_that_were_reviewed_are_known_to_onnx():
     assert OLDEST < REVIEWED <= onnx.defs.onnx_opset_version()
+
+
+def test_the_first_opset_of_an_operator():
+    assert first_opset("Gelu") == 20 and first_opset("Relu") == 1
+    assert first_opset("ResizeBilinear") is None

@@ -97,3 +97,12 @@ def test_types_that_a_node_would_have_in_another_opset():
     (type_,) = types.of_outputs(node, ir.Operator.make("Shape"), 13)
     assert (type_.tensor_type.elem_type, shape_of(type_)) == (INT64, [2])
     assert types.of_outputs(node, ir.Operator.make("Strange"), 13) == [None]
+
+
+def test_sizes_that_are_followed():
+    types, values = typed("""g (float[N,3] x, w) => (y) {
+        s = Shape (x) i = Constant <value_ints = [1]> () t = Gather (s, i) y = Identity (w) }""")
+    assert [str(size) for size in types.dimensions(values["x"])] == ["N", "3"]
+    assert types.dimensions(values["y"]) is types.dimensions(None) is None
+    assert types.decided(values["t"]).numpy().tolist() == [3]
+    assert types.decided(values["s"]) is types.decided(values["y"]) is None
