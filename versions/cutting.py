@@ -27,6 +27,7 @@ class Cut:
         nodes: the nodes, in order; what lies between two of them is among them.
         types: what is known of the model's values.
         constants: what is decided of them before run time.
+        calls: who calls whom among the model's functions.
 
     Attributes:
         scratch: a model of copies of the nodes. It has an input for each value that they read, or a
@@ -34,7 +35,13 @@ class Cut:
     """
 
     def __init__(
-        self, model: Model, graph: Graph, nodes: list[Node], types: Types, constants: Constants
+        self,
+        model: Model,
+        graph: Graph,
+        nodes: list[Node],
+        types: Types,
+        constants: Constants,
+        calls: CallGraph,
     ) -> None:
         self.graph = graph
         self.nodes = nodes
@@ -45,7 +52,7 @@ class Cut:
         self._outside: dict[Value, Value] = {}  # what is read, and what stands for it
         self._results: list[Value] = []
         self._fill()
-        self._calls = CallGraph(model.functions)
+        self._calls = calls
         for key in self._calls.reached_from(self.scratch.graph):
             self.scratch.functions[key] = copy_function(model.functions[key])
 

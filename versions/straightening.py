@@ -35,10 +35,10 @@ CONSTRUCTS = frozenset(
         *("If", "Loop", "Scan", "SequenceMap"),
         *("SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SequenceAt"),
         *("SequenceLength", "SplitToSequence", "ConcatFromSequence"),
-        *("Optional", "OptionalHasElement", "OptionalGetElement"),
+        *("Optional", "OptionalHasElement", "OptionalGetElement", "Identity"),
     ]
 )
-"""What passes can dissolve."""
+"""What passes can dissolve. An Identity stands in the way where it is one of a sequence."""
 
 
 class Straightened(NamedTuple):
@@ -76,6 +76,7 @@ class _Straightening:
         self.passes = passes
         self.types = Types(model)
         self.constants = Constants(self.types, Folder(model))
+        self.calls = CallGraph(model.functions)
         self.added_nodes = 0
         self.remarks: list[Remark] = []
         self.kept: dict[Place, str] = {}
@@ -87,10 +88,9 @@ class _Straightening:
 
     def run(self) -> Straightened:
         """Inner graphs before those around them, functions before what calls them."""
-        calls = CallGraph(self.model.functions)
-        self._survey(calls)
+        self._survey()
         live = live_functions(self.model)
-        roots: list[Model | Function] = [*calls.callees_first(), self.model]
+        roots: list[Model | Function] = [*self.calls.callees_first(), self.model]
         for root in roots:
             for graph in reversed(list(root.graph.walk())):
                 if graph in self.seeds and self._straighten(graph):
@@ -99,12 +99,12 @@ class _Straightening:
             del self.model.functions[key]
         return Straightened(tuple(self.remarks), self.kept)
 
-    def _survey(self, calls: CallGraph) -> None:
+    def _survey(self) -> None:
         """Find the constructs, and the calls of each function."""
         op_types = {op_type for op_type, _ in self.reasons}
         for graph in self.model.graphs():
             for node in graph.unordered_nodes():
-                called = calls.called(node)
+                called = self.calls.called(node)
                 if called is not None:
                     self.callers.setdefault(called, []).append(node)
                 elif node.op_type in op_types and (node.op_type, node.path) in self.reasons:
@@ -162,7 +162,7 @@ class _Straightening:
     def _rewrite(self, graph: Graph, nodes: list[Node]) -> bool:
         """Rewrite some nodes of a graph apart from the rest; whether anything is left of what
         stands in the way."""
-        cut = Cut(self.model, graph, nodes, self.types, self.constants)
+        cut = Cut(self.model, graph, nodes, self.types, self.constants, self.calls)
         obstacle = cut.obstacle()
         if obstacle is not None:
             self.kept.update({(n.op_type, n.path): obstacle for n in nodes if n.op in self.wanted})
@@ -199,7 +199,7 @@ class _Straightening:
 
 def _dissolved(op_type: str, path: str) -> Remark:
     """What is said of a construct of which no pass has said anything."""
-    return Remark("straighten", op_type, path, "rewritten", "computed before run time")
+    return Remark("straighten", op_type, path, "rewritten", "dissolved")
 
 
 def _around(graph: Graph) -> str:

@@ -8,7 +8,13 @@ from nested import MODEL, node, value
 from onnx import TensorProto, helper
 from straightline import ir
 from straightline.ir import Annotation, Graph, Model, captured_by, copy_graph, count_nodes
-from straightline.ir.copying import Loosened, copy_annotations, dims_of, without_symbols
+from straightline.ir.copying import (
+    Loosened,
+    copy_annotations,
+    copy_function,
+    dims_of,
+    without_symbols,
+)
 
 SYMBOLIC = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N", 3, None])
 
@@ -116,3 +122,17 @@ def test_a_default_stays_the_default_of_its_input() -> None:
     )
     copy: Graph = copied(model).graph
     assert list(copy.initializers) == [copy.inputs[1]] and copy.inputs[1].constant is None
+
+
+def test_a_function_of_its_own() -> None:
+    given = ir.parse("""
+        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2] x) => (float[2] y) { y = local.f <k = 2> (x) }
+        <domain: "local", opset_import: ["": 16, "com.e": 3]> f <k> (a) => (b) { b = Neg (a) }
+    """)
+    (function,) = given.functions.values()
+    copy = copy_function(function)
+    assert copy.key == function.key and copy.opset_imports == {"": 16, "com.e": 3}
+    assert [node.op for node in copy.graph.nodes()] == [n.op for n in function.graph.nodes()]
+    copy.graph.set_outputs(copy.graph.inputs)
+    assert [value.name for value in function.graph.outputs] == ["b"]

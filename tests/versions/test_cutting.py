@@ -7,6 +7,7 @@ import onnx.parser
 from harness import assert_same_text
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
+from straightline.passes.functions.calls import CallGraph
 from straightline.versions.constants import Constants
 from straightline.versions.cutting import Cut
 from straightline.versions.types import Types
@@ -29,7 +30,14 @@ def cut(model: ir.Model, *outputs: str) -> Cut:
     """The nodes that make some values, cut out of the main graph."""
     chosen = [n for n in model.graph.nodes() if n.outputs[0] and n.outputs[0].name in outputs]
     types = Types(model)
-    return Cut(model, model.graph, chosen, types, Constants(types, Folder(model)))
+    return Cut(
+        model,
+        model.graph,
+        chosen,
+        types,
+        Constants(types, Folder(model)),
+        CallGraph(model.functions),
+    )
 
 
 def test_it_has_what_is_read_for_inputs_and_what_others_read_for_outputs() -> None:

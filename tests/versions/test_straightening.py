@@ -390,3 +390,36 @@ def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
         assert [node.op_type for node in made.graph.node] == ["Sin"] * count
         counts.append(len(copied))
     assert counts == [40, 80]
+
+
+def test_an_identity_of_a_sequence() -> None:
+    """It takes tensors only before opset 14."""
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b) <int64 one = {1}> {
+            s = SequenceConstruct (x, y)
+            t = Identity (s)
+            a = SequenceAt (t, one)
+            b = Neg (a)
+        }
+        """,
+        13,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b) { b = Neg (y) }
+        """,
+        {"x": X, "y": Y},
+    )
+    made, found = straightened(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (seq(float[2]) s, int64 k) => (float[2] b) {
+            t = Identity (s)
+            b = SequenceAt (t, k)
+        }
+        """,
+        13,
+    )
+    assert [node.op_type for node in made.graph.node] == ["SequenceAt"]
+    assert told(found)[0].startswith("Identity 't': rewritten, dissolved, because 's' is a seq(")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import pytest
 from harness import run_in_onnxruntime
 from straightline.facts.dimension import Dimension
@@ -43,3 +44,14 @@ def test_rows_joined_along_an_axis(axis, shape, count, empty):
 def test_an_older_reshape_cannot_be_told_a_size_of_0():
     with pytest.raises(Unbatchable, match="convert to opset 14"):
         _joined(0, (2, "b"), 13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "wanted"), [(("a",), 0, [-1]), ((2, "b", 4), 1, [2, -1, 4])]
+)
+def test_where_only_the_joined_length_is_open_the_target_is_constant(shape, axis, wanted):
+    """In any opset: no other length can be zero."""
+    graph = _joined(axis, shape, 11).graph
+    assert [node.op_type for node in graph.node][-1] == "Reshape"
+    (target,) = graph.initializer
+    assert onnx.numpy_helper.to_array(target).tolist() == wanted
