@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .binding import Shapes, Values
 from .ir import Array, BaseDir, Model, ModelSource, base_dir_of
+from .ir.collector import paused_collector
 from .passes import FreezeInitializers, Pipeline, Remark
 from .rewriting import MismatchError, Rewriting
 from .versions import ConversionError, convert
@@ -48,6 +49,7 @@ class Conversion:
         passes = [FreezeInitializers()] if self.freeze_initializers else []
         return Rewriting(self.source, Pipeline(passes), self.values, self.shapes, self.base_dir)
 
+    @paused_collector
     def run(self) -> Converted:
         """Convert a copy.
 

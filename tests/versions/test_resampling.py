@@ -107,6 +107,7 @@ def test_what_is_not_known_is_asked_for():
     body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
     body += ' y = Resize <mode = "linear"> (x, e, s)'
     assert_refuses(body, 12, 10, "needs the length of axis 1", "float[2, N] x")
+    assert_refuses(body, 12, 10, "by pixel needs the shape of input 0, which is not known", "x")
     assert_refuses(
         'y = Resize <mode = "linear"> (x, x, x)', 12, 10, "constant scales", "float[2] x"
     )

@@ -11,7 +11,11 @@ To add a step, add to the operator's file, or add a file here: it is found by it
   function for the step from 12 to 13, or back. It edits a draft of the node, gives back values
   that take the node's place, or refuses (`versions/site.py`). Several of one step run in the order
   in which they stand. `where=writes("allowzero")` and `kinds="i"` say of which nodes it leaves all
-  others alone (`versions/form.py`): those are not looked at, which is most of the speed.
+  others alone (`versions/form.py`): those are not looked at, which is most of the speed. A refusal
+  says what would lift it: `required_constant` tells what a value depends on, `refuse_unknown` asks
+  for shapes.
+- `@longer_form(11, "Clip")` registers what says a node by several of its own version where the step
+  below has been refused.
 - `moved(11, "Pad", moves=[...])` (`versions/moves.py`): attributes became inputs. Both ways; they
   run after the functions of the step.
 - `negative_axes("Concat", axis=Axis("axis"))` (`versions/negative_axes.py`): axes may be negative

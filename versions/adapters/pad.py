@@ -67,6 +67,8 @@ def pad_by_joining(site: Site) -> Outcome:
     if mode != "constant":
         site.refuse(f"mode = '{mode}' with pads from run time is not written out")
     assert data is not None and pads is not None
+    if site.input(2) is None:
+        site.required_dtype(0, "the value")
     rank = site.required_rank("pads from run time")
     known = site.types.elements(pads) or [None] * (2 * rank)
     counts = pads

@@ -57,3 +57,8 @@ def test_indices_that_are_not_negative_stay():
         assert (plain in lines) == there
     reason = "of type int8 that may be negative cannot be wrapped in opset 10"
     assert_refuses(f"y = {plain}", 11, 10, reason, "int8[2] i, int64 d, float[2] v")
+
+
+def test_the_type_of_an_index_must_be_known():
+    reason = "an index that may be negative needs the one element type of input 0, which is not"
+    assert_refuses("y = OneHot (x, d, v)", 11, 10, reason, "x, int64 d, float[2] v")

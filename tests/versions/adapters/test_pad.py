@@ -158,5 +158,8 @@ def test_other_modes_want_constant_pads():
 
 
 def test_what_pads_from_run_time_need():
-    reason = "a way around: pads from run time needs the rank of input 0, which is not known; "
+    reason = "a way around: the value needs the one element type of input 0, which is not known; "
     assert_refuses("y = Pad (x, p)", 11, 10, reason, "x, int64[4] p")
+    reason = "a way around: pads from run time needs the rank of input 0, which is not known; "
+    body = "v = Reshape (x, s) y = Pad (v, p)"
+    assert_refuses(body, 11, 10, reason, "float[6] x, int64[N] s, int64[4] p")

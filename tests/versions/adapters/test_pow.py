@@ -77,3 +77,8 @@ def test_exponents_from_run_time_that_the_base_can_hold(base, exponent, held):
 def test_numbers_of_exponents_from_run_time():
     feeds = {"x": np.array([2.0, -3, 0.5]), "e": np.array([2, 3, -1], np.int32)}
     assert_carried("y = Pow (x, e)", 13, (11, 8), feeds, "double[3] x, int32[3] e")
+
+
+def test_the_type_of_the_exponent_must_be_known():
+    reason = "Pow needs the one element type of input 1, which is not known"
+    assert_refuses("y = Pow (x, e)", 12, 11, reason, "float[3] x, e")

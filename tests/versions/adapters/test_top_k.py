@@ -106,3 +106,9 @@ def test_a_count_from_run_time_keeps_the_first_of_all(how):
 def test_a_count_from_run_time_needs_the_length():
     reason = "needs the length of axis -1"
     assert_refuses("y, i = TopK (x, k)", 10, 9, reason, "float[3, N] x, int64[1] k")
+
+
+def test_the_type_must_be_known_to_be_negated():
+    body = "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0> (x, k)"
+    reason = "largest = 0 needs the one element type of input 0, which is not known"
+    assert_refuses(body, 11, 10, reason, "x")
