@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
 
-from ..ir import Value
+from ..ir import Array, Value
 from .site import Site
 
 
@@ -18,6 +19,11 @@ def is_float(site: Site) -> bool:
         Refused: its type is not known.
     """
     return site.required_dtype(0, f"{site.op_type} before opset {site.source}").kind == "f"
+
+
+def blank(dtype: np.dtype[Any]) -> Array:
+    """One element of a type, whatever its value: text that is empty, or zero."""
+    return np.array([""], object) if dtype.kind == "O" else np.zeros(1, dtype)
 
 
 def pick(site: Site, test: str, one: Value, other: Value) -> Value:

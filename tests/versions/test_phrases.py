@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from conversions import assert_refuses, converted, model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
 from straightline.versions.constants import Constants
-from straightline.versions.phrases import is_float, length_of, pick
+from straightline.versions.phrases import blank, is_float, length_of, pick
 from straightline.versions.site import Site
 from straightline.versions.types import Types
 
@@ -42,3 +43,8 @@ def test_a_length_is_a_tensor_of_the_rank_that_is_asked_for(rank):
     value = length_of(site, site.emit("Shape", [site.input(0)]), -1, rank)
     assert value.producer.inputs[1].constant.numpy().tolist() == ([-1] if rank else -1)
     assert site.types.rank(value) == rank
+
+
+def test_one_element_of_any_type():
+    assert blank(np.dtype(np.float16)).tolist() == [0.0]
+    assert blank(np.dtype(object)).tolist() == [""]

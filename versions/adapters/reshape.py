@@ -25,6 +25,7 @@ import numpy as np
 
 from ...facts.dimension import Dimension
 from ..form import writes
+from ..phrases import blank
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
@@ -68,7 +69,7 @@ def cut_zeros(site: Site) -> Outcome:
     all_ = site.emit("ReduceProd", [shape], "product", axes=[0])
     is_empty = site.emit("Equal", [all_, zero], "is_empty")
     missing = site.emit("Where", [is_empty, product, zero], "missing")
-    nothing = site.const(np.zeros(1, dtype), "nothing")
+    nothing = site.const(blank(dtype), "nothing")
     filling = site.emit("Expand", [nothing, missing], "filling")
     flat = site.emit("Reshape", [data, site.ints([-1], "all")], "flat")
     whole = site.emit("Concat", [flat, filling], "whole", axis=0)

@@ -87,6 +87,24 @@ def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
     assert_equal_outputs(before, after, {"x": x, "s": np.array(shape)})
 
 
+@pytest.mark.parametrize("name", ["string", "bool", "float16", "uint8", "double"])
+def test_every_type_has_something_to_fill_the_place_of_zeros(name):
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 14]>
+        g ({name}[A] x, int64[2] s) => ({name}[C, D] y) {{ {NODE} }}
+    """)
+    after = convert_version(before, 13)
+    onnx.checker.check_model(after, full_check=True)
+    kind = (
+        object
+        if name == "string"
+        else onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, name.upper()))
+    )
+    for x, shape in (([], [0, 3]), (list("101101"), [2, -1])):
+        given = np.array(x, object if name == "string" else np.int64).astype(kind)
+        assert_equal_outputs(before, after, {"x": given, "s": np.array(shape)})
+
+
 def test_a_type_that_is_not_known_cannot_fill_the_place_of_zeros():
     body = f"x = com.example.Odd (w) {NODE}"
     assert_refuses(body, 14, 13, "needs the one element type of input 0", "float w, int64[2] s")
