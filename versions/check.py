@@ -105,7 +105,8 @@ def _check_types(site: Site, schema: Schema) -> None:
     if as_before and takes_all(site.op_type, site.source, site.target):
         return
     values = node.outputs[: schema.max_output]
-    read = [value if site.is_used(index) else None for index, value in enumerate(values)]
+    # What bodies give out has the type that it has, whether anything reads it or not.
+    read = [v if node.bodies or site.is_used(index) else None for index, v in enumerate(values)]
     actual = [
         [None if v is None else (v.name, site.types.texts(v)) for v in given]
         for given in (site.inputs, read)

@@ -1,7 +1,9 @@
 """If: branches of one shape before opset 11."""
 
 import pytest
-from conversions import assert_refuses, converted
+from conversions import assert_refuses, converted, model
+from straightline import convert_version
+from straightline.versions import ConversionError
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,17 @@ def test_branches_of_one_shape_before_opset_11(one, other, fits):
         assert converted(body, 11, 10, signature)[0].startswith("If <")
     else:
         assert_refuses(body, 11, 10, "its branches give the shapes", signature)
+
+
+def test_a_sequence_that_nothing_reads_is_none_for_opset_12_either():
+    body = """
+        s = SequenceConstruct (x, x)
+        t = If (c) <
+            then_branch = t () => (seq(float[2, 3]) p) { p = SequenceInsert (s, x) },
+            else_branch = e () => (seq(float[2, 3]) q) { q = SequenceErase (s) }>
+        y = Neg (x)
+    """
+    proto = model(body, 13, "float[2, 3] x, bool c")
+    with pytest.raises(ConversionError, match="If does not take in opset 12"):
+        convert_version(proto, 12, rewrite=False)
+    assert [node.op_type for node in convert_version(proto, 12).graph.node] == ["Neg"]
