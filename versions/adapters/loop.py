@@ -38,7 +38,11 @@ def carry_something(site: Site) -> Outcome:
     if len(site.inputs) > 2:
         return None
     node, body = site.node, site.body("body")
-    site.set_input(2, site.const(np.zeros((), np.float32), "carried"))
+    carried = site.const(np.zeros((), np.float32), "carried")
+    site.set_input(2, carried)
+    # At once, since what is asked about the node from now on is asked of the body, too.
+    site.graph.resize_inputs(node, 3)
+    site.graph.set_input(node, 2, carried)
     info = onnx.helper.make_value_info("carried", _NUMBER)
     given = body.add_input(info.name, info)
     passed = body.add_node(Operator("Identity"), [given], [f"{info.name}_on"]).output()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx.parser
+import pytest
 from conversions import X, assert_carried, model, written
 from harness import assert_same_text
 from straightline import convert_version
@@ -50,3 +51,19 @@ def test_a_loop_that_carries_nothing_carries_something_in_opset_10():
     )
     same = convert_version(model(carrying, 11, signature), 10)
     assert written(same.graph)[0].endswith("(n, c, x)")
+
+
+@pytest.mark.parametrize("maximum", ["n, c", ", c"])
+def test_a_loop_that_carries_nothing_and_is_not_read(maximum):
+    """What it would carry stands at the node by the time that its types are asked for."""
+    body = f"""
+        rows = Loop ({maximum}) <body = b (int64 i, bool d) => (bool d1, r) {{
+            d1 = Identity (d)
+            r = com.example.Odd (i)
+        }}>
+        y = Neg (x)
+    """
+    before = model(body, 11, "float[2, 3] x, int64 n, bool c")
+    after = convert_version(before, 10)
+    loop = after.graph.node[0]
+    assert loop.op_type == "Loop" and len(loop.input) == 3 and len(loop.output) == 2
