@@ -31,6 +31,27 @@ def pick(site: Site, test: str, one: Value, other: Value) -> Value:
     return site.emit("Where", [site.emit(test, [one, other]), one, other])
 
 
+def halves(site: Site, value: Value) -> tuple[Value, Value]:
+    """Long integers as two, of less than 33 bits each and the sign of the whole, which are exact as
+    doubles: how often 2^32 goes into them, and what remains."""
+    unit = _unit(site, site.types.elem_type(value) or onnx.TensorProto.INT64)
+    high = site.emit("Div", [value, unit], "high")
+    low = site.emit("Sub", [value, site.emit("Mul", [high, unit], "whole")], "low")
+    return high, low
+
+
+def from_halves(site: Site, high: Value, low: Value, elem_type: int) -> Value:
+    """Long integers of two halves, which may be doubles."""
+    parts = [site.emit("Cast", [half], "half", to=elem_type) for half in (high, low)]
+    whole = site.emit("Mul", [parts[0], _unit(site, elem_type)], "whole")
+    return site.emit("Add", [whole, parts[1]])
+
+
+def _unit(site: Site, elem_type: int) -> Value:
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    return site.const(np.array(2**32, dtype), "unit")
+
+
 def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
     """The length of an axis, out of a shape that is a tensor, as a tensor of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")

@@ -15,7 +15,7 @@ from .errors import Refused
 from .schemas import Schema, constant_takes, default_of, schema_at
 from .types import Types, shape_of
 
-_EXACT = 2.0**53
+EXACT = 2.0**53
 """Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
 
 
@@ -213,15 +213,19 @@ class Site:
         """A constant in a function of a version whose Constant nodes hold floats only.
 
         Raises:
-            Refused: its elements are not all exact as floats.
+            Refused: it holds neither numbers nor truth values.
         """
         array = tensor.numpy()
-        floats = array.astype(np.float64) if array.dtype.kind in "iub" else None
-        if floats is None or (np.abs(floats) >= _EXACT).any():
+        if array.dtype.kind not in "iub":
             self.refuse(
                 f"a function has no initializers, and opset {self.target} no Constant of the type"
                 f" {array.dtype}; inline the function first"
             )
+        floats = array.astype(np.float64)
+        if (np.abs(floats) >= EXACT).any():
+            unit = np.array(2**32, array.dtype)
+            parts = [self.const(p, label) for p in (array // unit, unit, array % unit)]
+            return self.emit("Add", [self.emit("Mul", parts[:2], label), parts[2]], label)
         held = self.graph.add_initializer(self.label(label), Tensor(array=floats))
         return self.emit("Cast", [held], label, to=tensor.elem_type)
 

@@ -12,6 +12,7 @@ import onnx.checker
 import onnx.helper
 import onnx.numpy_helper
 import onnx.parser
+import onnxruntime as ort
 import pytest
 from straightline import convert_version, reference
 from straightline.versions import ConversionError
@@ -173,3 +174,77 @@ def assert_there_and_back(body: str, output: str, opset: int, targets: tuple[int
         back = convert_version(after, opset)
         onnx.checker.check_model(back, full_check=True)
         np.testing.assert_allclose(reference.run(back, known_feeds())[0], wanted[0], rtol=1e-6)
+
+
+PLACES = ("graph", "branch", "body", "function")
+"""Where a node may stand."""
+
+
+def placed(body: str, opset: int, signature: str, place: str) -> Any:
+    """A model with this body in its graph, a branch, the body of a Loop or a function."""
+    names = ", ".join(re.findall(r"(?:\]|\b[a-z]+\d*) (\w+)(?=,|$)", signature))
+    other, inner, function = "", body, ""
+    then, otherwise = (re.sub(r"\by =", f"{name} =", body) for name in "qr")
+    if place == "branch":
+        inner = f"""y = If (go) <then_branch = t () => (q) {{ {then} }},
+            else_branch = e () => (r) {{ {otherwise} }}>"""
+        other = ", bool go"
+    elif place == "body":
+        inner = f"""u, y = Loop (trips, go, go) <body = b (int64 k, bool c, bool e) => (d, f, q) {{
+            d = Identity (c) f = Identity (e) {then} }}>"""
+        other = ", int64 trips, bool go"
+    elif place == "function":
+        inner = f"y = local.F ({names})"
+        function = f'<domain: "local", opset_import: ["": {opset}]> F ({names}) => (y) {{ {body} }}'
+    imports = f'"": {opset}' + (', "local": 1' if function else "")
+    return onnx.parser.parse_model(
+        f"<ir_version: 8, opset_import: [{imports}]> g ({signature}{other}) => (y)"
+        f" {{ {inner} }} {function}"
+    )
+
+
+def assert_carried_everywhere(
+    body: str,
+    opset: int,
+    targets: Sequence[int],
+    feeds: Mapping[str, Any],
+    signature: str,
+    places: Sequence[str] = PLACES,
+    rtol: float = 0,
+) -> None:
+    """Check that a body in each place gives the same at other versions, under the reference and,
+    where it has the kernels, onnxruntime; and that what is written is valid."""
+    for place in places:
+        before = placed(body, opset, signature, place)
+        fed = dict(feeds)
+        steering = {"branch": ["go"], "body": ["go", "trips"]}.get(place, [])
+        fed |= {name: np.array(True if name == "go" else 2) for name in steering}
+        wanted = reference.run(before, fed)[0]
+        before.graph.output[0].CopyFrom(_declared("y", wanted))
+        seen = _by_onnxruntime(before, fed)
+        for target in targets:
+            after = convert_version(before, target)
+            onnx.checker.check_model(after, full_check=True)
+            said = f"{place}, opset {target}"
+            _assert_alike(reference.run(after, fed)[0], wanted, rtol, said)
+            found = None if seen is None else _by_onnxruntime(after, fed)
+            if seen is not None and found is not None:
+                _assert_alike(found, seen, rtol, f"{said}, onnxruntime")
+
+
+def _assert_alike(found: Any, wanted: Any, rtol: float, said: str) -> None:
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape, said
+    np.testing.assert_allclose(found, wanted, rtol=rtol, err_msg=said)
+    if wanted.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted), err_msg=said)
+
+
+def _by_onnxruntime(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> Any:
+    """The output; None where it has no kernel for a type, or none of the version."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(proto.SerializeToString(), options)
+    except ort.capi.onnxruntime_pybind11_state.NotImplemented:
+        return None
+    return session.run(None, dict(feeds))[0]

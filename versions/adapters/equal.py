@@ -11,11 +11,12 @@ https://onnx.ai/onnx/operators/onnx__Equal.html
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 
 from ..detours import SHORT, by_way_of
-from ..phrases import is_float
-from ..registry import Outcome, downgrade
+from ..phrases import halves, is_float
+from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
 by_way_of(
@@ -37,3 +38,13 @@ def equality_of_floats(site: Site) -> Outcome:
     differ = site.emit("Or", [site.emit("Less", pair), site.emit("Greater", pair)])
     nan = site.emit("Or", [site.emit("IsNaN", [value]) for value in pair])
     return [site.emit("Not", [site.emit("Or", [differ, nan])])]
+
+
+@longer_form(11, "Equal")
+def long_unsigned_integers(site: Site) -> Outcome:
+    """Below opset 11: both halves of unsigned ones are equal, as signed integers."""
+    if site.required_dtype(0, "Equal") != np.uint64:
+        site.refuse("Equal of this type is not written out")
+    pair = [value for value in site.inputs if value is not None]
+    parts = [[site.cast(h, onnx.TensorProto.INT64) for h in halves(site, v)] for v in pair]
+    return [site.emit("And", [site.emit("Equal", same) for same in zip(*parts, strict=True)])]

@@ -7,6 +7,8 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
+    assert_refuses,
     assert_there_and_back,
     converted,
     known_feeds,
@@ -85,3 +87,32 @@ def test_equality_of_floats_knows_nan_and_infinity() -> None:
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_long_unsigned_integers_are_equal_where_both_halves_are():
+    halves = """
+        {0}_high = Div ({0}, 4294967296)
+        {0}_whole = Mul ({0}_high, 4294967296)
+        {0}_low = Sub ({0}, {0}_whole)
+        {0}_high_signed = Cast <to = 7> ({0}_high)
+        {0}_low_signed = Cast <to = 7> ({0}_low)"""
+    assert_becomes(
+        "y = Equal (x, z)",
+        11,
+        10,
+        f"""{halves.format("x")}
+        {halves.format("z").strip()}
+        high = Equal (x_high_signed, z_high_signed)
+        low = Equal (x_low_signed, z_low_signed)
+        y = And (high, low)
+        """,
+        "uint64[2] x, uint64[2] z",
+    )
+    x = np.array([0, 1, 2**32, 2**32 + 1, 2**63, 2**63 + 1, 2**64 - 1], np.uint64)
+    feeds, signature = {"x": x[:, None], "z": x}, "uint64[M, 1] x, uint64[N] z"
+    assert_carried_everywhere("y = Equal (x, z)", 13, (11, 10, 9, 8, 7), feeds, signature)
+
+
+def test_text_is_not_compared_below_opset_19():
+    reason = "is a tensor.string., which Equal does not take in opset 18"
+    assert_refuses("y = Equal (x, z)", 19, 18, reason, "string[2] x, string[2] z")

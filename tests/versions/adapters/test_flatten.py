@@ -1,7 +1,17 @@
-"""Flatten: negative axes."""
+"""Flatten: negative axes, and what is not a float below opset 9."""
 
+import numpy as np
+import onnxruntime as ort
 import pytest
-from conversions import assert_there_and_back, assert_writes
+from conversions import (
+    assert_becomes,
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+    model,
+)
+from straightline import convert_version
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -22,3 +32,96 @@ def test_what_each_step_writes(body, source, target, nodes, signature):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "axis", "lengths"),
+    [
+        ("2, 3, 4", 1, [2, 12]),
+        ("2, 3, 4", 0, [1, -1]),
+        ("2, 3, 4", 3, [24, 1]),
+        ("N, 3, 4", 1, [-1, 12]),
+        ("2, N, 4", 1, [2, -1]),
+        ("2, 0, 4", 1, [2, -1]),
+        ("2, 0, 4", 2, [-1, 4]),
+        ("N", 1, [-1, 1]),
+        ("", 0, [1, -1]),
+    ],
+)
+@pytest.mark.parametrize("type_", ["int64", "bool", "string"])
+def test_below_opset_9_what_is_no_float_is_reshaped(sizes, axis, lengths, type_):
+    wanted = [f"Reshape (x, {lengths})"]
+    assert_writes(f"y = Flatten <axis = {axis}> (x)", 9, 8, wanted, f"{type_}[{sizes}] x")
+    floats = [f"Flatten <axis = {axis}> (x)"]
+    assert_writes(f"y = Flatten <axis = {axis}> (x)", 9, 8, floats, f"double[{sizes}] x")
+
+
+def test_of_unknown_lengths_it_is_a_flatten_of_doubles():
+    assert_becomes(
+        "y = Flatten <axis = 1> (x)",
+        9,
+        8,
+        """
+        doubles = Cast <to = 11> (x)
+        matrix = Flatten <axis = 1> (doubles)
+        y = Cast <to = 9> (matrix)
+        """,
+        "bool[M, N] x",
+    )
+    assert_becomes(
+        "y = Flatten <axis = 1> (x)",
+        9,
+        8,
+        """
+        high = Div (x, 4294967296)
+        whole = Mul (high, 4294967296)
+        low = Sub (x, whole)
+        doubles = Cast <to = 11> (high)
+        matrix = Flatten <axis = 1> (doubles)
+        doubles_2 = Cast <to = 11> (low)
+        matrix_2 = Flatten <axis = 1> (doubles_2)
+        high_2 = Cast <to = 7> (matrix)
+        low_2 = Cast <to = 7> (matrix_2)
+        whole_2 = Mul (high_2, 4294967296)
+        y = Add (whole_2, low_2)
+        """,
+        "int64[M, N] x",
+    )
+
+
+EXTREMES = {
+    "int64": [-(2**63), 2**63 - 1, -(2**32) - 1, -1, 0, 2**53 + 1],
+    "uint64": [2**64 - 1, 2**63, 2**63 + 1, 2**32 - 1, 0, 2**53 + 1],
+    "int8": [-128, 127, -1, 0, 1, 2],
+    "bool": [True, False, False, True, True, False],
+}
+
+
+@pytest.mark.parametrize("type_", EXTREMES)
+@pytest.mark.parametrize("sizes", ["2, 3, 1", "M, N, K", "2, N, 1"])
+def test_numbers(type_, sizes):
+    x = np.array(EXTREMES[type_], type_).reshape(2, 3, 1)
+    for axis in range(4):
+        body = f"y = Flatten <axis = {axis}> (x)"
+        assert_carried_everywhere(body, 11, (9, 8, 7), {"x": x}, f"{type_}[{sizes}] x")
+
+
+@pytest.mark.parametrize("type_", ["int64", "int32"])
+@pytest.mark.parametrize("shape", [(0, 3, 2), (2, 0, 3), (0, 3, 0), (2, 0, 0), (0, 0, 0)])
+@pytest.mark.parametrize("known", [True, False])
+def test_empty_ones(type_, shape, known):
+    # The reference, which is onnx's own here, does not flatten what is empty.
+    sizes = ", ".join(map(str, shape)) if known else "M, N, K"
+    for axis in range(4):
+        before = model(f"y = Flatten <axis = {axis}> (x)", 9, f"{type_}[{sizes}] x")
+        for target in (8, 7):
+            after = convert_version(before, target).SerializeToString()
+            (found,) = ort.InferenceSession(after).run(None, {"x": np.zeros(shape, type_)})
+            sides = (np.prod(shape[:axis], dtype=int), np.prod(shape[axis:], dtype=int))
+            assert (found.shape, found.dtype) == (sides, type_)
+
+
+def test_text_of_unknown_lengths_is_refused():
+    reason = "Reshape needs one length of the matrix, known and not 0, for this type"
+    assert_refuses("y = Flatten (x)", 9, 8, reason, "string[M, N] x")
+    assert_refuses("y = Flatten (x)", 9, 8, reason, "string[0, 0] x")
