@@ -125,8 +125,11 @@ class _Cut(NamedTuple):
         start, end = _number(self.start), _number(self.end)
         if start is None or end is None or not self.step:
             return None
-        # A large negative end of a backward slice means "up to and including the first".
-        return slice(start, None if self.step < 0 and end < -size else end, self.step)
+        if self.step > 0:
+            return slice(start, end, self.step)
+        # Backward, it begins at the first element where it would begin before that, which Python
+        # takes for nothing; a large negative end means "up to and including the first".
+        return slice(max(start, -size), None if end < -size else end, self.step)
 
     def length(self, size: Dimension) -> Dimension | None:
         """How many elements are taken; None where that depends on sizes that are not known."""

@@ -31,6 +31,7 @@ from .recurrent import RECURRENT_OPERATORS
 from .sampling import GridSample
 from .scan import Scan
 from .sequences import SEQUENCE_OPERATORS
+from .slicing import Slice
 
 
 class GraphEvaluator:
@@ -201,6 +202,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
         *RECURRENT_OPERATORS,
         Pad,
         GridSample,
+        Slice,
     ]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 

@@ -11,24 +11,36 @@ https://onnx.ai/onnx/operators/onnx__Mod.html
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
+from ..detours import SHORT, by_way_of
 from ..registry import Outcome, downgrade
 from ..site import Site
+
+by_way_of(
+    10,
+    "Mod",
+    types=(*SHORT, onnx.TensorProto.UINT32),
+    via=onnx.TensorProto.INT64,
+    inputs=(0, 1),
+)
 
 
 @downgrade(10, "Mod")
 def remainder_of_division(site: Site) -> Outcome:
-    """Opset 9: Div rounds integers towards zero, so the remainder is corrected by its sign."""
+    """Opset 9: Div rounds integers towards zero; what remains is corrected by its sign where the
+    quotient is to be floored."""
     dtype = site.required_dtype(0, "Mod")
-    if dtype not in (np.int32, np.int64) or site.attribute("fmod"):
-        site.refuse(
-            "Mod exists from opset 10 on; only that of 32 and 64-bit integers with fmod = 0"
-            " can be said in opset 9"
-        )
+    if dtype.kind not in "iu":
+        site.refuse("Mod exists from opset 10 on, and that of floats is no exact sum of products")
+    if dtype not in (np.int32, np.int64, np.uint64):
+        site.refuse(f"Mod exists from opset 10 on, and Div in opset 9 does not take {dtype}")
     a, b = site.input(0), site.input(1)
-    zero = site.const(np.zeros((), dtype), "zero")
     whole = site.emit("Mul", [site.emit("Div", [a, b]), b])
     rest = site.emit("Sub", [a, whole], "rest")
+    if site.attribute("fmod") or dtype.kind == "u":
+        return [rest]
+    zero = site.const(np.zeros((), dtype), "zero")
     signs = [site.emit("Less", [value, zero]) for value in (rest, b)]
     exact = site.emit("Equal", [rest, zero])
     wrong = site.emit("And", [site.emit("Xor", signs), site.emit("Not", [exact])])

@@ -19,12 +19,15 @@ https://onnx.ai/onnx/operators/onnx__Slice.html
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import onnx
 
 from ...ir import Tensor, Value
+from ...reference.slicing import taken
 from ..moves import Move, moved
-from ..phrases import length_of
+from ..phrases import length_of, pick
 from ..registry import Outcome, downgrade
 from ..site import Site
 
@@ -36,22 +39,24 @@ moved(
 
 _INT64 = onnx.TensorProto.INT64
 
+_FAR = 2**62
+"""Beyond every length, and still far from the largest number."""
+
 
 @downgrade(10, "Slice")
 def slice_by_gathering(site: Site) -> Outcome:
     """Keep a Slice whose bounds are constant and whose steps are 1; else pick by numbers."""
-    steps = None
-    if site.input(4) is not None:
-        steps = site.required_constant(4, "input 'steps'").reshape(-1).astype(np.int64)
-    plain = steps is None or bool((steps == 1).all())
+    steps = None if site.input(4) is None else site.constant(4)
+    plain = site.input(4) is None or (steps is not None and bool((steps == 1).all()))
     if plain and site.constant(1) is not None and site.constant(2) is not None:
         site.set_input(4, None)
         return None
     axes = _axes(site)
     value = site.input(0)
     for place, axis in enumerate(axes):
-        step = 1 if steps is None else int(steps[place])
-        numbers = _numbers(site, place, axis, step)
+        numbers = _known_numbers(site, place, axis)
+        if numbers is None:
+            numbers = _numbers(site, place, axis)
         value = site.emit("Gather", [value, numbers], axis=axis)
     return [value]
 
@@ -65,41 +70,101 @@ def _axes(site: Site) -> list[int]:
     return list(range(shape[0]))
 
 
-def _numbers(site: Site, place: int, axis: int, step: int) -> Value:
-    """The positions along an axis that a slice picks (operator specification, Slice 10)."""
+def _known_numbers(site: Site, place: int, axis: int) -> Value | None:
+    """The positions along an axis that a slice picks, where constants decide them."""
+    shape, given = site.shape(), [site.constant(index) for index in (1, 2)]
+    given.append(np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4))
+    size = None if shape is None else shape[axis]
+    known = [int(array[place]) for array in given if array is not None]
+    if size is None or len(known) < len(given):
+        return None
+    numbers = taken(size, *known)
+    return site.ints(numbers, "picked")
+
+
+class _Step(NamedTuple):
+    """How a slice goes along an axis.
+
+    Attributes:
+        step: what is added from one position to the next.
+        stride: how far that is.
+        backward: whether it is backward: said, or a tensor.
+        is_one: whether the stride is known to be 1.
+    """
+
+    step: Value
+    stride: Value
+    backward: bool | Value
+    is_one: bool = False
+
+
+def _step(site: Site, place: int) -> _Step:
+    """The step of one axis. One beyond all lengths is made smaller, so that it can be added."""
+    known = np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4)
+    if known is not None:
+        number = max(-_FAR, min(int(known[place]), _FAR))
+        numbers = (site.ints([number], "step"), site.ints([abs(number)], "stride"))
+        return _Step(*numbers, number < 0, abs(number) == 1)
+    step = _given(site, 4, place, "step")
+    for test, bound in (("Greater", -_FAR), ("Less", _FAR)):
+        step = pick(site, test, step, site.ints([bound], "far"))
+    backward = site.emit("Less", [step, site.ints([0], "zero")], "backward")
+    stride = site.emit("Where", [backward, site.emit("Neg", [step]), step], "stride")
+    return _Step(step, stride, backward)
+
+
+def _numbers(site: Site, place: int, axis: int) -> Value:
+    """The positions along an axis that a slice picks (operator specification, Slice 13)."""
     shape = site.emit("Shape", [site.input(0)], "shape")
     whole = length_of(site, shape, axis, rank=1)
-    zero = site.ints([0], "zero")
-    # A slice that goes backward may begin at the last element at most and end before the first.
-    if step > 0:
-        low, high = zero, whole
-    else:
-        low = site.ints([-1], "before")
-        high = site.emit("Add", [whole, low], "last")
-    first, end = (_bound(site, index, place, whole, low, high) for index in (1, 2))
-    ahead = [end, first] if step > 0 else [first, end]
-    distance = site.emit("Sub", ahead, "distance")
-    stride = abs(step)
-    if stride > 1:
-        rounded = site.emit("Add", [distance, site.ints([stride - 1], "stride_less_one")])
-        distance = site.emit("Div", [rounded, site.ints([stride], "stride")], "steps")
+    step, zero, before = _step(site, place), site.ints([0], "zero"), site.ints([-1], "before")
+    # A slice that goes backward begins at the last element at most and ends before the first.
+    low, high = zero, whole
+    if step.backward is not False:
+        last = site.emit("Add", [whole, before], "last")
+        low, high = _either(site, step, before, zero), _either(site, step, last, whole)
+    first = _bound(site, 1, place, whole, (zero, high))
+    end = _bound(site, 2, place, whole, (low, high))
+    distance = _distance(site, step, first, end)
     none = site.emit("Less", [distance, zero], "none")
     count = site.emit("Where", [none, zero, distance], "count")
     one = Tensor(array=np.ones(1, np.int64)).message()
     ones = site.emit("ConstantOfShape", [count], "ones", value=one)
     places = site.emit("NonZero", [ones], "places")
     trips = site.emit("Reshape", [places, site.ints([-1], "flat")], "trips")
-    if step != 1:
-        trips = site.emit("Mul", [trips, site.ints([step], "step")], "offsets")
+    if step.backward is not False or not step.is_one:
+        trips = site.emit("Mul", [trips, step.step], "offsets")
     return site.emit("Add", [trips, first], "picked")
 
 
-def _bound(site: Site, index: int, place: int, whole: Value, low: Value, high: Value) -> Value:
-    """A start or end: counted from the front, and brought into range."""
+def _either(site: Site, step: _Step, backward: Value, forward: Value) -> Value:
+    """The one where a slice goes backward, else the other."""
+    if isinstance(step.backward, Value):
+        return site.emit("Where", [step.backward, backward, forward])
+    return backward if step.backward else forward
+
+
+def _distance(site: Site, step: _Step, first: Value, end: Value) -> Value:
+    """How many steps it is from one position to the other, not above 0 where there is none."""
+    pair = (_either(site, step, first, end), _either(site, step, end, first))
+    distance = site.emit("Sub", pair, "distance")
+    if step.is_one:
+        return distance
+    less = site.emit("Sub", [step.stride, site.ints([1], "one")], "less")
+    return site.emit("Div", [site.emit("Add", [distance, less]), step.stride], "steps")
+
+
+def _given(site: Site, index: int, place: int, label: str) -> Value:
+    """One number of an input."""
     given = site.input(index)
     if site.elem_type(index) != _INT64:
         given = site.emit("Cast", [given], to=_INT64)
-    bound = site.emit("Gather", [given, site.ints([place], "place")], "bound", axis=0)
+    return site.emit("Gather", [given, site.ints([place], "place")], label, axis=0)
+
+
+def _bound(site: Site, index: int, place: int, whole: Value, limits: tuple[Value, Value]) -> Value:
+    """A start or end: counted from the front, and brought into range."""
+    bound, (low, high) = _given(site, index, place, "bound"), limits
     back = site.emit("Add", [bound, whole], "back")
     negative = site.emit("Less", [bound, site.ints([0], "zero")], "negative")
     bound = site.emit("Where", [negative, back, bound], "bound")

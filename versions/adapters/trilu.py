@@ -20,15 +20,38 @@ def triangle_by_mask(site: Site) -> Outcome:
     """Opset 13: compare the numbers of rows and columns."""
     dtype = site.required_dtype(0, "a matrix of zeros")
     data = site.input(0)
-    shape = site.emit("Shape", [data], "shape")
+    if dtype.kind == "O":
+        site.refuse("Trilu exists from opset 14 on, and of text nothing says what zero is")
+    mask = _known_mask(site)
+    if mask is None:
+        mask = _mask(site)
+    return [site.emit("Where", [mask, data, site.const(np.zeros((), dtype), "zero")])]
+
+
+def _known_mask(site: Site) -> Value | None:
+    """What is kept, where constants decide it."""
+    shape = site.shape()
+    shift = site.constant(1) if site.input(1) is not None else np.zeros((), np.int64)
+    if shape is None or len(shape) < 2 or shift is None:
+        return None
+    height, width = shape[-2:]
+    if height is None or width is None:
+        return None
+    rows = np.arange(height)[:, None] + max(-height, min(int(shift.reshape(())), width))
+    columns = np.arange(width)
+    return site.const(columns >= rows if site.attribute("upper") else columns <= rows, "mask")
+
+
+def _mask(site: Site) -> Value:
+    shape = site.emit("Shape", [site.input(0)], "shape")
     rows = site.unsqueeze(_count(site, shape, -2), [1])
     columns = _count(site, shape, -1)
     if site.input(1) is not None:
-        shift = site.emit("Reshape", [site.input(1), site.ints([], "rank_0")], "k")
-        rows = site.emit("Add", [rows, shift], "rows")
+        # The difference, since a sum with any number may be beyond the largest one.
+        columns = site.emit("Sub", [columns, rows], "distance")
+        rows = site.emit("Reshape", [site.input(1), site.ints([], "rank_0")], "k")
     test = "GreaterOrEqual" if site.attribute("upper") else "LessOrEqual"
-    mask = site.emit(test, [columns, rows], "mask")
-    return [site.emit("Where", [mask, data, site.const(np.zeros((), dtype), "zero")])]
+    return site.emit(test, [columns, rows], "mask")
 
 
 def _count(site: Site, shape: Value, axis: int) -> Value:

@@ -2,7 +2,13 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_there_and_back, assert_writes
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_carried_everywhere,
+    assert_there_and_back,
+    assert_writes,
+)
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -41,6 +47,17 @@ def test_the_first_or_last_of_equal_elements(op_type, axis, keep, last):
     how = f"<axis = {axis}, keepdims = {keep}, select_last_index = {last}>"
     x = np.array([[1, 1, 2, 2], [2, 1, 2, 1], [1, 2, 2, 1]], np.float32)
     assert_carried(f"y = {op_type} {how} (x)", 12, (11, 10), {"x": x}, "float[3, 4] x")
+
+
+@pytest.mark.parametrize("sizes", ["3, 4", "M, N"])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_the_last_index_below_opset_10(sizes, keep):
+    x = np.array([[1, 1, 2, 2], [2, 1, 2, 1], [-np.inf, 2, 2, np.inf]], np.float32)
+    body = f"y = ArgMax <axis = -1, keepdims = {keep}, select_last_index = 1> (x)"
+    assert_carried_everywhere(body, 13, (11, 9, 8, 7), {"x": x}, f"float[{sizes}] x")
+    feeds = {"x": np.array([[2**63 - 1, -(2**63), 2**63 - 1]])}
+    body = f"y = ArgMax <axis = 1, keepdims = {keep}, select_last_index = 1> (x)"
+    assert_carried_everywhere(body, 12, (11, 9, 8, 7), feeds, "int64[1, N] x")
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,17 @@ import itertools
 import numpy as np
 import pytest
 from conversions import (
+    X,
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
     converted,
+    model,
 )
+from straightline import convert_version, reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -65,6 +69,43 @@ def test_slices_with_bounds_of_run_time(step, bounds):
         "e": np.array([bounds[1]], np.int64),
     }
     assert_carried(body, 13, (9,), fed, "float[2, M] x, int64[1] b, int64[1] e")
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -2, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("size", [5, 1, 0])
+@pytest.mark.parametrize("type_", ["int64", "int32"])
+def test_slices_with_steps_of_run_time(step, size, type_):
+    info = np.iinfo(type_)
+    body = f"a = Constant <value = {type_}[1] {{1}}> () y = Slice (x, b, e, a, t)"
+    signature = f"float[2, M] x, {type_}[1] b, {type_}[1] e, {type_}[1] t"
+    before = model(body, 13, signature)
+    after = convert_version(before, 9)
+    lower = convert_version(before, 8)
+    for bounds in itertools.product([info.min, -9, -2, 0, 4, 2**30], repeat=2):
+        numbers = dict(zip("bet", (*bounds, np.clip(step, info.min, info.max)), strict=True))
+        feeds = {name: np.array([number], type_) for name, number in numbers.items()}
+        feeds["x"] = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+        wanted = reference.run(before, feeds)[0]
+        np.testing.assert_array_equal(reference.run(after, feeds)[0], wanted)
+        np.testing.assert_array_equal(reference.run(lower, feeds)[0], wanted)
+
+
+def test_known_bounds_and_lengths_are_known_numbers():
+    for bounds, numbers in (
+        ((-1, -9, -1), [2, 1, 0]),
+        ((-9, -99, -1), [0]),
+        ((9, 0, -2), [2]),
+        ((0, 9, 2), [0, 2]),
+        ((2, 2, -1), []),
+        ((-(2**63), 2**63 - 1, 2**63 - 1), [0]),
+        ((2**63 - 1, -(2**63), -(2**63)), [2]),
+    ):
+        names = zip("beta", (*bounds, 1), strict=True)
+        given = [f"{name} = Constant <value = int64[1] {{{v}}}> ()" for name, v in names]
+        body = " ".join([*given, "y = Slice (x, b, e, a, t)"])
+        assert_writes(body, 10, 9, [f"Gather <axis = 1> (x, {numbers})"], "float[2, 3] x")
+        feeds, signature = {"x": X}, "float[2, 3] x"
+        assert_carried_everywhere(body, 13, (11, 10, 9, 8, 7), feeds, signature)
 
 
 @pytest.mark.parametrize("steps", [(1, 1), (2, 1), (-1, 2)])

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_there_and_back
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+)
 
 
 def test_numbers_of_rows_and_columns_are_compared():
@@ -20,7 +27,64 @@ def test_numbers_of_rows_and_columns_are_compared():
         mask = GreaterOrEqual (columns, rows)
         y = Where (mask, x, 0.0)
         """,
+        "float[M, N] x",
     )
+    assert_becomes(
+        "y = Trilu <upper = 0> (x, k)",
+        14,
+        13,
+        """
+        shape = Shape (x)
+        height = Gather <axis = 0> (shape, -2)
+        numbers = Range (0, height, 1)
+        rows = Unsqueeze (numbers, [1])
+        width = Gather <axis = 0> (shape, -1)
+        columns = Range (0, width, 1)
+        distance = Sub (columns, rows)
+        shift = Reshape (k, [])
+        mask = LessOrEqual (distance, shift)
+        y = Where (mask, x, 0.0)
+        """,
+        "float[2, 3] x, int64 k",
+    )
+
+
+def test_of_known_lengths_the_mask_is_known():
+    rows = "[[True, True, True], [False, True, True]]"
+    assert_writes("y = Trilu (x)", 14, 13, [f"Where ({rows}, x, 0.0)"])
+    body = "k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)"
+    rows = "[[False, False, False], [True, False, False]]"
+    assert_writes(body, 14, 13, [f"Where ({rows}, x, 0)"], "int32[N, 2, 3] x")
+
+
+X = np.array([[np.nan, np.inf, 1, -np.inf], [-0.0, np.nan, 2, 3], [np.inf, -1, -0.0, 4]], "f4")
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+@pytest.mark.parametrize("shift", [-(2**62), -4, -1, 0, 2, 2**62])
+@pytest.mark.parametrize("sizes", ["3, 4", "M, N"])
+def test_special_numbers_and_far_diagonals(upper, shift, sizes):
+    targets = (13, 11, 9, 8, 7)
+    body, signature = f"y = Trilu <upper = {upper}> (x, k)", f"float[{sizes}] x, int64 k"
+    feeds = {"x": X, "k": np.array(shift)}
+    assert_carried_everywhere(body, 14, targets, feeds, signature, ("graph", "function"))
+    body = f"k = Constant <value_int = {shift}> () y = Trilu <upper = {upper}> (x, k)"
+    signature = f"float[{sizes}] x"
+    assert_carried_everywhere(body, 14, targets, {"x": X}, signature, ("branch", "body"))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 2, 2), (2, 0, 0)])
+def test_empty_ones(shape):
+    sizes = ", ".join("MNK"[: len(shape)])
+    feeds = {"x": np.zeros(shape, np.int64)}
+    assert_carried_everywhere(
+        "y = Trilu (x)", 14, (13, 9), feeds, f"int64[{sizes}] x", ("graph", "body")
+    )
+
+
+def test_text_is_refused():
+    reason = "Trilu exists from opset 14 on, and of text nothing says what zero is"
+    assert_refuses("y = Trilu (x)", 14, 13, reason, "string[2, 2] x")
 
 
 @pytest.mark.parametrize("upper", [0, 1])
