@@ -16,9 +16,28 @@ https://onnx.ai/onnx/operators/onnx__ScatterND.html
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ...ir import Value
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
+from ..loops import carried_through
+from ..phrases import length_of, pick
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..schemas import allowed_types, schema_at, tensor_text
 from ..site import Site
+
+_JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}
+"""What joins an element and its update, or tells which one is kept, by reduction.
+
+Nothing says which is the larger of two of which one is no number. As in onnxruntime, it is the
+update.
+"""
+
+Changed = Callable[[Value, Value, Value], Value]
+"""Data with updates at indices, of which no two are alike."""
 
 
 @upgrade(11, "Scatter")
@@ -33,6 +52,94 @@ def to_scatter(site: Site) -> Outcome:
     """The same operator under its old name."""
     site.op_type = "Scatter"
     return None
+
+
+@longer_form(16, "ScatterElements")
+@longer_form(18, "ScatterElements")
+def reduce_elements(site: Site) -> Outcome:
+    """Below opset 18, or 16: elements are read, joined with their updates and written back, one
+    index along the axis after the other, since another one may point to the same place."""
+    rank = site.required_rank("a reduction")
+    axis = site.attribute("axis") % max(rank, 1)
+    join = _joining(site)
+
+    def change(data: Value, indices: Value, updates: Value) -> Value:
+        old = site.emit("GatherElements", [data, indices], "old", axis=axis)
+        new = _new(site, join, old, updates)
+        return site.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
+
+    shape, known = site.shape(1), site.constant(1)
+    distinct = shape is not None and shape[axis] in (0, 1)
+    if known is not None and (known >= 0).all():
+        order = np.sort(known, axis)
+        distinct = bool(np.diff(order, axis=axis).all())
+    return [_joined(site, change, distinct, axis)]
+
+
+@longer_form(16, "ScatterND")
+@longer_form(18, "ScatterND")
+def reduce_slices(site: Site) -> Outcome:
+    """Below opset 18, or 16: the same with slices, one tuple of indices after the other."""
+    join, depth = _joining(site), depth_of(site)
+
+    def change(data: Value, indices: Value, updates: Value) -> Value:
+        old = site.emit("GatherND", [data, indices], "old")
+        new = _new(site, join, old, updates)
+        return site.emit("ScatterND", [data, indices, new], "changed")
+
+    shape, known = site.shape(1), site.constant(1)
+    distinct = shape is not None and None not in shape and math.prod(n or 0 for n in shape) <= depth
+    if known is not None and (known >= 0).all():
+        tuples = known.reshape(-1, depth)
+        distinct = len(np.unique(tuples, axis=0)) == len(tuples)
+    if not distinct and len(shape or ()) != 2:
+        _in_one_row(site, depth)
+    return [_joined(site, change, distinct, 0)]
+
+
+def _joining(site: Site) -> str:
+    """The operator that joins two elements, or compares them."""
+    join = _JOINING.get(site.text("reduction"))
+    if join is None:
+        site.refuse("it reduces nothing")
+    schema, elem_type = schema_at(join, site.source), site.elem_type()
+    if elem_type is None or tensor_text(elem_type) not in allowed_types(schema, "T"):
+        site.refuse(f"{join} does not take elements of its type")
+    return join
+
+
+def _new(site: Site, join: str, old: Value, updates: Value) -> Value:
+    if join in ("Greater", "Less"):
+        return pick(site, join, old, updates)
+    return site.emit(join, [old, updates], "new")
+
+
+def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
+    """All updates at once where their places are distinct, else one after the other."""
+    data, indices, updates = (site.input(index) for index in range(3))
+    assert data is not None and indices is not None and updates is not None
+    if distinct:
+        return change(data, indices, updates)
+
+    def trip(place: Value, given: Value) -> Value:
+        one, update = (
+            site.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
+        )
+        return change(given, one, update)
+
+    trips = length_of(site, site.emit("Shape", [indices], "shape"), axis)
+    return carried_through(site, trips, data, trip)
+
+
+def _in_one_row(site: Site, depth: int) -> None:
+    """Give the draft a row of tuples, and a row of updates."""
+    data, indices, updates = (site.input(index) for index in range(3))
+    assert data is not None
+    tuples = site.emit("Reshape", [indices, site.ints([-1, depth], "tuples")], "tuples")
+    count = length_of(site, site.emit("Shape", [tuples], "shape"), 0, rank=1)
+    sizes = site.emit("Concat", [count, lengths(site, data, depth)], "sizes", axis=0)
+    site.set_input(1, tuples)
+    site.set_input(2, site.emit("Reshape", [updates, sizes], "row", allowzero=1))
 
 
 @longer_form(11, "ScatterND")

@@ -1,8 +1,18 @@
 """Scatter, ScatterElements and ScatterND: names and reductions."""
 
 import numpy as np
+import onnxruntime as ort
 import pytest
-from conversions import assert_carried, assert_refuses, assert_writes
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_writes,
+    model,
+    written,
+)
+from straightline import convert_version
 
 
 def test_scatter_has_another_name_before_opset_11():
@@ -13,18 +23,150 @@ def test_scatter_has_another_name_before_opset_11():
 
 
 @pytest.mark.parametrize(("op_type", "indices"), [("ScatterElements", "i"), ("ScatterND", "j")])
-@pytest.mark.parametrize(
-    ("reduction", "fits"), [("max", False), ("min", False), ("add", True), ("mul", True)]
-)
-def test_reductions_that_came_later_are_refused(op_type, indices, reduction, fits):
+@pytest.mark.parametrize("reduction", ["add", "mul"])
+def test_reductions_that_opset_17_has(op_type, indices, reduction):
     body = f'y = {op_type} <reduction = "{reduction}"> (x, {indices}, x)'
     signature = "float[2, 3] x, int64[2, 3] i, int64[2, 1] j"
-    if fits:
-        wanted = [f"{op_type} <reduction = {reduction}> (x, {indices}, x)"]
-        assert_writes(body, 18, 17, wanted, signature)
-    else:
-        reason = f"reduction = '{reduction}' does not exist in opset 17"
-        assert_refuses(body, 18, 17, reason, signature)
+    wanted = [f"{op_type} <reduction = {reduction}> (x, {indices}, x)"]
+    assert_writes(body, 18, 17, wanted, signature)
+
+
+def test_elements_of_distinct_places_are_read_joined_and_written():
+    signature = "float[3, 4] x, float[1, 4] u"
+    assert_becomes(
+        """i = Constant <value = int64[1, 4] {0, 2, 2, 1}> ()
+        y = ScatterElements <reduction = "add"> (x, i, u)""",
+        16,
+        15,
+        """
+        i = Constant <value = [[0, 2, 2, 1]]> ()
+        old = GatherElements <axis = 0> (x, i)
+        new = Add (old, u)
+        y = ScatterElements <axis = 0> (x, i, new)
+        """,
+        signature,
+    )
+    assert_becomes(
+        """j = Constant <value = int64[2, 1] {2, 0}> ()
+        y = ScatterND <reduction = "max"> (x, j, u)""",
+        18,
+        17,
+        """
+        j = Constant <value = [[2], [0]]> ()
+        old = GatherND (x, j)
+        larger = Greater (old, u)
+        new = Where (larger, old, u)
+        y = ScatterND (x, j, new)
+        """,
+        "float[3, 4] x, float[2, 4] u",
+    )
+
+
+def test_others_one_after_the_other():
+    body = 'y = ScatterElements <axis = 1, reduction = "mul"> (x, i, u)'
+    signature = "float[3, 4] x, int64[3, 2] i, float[3, 2] u"
+    after = convert_version(model(body, 16, signature), 15).graph
+    assert written(after)[:2] == ["Shape (i)", "Gather <axis = 0> (y_shape, 1)"]
+    (trip,) = [a.g for a in after.node[-1].attribute if a.name == "body"]
+    assert [line.partition(" (")[0] for line in written(trip)] == [
+        "Identity",
+        "Reshape",
+        "Gather <axis = 1>",
+        "Gather <axis = 1>",
+        "GatherElements <axis = 1>",
+        "Mul",
+        "ScatterElements <axis = 1>",
+    ]
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("sizes", [("5, 3", "2, 3"), ("M, N", "K, L")])
+def test_numbers_of_elements(reduction, axis, sizes):
+    draw = np.random.default_rng(0)
+    x, u = (draw.normal(size=shape).astype(np.float32) for shape in ((5, 3), (2, 3)))
+    i = np.array([[0, -1, 0], [-3, 2, 0]])
+    own, others = sizes
+    signature = f"float[{own}] x, int64[{others}] i, float[{others}] u"
+    body = f'y = ScatterElements <axis = {axis}, reduction = "{reduction}"> (x, i, u)'
+    lowest = (15, 13, 11, 10, 9) if own == "5, 3" else (15, 13, 11)
+    assert_carried_everywhere(body, 18, lowest, {"x": x, "i": i, "u": u}, signature)
+    integers = {"x": (x * 9).astype(np.int64), "i": i, "u": (u * 9).astype(np.int64)}
+    signature = signature.replace("float", "int64")
+    assert_carried_everywhere(body, 18, lowest, integers, signature, ("graph", "body"))
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("shape", [(6, 1), (2, 3, 1), (4, 2), (2, 1, 2)])
+@pytest.mark.parametrize("known", [True, False])
+def test_numbers_of_slices(reduction, shape, known):
+    draw = np.random.default_rng(0)
+    i = draw.integers(-2, 2, shape)
+    rest = (3, 4)[shape[-1] - 1 :]
+    x = draw.normal(size=(2, *rest) if shape[-1] == 1 else (2, 3, *rest[1:])).astype(np.float32)
+    u = draw.normal(size=(*shape[:-1], *x.shape[shape[-1] :])).astype(np.float32)
+    letters = iter("ABCDEFGHIJ")
+
+    def sizes(array, last=0):
+        kept = array.shape[array.ndim - last :]
+        names = [n if known else next(letters) for n in array.shape[: array.ndim - last]]
+        return ", ".join(map(str, (*names, *kept)))
+
+    signature = f"float[{sizes(x)}] x, int64[{sizes(i, 1)}] i, float[{sizes(u)}] u"
+    body = f'y = ScatterND <reduction = "{reduction}"> (x, i, u)'
+    targets = (15, 14, 13, 11, 10, 9) if known or len(shape) == 2 else (15, 14)
+    feeds = {"x": x, "i": i, "u": u}
+    assert_carried_everywhere(body, 18, targets, feeds, signature)
+
+
+@pytest.mark.parametrize("op_type", ["ScatterElements", "ScatterND"])
+def test_of_no_updates_the_data_stay(op_type):
+    last = ", 1" if op_type == "ScatterND" else ""
+    feeds = {"x": np.array([1, 2], np.float32), "u": np.zeros(0, np.float32)}
+    feeds["i"] = np.zeros((0, 1) if last else 0, np.int64)
+    signature = f"float[N] x, int64[K{last}] i, float[K] u"
+    body = f'y = {op_type} <reduction = "add"> (x, i, u)'
+    assert_carried_everywhere(body, 16, (15, 11), feeds, signature)
+
+
+def test_what_is_no_number_is_joined_as_onnxruntime_does():
+    x = np.array([1, np.nan, np.inf, -0.0], np.float32)
+    feeds = {"x": x, "i": np.array([0, 0, 1, 2, 3]), "u": np.array([np.nan, 2, 7, np.nan, 0], "f4")}
+    signature = "float[4] x, int64[5] i, float[5] u"
+    for reduction in ("max", "min", "add", "mul"):
+        body = f'y = ScatterElements <reduction = "{reduction}"> (x, i, u)'
+        before = model(body, 18, signature)
+        runs = [
+            ort.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+            for proto in (before, convert_version(before, 15))
+        ]
+        np.testing.assert_array_equal(*runs)
+
+
+def test_sums_are_rounded_in_the_order_of_the_updates():
+    u = np.array([1e8, 1, -1e8, 1, 1e-8], np.float32)
+    feeds = {"x": np.zeros(1, np.float32), "i": np.zeros(5, np.int64), "u": u}
+    signature = "float[1] x, int64[5] i, float[5] u"
+    body = 'y = ScatterElements <reduction = "add"> (x, i, u)'
+    assert_carried_everywhere(body, 16, (15, 11), feeds, signature)
+
+
+def test_reductions_that_are_refused():
+    signature = "{0}[3] x, int64[K, D] i, {0}[K] u"
+    reason = "reduction = 'max' does not exist in opset 17 .a way around: "
+    body = 'y = {} <reduction = "{}"> (x, {}, u)'
+    for type_ in ("bool", "string"):
+        why = f"{reason}Greater does not take elements of its type"
+        given = f"{type_}[3] x, int64[K] i, {type_}[K] u"
+        assert_refuses(body.format("ScatterElements", "max", "i"), 18, 17, why, given)
+    why = f"{reason}flat indices need the length of the last axis of input 1"
+    assert_refuses(body.format("ScatterND", "max", "i"), 18, 17, why, signature.format("float"))
+    why = f"{reason}a reduction needs the rank of input 0"
+    given = "float[] x, int64[K] i, float[K] u"
+    assert_refuses(body.format("ScatterElements", "max", "i"), 18, 17, why, given)
+    why = "with allowzero = 1.* is computed at run time"
+    given = "float[A, B] x, int64[K, L, 1] i, float[K, L, B] u"
+    assert_refuses(body.format("ScatterND", "add", "i"), 16, 13, why, given)
 
 
 @pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
