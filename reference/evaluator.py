@@ -20,6 +20,7 @@ from .batches import BATCH_OPERATORS
 from .bodies import Array, label
 from .conditional import If
 from .errors import EvaluationError
+from .flattening import Flatten
 from .functions import function_key
 from .gathering import GATHERING_OPERATORS
 from .kernels import Environment, build_kernel
@@ -203,6 +204,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
         Pad,
         GridSample,
         Slice,
+        Flatten,
     ]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 

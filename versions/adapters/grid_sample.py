@@ -11,7 +11,8 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 
 from __future__ import annotations
 
-from ..registry import Outcome, downgrade, upgrade
+from ..grid_sampling import sample
+from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..site import Site
 
 _SAMPLING = {"bilinear": "linear", "bicubic": "cubic"}
@@ -35,3 +36,9 @@ def rename_mode_back(site: Site) -> Outcome:
     names = {new: old for old, new in _SAMPLING.items()}
     site.set("mode", names.get(mode, mode))
     return None
+
+
+@longer_form(16, "GridSample")
+def pixel_by_pixel(site: Site) -> Outcome:
+    """Below opset 16: the pixels of each result are gathered, weighed and added."""
+    return [sample(site)]
