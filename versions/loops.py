@@ -1,9 +1,9 @@
-"""Loops that carry one tensor, for what older opsets can say trip by trip only."""
+"""Loops of a counted number of trips, for what older opsets can say trip by trip only."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import onnx
@@ -11,39 +11,36 @@ import onnx
 from ..ir import Graph, Operator, Value, empty_header
 from .site import Site
 
-Trip = Callable[[Value, Value], Value]
-"""What is carried on, from the number of the trip, a vector of one, and what is carried."""
+Trip = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
+"""What is carried on, from the body, the number of the trip and what has been carried."""
 
 
-def carried_through(site: Site, trips: Value, start: Value, trip: Trip) -> Value:
-    """What is left of a tensor that so many trips change one after the other.
-
-    Raises:
-        Refused: its type is not known.
-    """
-    type_ = site.types.of(start)
-    if type_ is None:
-        site.refuse("a Loop needs the type of what it carries")
+def carried_through(
+    site: Site, trips: Value, starts: Sequence[Value], types: Sequence[onnx.TypeProto], trip: Trip
+) -> list[Value]:
+    """What is left of values of some types that so many trips change one after the other."""
     yes = site.const(np.array(True), "go_on")
-    labels = [site.label("carried")]
-    loop = site.graph.add_node(Operator("Loop"), [trips, yes, start], labels)
+    labels = [site.label("carried") for _ in starts]
+    loop = site.graph.add_node(Operator("Loop"), [trips, yes, *starts], labels)
     body = site.graph.add_body(loop, "body", empty_header("trip"))
-    number = body.add_input("number", _scalar("number", onnx.TensorProto.INT64))
-    condition = body.add_input("condition", _scalar("condition", onnx.TensorProto.BOOL))
-    given = body.add_input("given", onnx.helper.make_value_info("given", type_))
+    scalars = [
+        onnx.helper.make_tensor_value_info(name, elem_type, [])
+        for name, elem_type in (
+            ("number", onnx.TensorProto.INT64),
+            ("condition", onnx.TensorProto.BOOL),
+            ("going", onnx.TensorProto.BOOL),
+        )
+    ]
+    carried = [[onnx.helper.make_value_info(n, t) for t in types] for n in ("given", "new")]
+    number, condition = (body.add_input(info.name, info) for info in scalars[:2])
+    given = [body.add_input(info.name, info) for info in carried[0]]
     with _inside(site, body):
         going = site.emit("Identity", [condition], "going")
-        place = site.emit("Reshape", [number, site.ints([1], "one")], "place")
-        changed = trip(place, given)
-    infos = [_scalar("going", onnx.TensorProto.BOOL), onnx.helper.make_value_info("new", type_)]
-    body.set_outputs([going, changed], infos)
+        changed = trip(body, number, given)
+    body.set_outputs([going, *changed], [scalars[2], *carried[1]])
     site.added.append(loop)
     site.types.add(loop, site.written_in)
-    return loop.output()
-
-
-def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(name, elem_type, [])
+    return [loop.output(index) for index in range(len(starts))]
 
 
 @contextlib.contextmanager

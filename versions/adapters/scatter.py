@@ -17,11 +17,11 @@ https://onnx.ai/onnx/operators/onnx__ScatterND.html
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...ir import Value
+from ...ir import Graph, Value
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import carried_through
 from ..phrases import length_of, pick
@@ -121,14 +121,19 @@ def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
     if distinct:
         return change(data, indices, updates)
 
-    def trip(place: Value, given: Value) -> Value:
+    type_ = site.types.of(data)
+    if type_ is None:
+        site.refuse("a Loop needs the type of what it carries")
+
+    def trip(_: Graph, number: Value, given: Sequence[Value]) -> list[Value]:
+        place = site.emit("Reshape", [number, site.ints([1], "one")], "place")
         one, update = (
             site.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
         )
-        return change(given, one, update)
+        return [change(given[0], one, update)]
 
     trips = length_of(site, site.emit("Shape", [indices], "shape"), axis)
-    return carried_through(site, trips, data, trip)
+    return carried_through(site, trips, [data], [type_], trip)[0]
 
 
 def _in_one_row(site: Site, depth: int) -> None:
