@@ -29,10 +29,11 @@ from __future__ import annotations
 
 import onnx
 
+from .. import chosen_axes
 from ..detours import TINY, by_way_of
 from ..moves import Move, moved
 from ..negative_axes import Axis, negative_axes
-from ..registry import Outcome, downgrade, inexact_body
+from ..registry import Outcome, downgrade, inexact_body, longer_form
 from ..site import Site
 
 _OTHERS = (
@@ -91,3 +92,21 @@ def empty_axes(site: Site) -> Outcome:
         return [site.emit("Mul", [data, data])]
     op_types = _ON_ELEMENTS[site.op_type]
     return [site.emit(op_types[0], [data]) if op_types else site.emit("Identity", [data])]
+
+
+@longer_form(18, "ReduceMax", "ReduceMin")
+def extreme_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: axis by axis, the extreme where it is chosen."""
+    return [chosen_axes.extreme(site)]
+
+
+@longer_form(18, "ReduceLogSumExp")
+def log_of_sum_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: ReduceSum takes these, the largest is found so."""
+    return [chosen_axes.log_of_sum(site)]
+
+
+@longer_form(18, "ReduceMean")
+def mean_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: a sum and a count."""
+    return [chosen_axes.mean(site)]

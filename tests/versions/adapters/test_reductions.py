@@ -1,13 +1,18 @@
 """Reductions: over which axes, and over none."""
 
+import numpy as np
+import onnxruntime as ort
 import pytest
 from conversions import (
     REDUCTIONS,
     assert_becomes,
+    assert_carried_everywhere,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
+    model,
 )
+from straightline import convert_version, reference
 
 WITHOUT_AXES = {
     "ReduceL1": "Abs (x)",
@@ -95,12 +100,132 @@ def test_there_and_back(body, output, opset, targets):
 
 
 def test_a_sum_of_powers_is_never_its_function_which_overflows():
-    body = "n = Identity (a) y = ReduceLogSumExp (x, n)"
-    signature = "float[2, 3] x, int64[1] a"
-    assert_refuses(body, 18, 17, "'axes' of it is computed at run time", signature)
     assert_writes(
         "a = Constant <value_ints = [1]> () y = ReduceLogSumExp (x, a)",
         18,
         17,
         ["ReduceLogSumExp <axes = [1]> (x)"],
     )
+
+
+CHOSEN = """
+    less = Less (a, 0)
+    wrapped = Add (a, 2)
+    places = Where (less, wrapped, a)
+    column = Reshape (places, [-1, 1])
+    same = Equal (column, [0, 1])
+    number = Cast <to = 7> (same)
+    most = ReduceMax <axes = [0], keepdims = 0> (number)
+    chosen = Cast <to = 9> (most)
+    """
+FOUND = """
+    down = ReduceMax <axes = [0], keepdims = 1> (x)
+    first = Gather <axis = 0> (chosen, 0)
+    columns = Where (first, down, x)
+    across = ReduceMax <axes = [1], keepdims = 1> (columns)
+    second = Gather <axis = 0> (chosen, 1)
+    largest = Where (second, across, columns)
+    """
+
+
+def test_of_axes_from_run_time_the_largest_is_found_axis_by_axis():
+    after = f"""{CHOSEN}{FOUND}
+        ends = Where (chosen, 1, {2**63 - 1})
+        y = Slice (largest, [0, 0], ends)
+        """
+    lines = [line for line in after.splitlines() if line.strip()]
+    signature = "float[2, 3] x, int64[1] a"
+    assert_becomes("y = ReduceMax (x, a)", 18, 17, "\n".join(lines), signature)
+
+
+def test_the_largest_is_subtracted_before_powers_are_summed():
+    after = f"""{CHOSEN}{FOUND}
+        below = Less (largest, inf)
+        above = Greater (largest, -inf)
+        finite = And (below, above)
+        shift = Where (finite, largest, 0.0)
+        distance = Sub (x, shift)
+        powers = Exp (distance)
+        total = ReduceSum <keepdims = 0> (powers, places)
+        log = Log (total)
+        ends = Where (chosen, 1, {2**63 - 1})
+        kept = Slice (shift, [0, 0], ends)
+        one = Squeeze (kept, places)
+        y = Add (log, one)
+        """
+    lines = [line for line in after.splitlines() if line.strip()]
+    body = "y = ReduceLogSumExp <keepdims = 0> (x, a)"
+    assert_becomes(body, 18, 17, "\n".join(lines), "float[2, 3] x, int64[1] a")
+
+
+@pytest.mark.parametrize("op_type", ["ReduceLogSumExp", "ReduceMax", "ReduceMin", "ReduceMean"])
+@pytest.mark.parametrize("axes", [[0], [-1], [1, -3], [2, 0, 1]])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_numbers_of_axes_from_run_time(op_type, axes, keep):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    for scale, shift in ((1, 0), (100, 3000), (1, -5000), (1e-3, 90)):
+        feeds = {"x": (x * scale + shift).astype(np.float32), "a": np.array(axes)}
+        for sizes in ("2, 3, 4", "A, B, C"):
+            signature = f"float[{sizes}] x, int64[{len(axes)}] a"
+            body, places = f"y = {op_type} <keepdims = {keep}> (x, a)", ("graph",)
+            places = ("graph", "body", "function") if scale == 100 else ("graph",)
+            assert_carried_everywhere(body, 18, (17, 13), feeds, signature, places, rtol=2e-6)
+
+
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_infinite_numbers_and_those_that_are_none(axes):
+    inf = np.inf
+    x = [[-inf, -inf, -inf], [inf, 1, -inf], [np.nan, 1, inf], [1, -inf, 2], [inf, inf, inf]]
+    feeds = {"x": np.array(x, np.float32), "a": np.array(axes)}
+    signature = f"float[M, N] x, int64[{len(axes)}] a"
+    before = model("y = ReduceLogSumExp <keepdims = 0> (x, a)", 18, signature)
+    with np.errstate(all="ignore"):
+        wanted = np.log(np.sum(np.exp(feeds["x"].astype(np.float64)), tuple(axes)))
+    after = convert_version(before, 17)
+    (found,) = reference.run(after, feeds)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    (found,) = ort.InferenceSession(after.SerializeToString()).run(None, feeds)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+@pytest.mark.parametrize("known", [True, False])
+def test_of_nothing(shape, axes, known):
+    sizes = ", ".join(map(str, shape)) if known else "M, N"
+    feeds = {"x": np.zeros(shape, np.float32), "a": np.array(axes)}
+    signature = f"float[{sizes}] x, int64[{len(axes)}] a"
+    for op_type, neutral in (("ReduceLogSumExp", -np.inf), ("ReduceMax", -np.inf)):
+        before = model(f"y = {op_type} <keepdims = 0> (x, a)", 18, signature)
+        wanted = np.full(np.sum(feeds["x"], tuple(axes)).shape, neutral, np.float32)
+        after = convert_version(before, 17)
+        np.testing.assert_array_equal(reference.run(after, feeds)[0], wanted)
+        (found,) = ort.InferenceSession(after.SerializeToString()).run(None, feeds)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("type_", ["int64", "int32", "uint8", "double"])
+@pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
+def test_extremes_of_other_types(op_type, type_):
+    x = np.array([[1, 0, 3], [5, 2, 127]], type_)
+    for axes in ([0], [-1], [0, 1]):
+        signature = f"{type_}[M, N] x, int64[{len(axes)}] a"
+        feeds = {"x": x, "a": np.array(axes)}
+        assert_carried_everywhere(
+            f"y = {op_type} (x, a)", 18, (17, 13, 11), feeds, signature, ("graph", "branch")
+        )
+
+
+def test_what_is_refused_of_axes_from_run_time():
+    reason = "computed at run time, and opset 17 wants it constant .a way around: "
+    for op_type, signature, why in (
+        ("ReduceProd", "float[2, 3] x, int64[1] a", ""),
+        ("ReduceMax", "float[2, 3] x, int64[K] a", "how many axes there are is not known, or none"),
+        ("ReduceMax", "float[] x, int64[1] a", "axes from run time needs the rank of input 0"),
+        ("ReduceMean", "int32[2, 3] x, int64[1] a", "written out for floats and doubles only"),
+        ("ReduceLogSumExp", "int64[2] x, int64[1] a", "written out for floats only"),
+    ):
+        said = reason + ".*" + why if why else reason.partition(" .a")[0]
+        assert_refuses(f"y = {op_type} (x, a)", 18, 17, said, signature)
+    why = "what stands for it needs ReduceSum: input 'axes' of it is computed at run time"
+    assert_refuses("y = ReduceLogSumExp (x, a)", 18, 12, why, "float[2, 3] x, int64[1] a")
