@@ -19,7 +19,9 @@ from straightline.versions.registry import (
     DOWNGRADES,
     HARMLESS,
     INEXACT_BODIES,
+    LONGER_FORMS,
     UPGRADES,
+    Adapter,
 )
 
 Row = TypeVar("Row")
@@ -63,14 +65,35 @@ def adapters() -> str:
     for direction, table in (("up", UPGRADES), ("down", DOWNGRADES)):
         for (op_type, version), found in table.items():
             for adapter in found:
-                text = " ".join((adapter.__doc__ or "").split("\n\n")[0].split())
-                rows[version, direction, text].append(op_type)
+                rows[version, direction, told(adapter)].append(op_type)
     lines = ["## Adapters", "", "| step | operators | what is done |", "|---|---|---|"]
     for (version, direction, text), op_types in sorted(rows.items()):
         step = f"{version - 1} to {version}" if direction == "up" else f"{version} to {version - 1}"
         lines.append(f"| {step} | {', '.join(sorted(op_types))} | {text} |")
     lines.append("| below 7, up | all that change | `onnx.version_converter`, in batches. |")
     lines.append("| 8 to 9, 9 to 8 | Scan | The passes scan-8-to-9 and scan-9-to-8. |")
+    return "\n".join(lines)
+
+
+def told(adapter: Adapter) -> str:
+    """What the first paragraph of an adapter's docstring says."""
+    return " ".join((adapter.__doc__ or "").split("\n\n")[0].split())
+
+
+def longer_forms() -> str:
+    rows: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for (op_type, version), adapter in LONGER_FORMS.items():
+        rows[version, told(adapter)].append(op_type)
+    lines = [
+        "## Longer forms",
+        "",
+        "Where the step below an opset has been refused otherwise.",
+        "",
+        "| step | operators | what is done |",
+        "|---|---|---|",
+    ]
+    for (version, text), op_types in sorted(rows.items()):
+        lines.append(f"| {version} to {version - 1} | {', '.join(sorted(op_types))} | {text} |")
     return "\n".join(lines)
 
 
@@ -177,7 +200,8 @@ def control_flow() -> str:
 
 
 def main() -> None:
-    parts = [HEAD, moves(), adapters(), detours(), functions(), values(), control_flow()]
+    parts = [HEAD, moves(), adapters(), longer_forms(), detours()]
+    parts += [functions(), values(), control_flow()]
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
 
