@@ -192,7 +192,7 @@ def test_an_attribute_of_the_function_stays_one() -> None:
         <ir_version: 8, opset_import: ["": 17, "f": 1]>
         g (float[2, 3] x) => (y) { y = f.peak <along = [1]> (x) }
         <domain: "f", opset_import: ["": 17]>
-        peak <along> (a) => (b) { b = ReduceMax <axes : ints = @along> (a) }
+        peak <along> (a) => (b) { b = ReduceProd <axes : ints = @along> (a) }
     """)
     up = convert_version(proto, 18)
     same(proto, up, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})

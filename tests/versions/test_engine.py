@@ -37,7 +37,7 @@ def test_axes_become_an_input_on_the_way_up_and_an_attribute_again():
 
 def test_failures_name_every_node_once():
     carrier, model = engine(
-        "g (float[1,1,4,4] x, float[1,2,2,2] p) => (y, z)"
+        "g (float16[1,1,4,4] x, float16[1,2,2,2] p) => (y, z)"
         '{ y = GridSample (x, p) z = GridSample <mode = "bicubic"> (x, p) }'
     )
     carrier.convert(model, 15)
