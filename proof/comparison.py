@@ -7,11 +7,12 @@ recurrences are equal is proved by induction over their trips.
 from __future__ import annotations
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE
+from ..facts.fact import PRIVATE, element
 from .algebra import Terms
 from .budget import OpenError
 from .constructs.recurrences import Bound
 from .narrowing import Narrowing
+from .opening import on_trip, stacked_on_trip
 from .substitution import Substitution, binding
 from .terms import Term
 
@@ -31,6 +32,9 @@ class Difference(OpenError):
 
 
 Pair = tuple[Term, Term]
+
+_BARE = ("Concat", "stacked", "state", "final", "fresh")
+"""What is compared in the shape that it has, and what it is compared with in that shape, too."""
 
 
 class Comparison:
@@ -52,6 +56,7 @@ class Comparison:
         self._opened: dict[Pair, tuple[Substitution, Substitution]] = {}
         self._variables: dict[Pair, Pair] = {}
         self._partners: dict[Term, Term] = {}
+        self._opened_as: dict[Term, tuple[Term, int, Dimension]] = {}
         self._fresh = 0
 
     @property
@@ -125,9 +130,8 @@ class Comparison:
             return False
         for term in (one, other):
             below = term.args[0] if term.head.name == "view" else None
-            if below is not None and (below.is_op("Concat") or below.head.name == "stacked"):
-                assert below.fact.shape is not None
-                shape = below.fact.shape
+            shape = None if below is None else below.fact.shape
+            if below is not None and shape is not None and below.head.name in _BARE:
                 self._ask(self.terms.view(one, shape), self.terms.view(other, shape))
                 return True
         return False
@@ -207,29 +211,11 @@ class Comparison:
         shape = term.fact.shape
         assert shape is not None
         if term.head.name == "stacked":
-            return self._on_trip(term, index)
+            return stacked_on_trip(self.terms, term, index)
         part = self.narrowing.of(term, 0, index, Dimension.constant(1))
         if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
             return None
         return self.terms.view(part, shape[1:])
-
-    def _on_trip(self, stacked: Term, index: Dimension) -> Term:
-        recurrence = stacked.args[0]
-        assert recurrence is not None
-        return self._inside(recurrence, stacked.head.parts[0], index)
-
-    def _inside(self, recurrence: Term, part: Term, index: Dimension) -> Term:
-        """What stands in a recurrence, on one of its trips."""
-        bound = binding(recurrence)
-        assert bound is not None
-        place = self.terms.size(index)
-        states = {
-            state: self.terms.keep(
-                self.terms.heads.own("state", k), (recurrence, place), state.fact
-            )
-            for k, state in enumerate(bound.states)
-        }
-        return Substitution(self.terms, states, {bound.index: index}).of(part)
 
     def _states(self, one: Term, other: Term) -> bool:
         """States of two recurrences before the same trip, or after the last one."""
@@ -253,39 +239,67 @@ class Comparison:
     def _shifted(self, one: Term, other: Term) -> bool:
         """A state before some trip, or after the last, is a place in the row of what it was first
         and of what each trip makes of it."""
-        state, place = (one, other) if one.head.name in ("state", "final") else (other, one)
-        if state.head.name not in ("state", "final") or state.fact.shape is None:
-            return False
-        part = place.args[0] if place.head.name == "view" else place
-        row = part.args[0] if part is not None and part.head.name == "narrow" else None
-        if part is None or row is None or not row.is_op("Concat") or part.head.key != 0:
-            return False
-        recurrence, start = state.args[0], part.args[1]
-        assert recurrence is not None and start is not None
+        for state, place in ((one, other), (other, one)):
+            found = self._before_trip(state)
+            row = None if found is None else self._row(place, found[2])
+            if found is None or row is None:
+                continue
+            recurrence, k, _ = found
+            (first, rest), trips = row, self._trips(recurrence)
+            before = recurrence.args[2 + k]
+            if before is None or before.fact.shape is None or trips is None:
+                continue
+            if rest.fact.shape is None or rest.fact.shape[0] != trips:
+                continue
+            index = self._symbol(trips)
+            pairs = [
+                (before, self.terms.view(first, before.fact.shape)),
+                (
+                    on_trip(self.terms, recurrence, recurrence.head.parts[k], index),
+                    self._element(rest, index),
+                ),
+            ]
+            for a, b in pairs:
+                self._ask(*((a, b) if state is one else (b, a)))
+            return True
+        return False
+
+    def _before_trip(self, state: Term) -> tuple[Term, int, Dimension] | None:
+        """The recurrence that a state is one of, which one, and before which trip."""
+        if state.head.name == "fresh":
+            return self._opened_as.get(state)
+        if state.head.name not in ("state", "final"):
+            return None
+        recurrence = state.args[0]
+        assert recurrence is not None
+        trips = self._trips(recurrence)
+        if state.head.name == "final":
+            return None if trips is None else (recurrence, state.head.key, trips)
+        assert state.args[1] is not None
+        return recurrence, state.head.key, element(state.args[1].fact)
+
+    def _trips(self, recurrence: Term) -> Dimension | None:
+        """How many trips a recurrence makes, where nothing but a number ends it."""
         bound = binding(recurrence)
-        trips = None if bound is None else self.terms.limits.get(bound.index)
-        if bound is None or bound.honoured or recurrence.args[1] is not None or trips is None:
-            return False
-        at = self.terms.size(trips) if state.head.name == "final" else state.args[1]
-        if len(row.args) != 2 or row.head.attribute("axis") != 0 or at is not start:
-            return False
+        if bound is None or bound.honoured or recurrence.args[1] is not None:
+            return None
+        return self.terms.limits.get(bound.index)
+
+    def _row(self, place: Term, at: Dimension) -> tuple[Term, Term] | None:
+        """The first element of a row, and the others, where a term is what stands at a place."""
+        part = place.args[0] if place.head.name == "view" else place
+        if part is None or part.head.name != "narrow" or part.head.key != 0:
+            return None
+        row, start = part.args[0], part.args[1]
+        assert row is not None and start is not None
+        if not row.is_op("Concat") or len(row.args) != 2 or row.head.attribute("axis") != 0:
+            return None
         first, rest = row.args
         assert first is not None and rest is not None
-        if first.fact.shape is None or first.fact.shape[0].value != 1:
-            return False
-        if rest.fact.shape is None or rest.fact.shape[0] != trips:
-            return False
-        k, index = state.head.key, self._symbol(trips)
-        update = recurrence.head.parts[k]
-        before = recurrence.args[2 + k]
-        assert before is not None and before.fact.shape is not None
-        pairs = [
-            (before, self.terms.view(first, before.fact.shape)),
-            (self._inside(recurrence, update, index), self._element(rest, index)),
-        ]
-        for a, b in pairs:
-            self._ask(*((a, b) if state is one else (b, a)))
-        return True
+        shape = first.fact.shape
+        if shape is None or shape[0].value != 1 or element(start.fact) != at:
+            return None
+        return first, rest
 
     def _recurrences(self, one: Term, other: Term) -> bool:
         """Two variables: equal before the first trip, and after one if they were before it."""
@@ -337,6 +351,9 @@ class Comparison:
             for side, bound in enumerate((one, other))
         )
         self._opened[a, b] = opened[0], opened[1]
+        for recurrence, bound, put in ((a, one, opened[0]), (b, other, opened[1])):
+            for k, state in enumerate(bound.states):
+                self._opened_as[put.of(state)] = recurrence, k, index
         if a.args[1] is not None:
             self._ask(a.args[1], b.args[1])
         if one.honoured:

@@ -12,6 +12,7 @@ from ..facts.dimension import Dimension, product
 from ..facts.fact import Shape, element
 from .algebra import Terms
 from .families import KERNEL_CHOICE, batching
+from .opening import stacked_on_trip
 from .rules.parts import backward
 from .terms import Term
 
@@ -96,6 +97,8 @@ class Narrowing:
             result = terms.apply(x.head, (x.args[0], one, other))[0]
             assert result is not None
             return result
+        if name == "stacked" and axis == 0 and size.value == 1:
+            return terms.view(stacked_on_trip(terms, x, start), new)
         if name == "reversed" and axis == x.head.key:
             inner = x.args[0]
             assert inner is not None

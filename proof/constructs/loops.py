@@ -44,7 +44,7 @@ def run_loop(
     small = trips is not None and trips * max(len(body.steps), 1) <= MOST_STEPS
     if keep is False or trips == 0:
         return _collected(execution, step, carried, [])
-    if keep and (small or condition is not None or limit is None):
+    if keep and (small or limit is None or (trips is not None and condition is not None)):
         done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
         if done is not None:
             return done

@@ -10,6 +10,7 @@ from . import counting as counting
 from . import joining as joining
 from . import moving as moving
 from . import parts as parts
+from . import reducing as reducing
 from . import sequences as sequences
 from . import stretching as stretching
 

@@ -86,7 +86,8 @@ def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     assert x is not None
     if x.is_op("Not"):
         return [x.args[0]]
-    return terms.folded(head, args)
+    known = terms.folded(head, args)
+    return known if known is not None else stripped(terms, head, args)
 
 
 @rule("And", "Or")

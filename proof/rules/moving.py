@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.fact import Content, Fact, Shape, vector
 from .registry import rule
+from .stretching import stripped
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -25,8 +26,10 @@ def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Cast(x) = x, to the type that x has."""
     (x,) = args
     assert x is not None
-    same = x.fact.elem_type and x.fact.elem_type == head.attribute("to")
-    return [x] if same else None
+    if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
+        return [x]
+    known = terms.folded(head, args)
+    return known if known is not None else stripped(terms, head, args)
 
 
 @rule("CastLike")

@@ -72,8 +72,11 @@ def _ones_in_front(shape: Shape) -> int:
 
 
 @rule(
-    *"""ArgMax ArgMin Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax
-    ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax""".split()
+    "ArgMax",
+    "ArgMin",
+    "Hardmax",
+    "LogSoftmax",
+    "Softmax",
 )
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Operators along some axes, without axes of length 1 in front that are none of them."""
@@ -82,16 +85,24 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         return known
     x = args[0]
     assert x is not None
+    axis = head.attribute("axis")
+    if x.fact.shape and axis is not None and axis < 0:
+        return [terms.with_attributes(head, *args, axis=axis % len(x.fact.shape))]
     shape = terms.facts_of(head, args)[0].shape
     if not x.fact.shape or not shape or x.fact.shape[0].value != 1:
         return None
     found = batching(terms, head, args, 0, len(shape))
-    if found is None or found.axes[0] != 0 or len(args) > 1 and args[1] is not None:
+    if found is None or found.axes[0] != 0:
         return None
+    bare = terms.view(x, x.fact.shape[1:])
+    if len(args) > 1 and args[1] is not None:
+        axes = [axis - 1 for axis in terms.numbers(args[1]) or ()]
+        inner = terms.apply(head, (bare, terms.sizes(axes)))[0]
+        assert inner is not None
+        return [terms.view(inner, shape)]
     if found.changed is None or any(n < 0 for v in found.changed.values() for n in _list(v)):
         return None
-    inner = terms.with_attributes(head, terms.view(x, x.fact.shape[1:]), **found.changed)
-    return [terms.view(inner, shape)]
+    return [terms.view(terms.with_attributes(head, bare, **found.changed), shape)]
 
 
 def _list(value: object) -> list[int]:
