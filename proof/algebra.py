@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .constants import MOST_ELEMENTS, evaluated, key_of
 from .facts import TermFacts
 from .heads import Head, Heads
 from .rules import RULES
-from .terms import Args, Term
+from .terms import Args, Term, fingerprint
 
 INT64 = onnx.TensorProto.INT64
 
@@ -34,6 +34,7 @@ class Terms:
 
     Args:
         budget: what they may cost.
+        given: sizes that symbols have in the case that is looked at.
 
     Attributes:
         heads: what they are made of.
@@ -41,8 +42,9 @@ class Terms:
         limits: for the symbol of a trip of a loop, how many trips the loop makes.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
         self.budget = budget
+        self.given = given or {}
         self.heads = Heads()
         self.symbols = Symbols()
         self.facts = TermFacts(self.symbols)
@@ -96,7 +98,8 @@ class Terms:
 
     def not_negative(self, number: Term) -> Dimension:
         """A number that run time tells, or 0 where it is negative."""
-        return self.symbols.named(f"{PRIVATE}least0:{number.number}")
+        name = f"{PRIVATE}least0:{fingerprint(number)}"
+        return self.given.get(name) or self.symbols.named(name)
 
     def either(self, one: Fact, other: Fact) -> Fact:
         """What is known of a value that is one of two."""

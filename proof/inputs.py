@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import onnx
 
+from ..facts.dimension import Dimension
 from ..facts.fact import UNKNOWN, Fact
 from ..ir import Array
 from .algebra import Terms
@@ -41,6 +42,7 @@ def input_terms(
         if name in bound:
             found[name] = terms.constant(bound[name])
         else:
+            fact = _in_case(fact, terms.given)
             found[name] = terms.leaf("input", name, terms.facts.one(fact))
     return found
 
@@ -54,3 +56,10 @@ def _both(one: Fact, other: Fact) -> Fact:
         return Fact(elem_type, other.shape if one.shape is None else one.shape)
     dims = [b if b.value is not None else a for a, b in zip(one.shape, other.shape, strict=True)]
     return Fact(elem_type, tuple(dims))
+
+
+def _in_case(fact: Fact, given: Mapping[str, Dimension]) -> Fact:
+    """A fact in a case where some sizes are known."""
+    if not given or fact.shape is None:
+        return fact
+    return Fact(fact.elem_type, tuple([dim.replaced(given) for dim in fact.shape]))

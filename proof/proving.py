@@ -10,6 +10,7 @@ from typing import Any
 
 import onnx
 
+from ..facts.dimension import Dimension
 from ..ir import Array, ModelSource, base_dir_of, read, to_proto
 from ..reference.signature import Signature, mismatches
 from .algebra import Terms
@@ -21,6 +22,10 @@ from .inputs import input_terms, overridable
 from .printing import shown
 from .programs import Compiler
 from .terms import Term, descendants
+
+
+MOST_CASES = 16
+"""So many cases of loops without a trip are looked at."""
 
 
 def prove(
@@ -65,7 +70,7 @@ class _Question:
         self.protos = [to_proto(source) for source in self.sources]
         self.folders = [base_dir or base_dir_of(source) for source in self.sources]
         self.bound = bound
-        self.terms = Terms(budget)
+        self.budget = budget
 
     def answer(self) -> Proof:
         """The answer."""
@@ -73,22 +78,50 @@ class _Question:
         problems = mismatches(signatures[0], signatures[1], self.bound)
         if problems:
             return Proof("open", f"the signatures differ: {'; '.join(problems)}")
+        self.used: set[str] = set()
+        self.assumptions: set[str] = set()
         try:
-            inputs = input_terms(self.terms, self.protos[0], self.protos[1], self.bound)
-            one, other = (self._run(side, inputs) for side in (0, 1))
-            comparison = Comparison(self.terms)
-            for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
-                comparison.require(a, b, info.name)
+            counts = self._all_cases()
         except Difference as difference:
             pair = (shown(difference.before), shown(difference.after))
-            return Proof("open", str(difference), tuple(sorted(self.terms.used)), first=pair)
+            return Proof("open", str(difference), tuple(sorted(self.used)), first=pair)
         except (OpenError, RecursionError) as error:
-            return Proof("open", str(error), tuple(sorted(self.terms.used)))
-        names = [info.name for info in self.protos[0].graph.output]
-        counts = dict(zip(names, map(_size, one), strict=True))
-        rules = tuple(sorted(self.terms.used))
-        assumptions = tuple(sorted(comparison.assumptions))
+            return Proof("open", str(error), tuple(sorted(self.used)))
+        rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
+
+    def _all_cases(self) -> dict[str, int]:
+        """Compare the models where loops make at least one trip, then where one of them makes none,
+        as far as that is another case."""
+        first: dict[str, int] | None = None
+        waiting: list[dict[str, Dimension]] = [{}]
+        for _ in range(MOST_CASES):
+            given = waiting.pop()
+            counts, positive = self._case(given)
+            first = counts if first is None else first
+            waiting += [given | none_of(trips) for trips in sorted(positive, key=str)]
+            if not waiting:
+                return first
+        raise OpenError("too many loops may make no trip, each of which is a case of its own")
+
+    def _case(self, given: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
+        """Compare the models where some sizes are known.
+
+        Returns:
+            The number of terms of each output, and what is taken to be at least 1.
+        """
+        terms = self.terms = Terms(self.budget, given)
+        try:
+            inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
+            one, other = (self._run(side, inputs) for side in (0, 1))
+            comparison = Comparison(terms)
+            for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
+                comparison.require(a, b, info.name)
+        finally:
+            self.used |= terms.used
+        self.assumptions |= comparison.assumptions
+        names = [info.name for info in self.protos[0].graph.output]
+        return dict(zip(names, map(_size, one), strict=True)), comparison.positive
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> list[Term | None]:
         proto = self.protos[side]
@@ -102,6 +135,21 @@ class _Question:
             default = place in fixed and name not in free
             given.append(execution.constant(by_place[place]) if default else inputs[name])
         return execution.run(program, given)
+
+
+def none_of(trips: Dimension) -> dict[str, Dimension]:
+    """The size for which a loop makes no trip.
+
+    Raises:
+        OpenError: that is not one size.
+    """
+    rest = trips.terms.get((), 0)
+    symbols = [monomial for monomial in trips.terms if monomial]
+    if len(symbols) == 1 and len(symbols[0]) == 1:
+        factor = trips.terms[symbols[0]]
+        if rest % factor == 0 and -rest // factor >= 0:
+            return {symbols[0][0]: Dimension.constant(-rest // factor)}
+    raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
 
 
 def _size(term: Term | None) -> int:

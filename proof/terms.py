@@ -6,6 +6,7 @@ that equality is identity and two models of a million nodes are compared by what
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 
 from ..facts.fact import Fact
@@ -58,3 +59,15 @@ def descendants(roots: Sequence[Term | None]) -> Iterator[Term]:
         done.add(term)
         stack.pop()
         yield term
+
+
+def fingerprint(root: Term) -> str:
+    """What a term is, in a few letters; the same in every run of a proof."""
+    texts: dict[Term, str] = {}
+    for term in descendants([root]):
+        key = term.head.key[:2] if term.head.name == "bound" else term.head.key
+        inside = [texts.get(part, "") for part in term.head.parts]
+        args = ["" if arg is None else texts[arg] for arg in term.args]
+        text = f"{term.head.name} {key!r} {inside} {args} {term.index}"
+        texts[term] = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return texts[root]

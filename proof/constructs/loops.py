@@ -38,9 +38,9 @@ def run_loop(
     run = execution.bound(body, frame)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
-    known = None if limit is None else terms.numbers(limit)
+    known = None if limit is None else _number(execution, limit)
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
-    trips = None if known is None else max(known[0], 0)
+    trips = None if known is None else max(known, 0)
     small = trips is not None and trips * max(len(body.steps), 1) <= MOST_STEPS
     if keep is False or trips == 0:
         return _collected(execution, step, carried, [])
@@ -49,6 +49,12 @@ def run_loop(
         if done is not None:
             return done
     return _symbolic(execution, step, run, limit, condition, carried)
+
+
+def _number(execution: Execution, limit: Term) -> int | None:
+    """A trip count that is a number."""
+    told = execution.terms.numbers(limit)
+    return told[0] if told else most_trips(execution, limit).value
 
 
 def _scalar(execution: Execution, condition: Term) -> Term:
