@@ -16,15 +16,12 @@ from ..operators import rules_of
 from .budget import Budget
 from .chains import Elements
 from .constants import MOST_ELEMENTS, evaluated, key_of
-from .facts import TermFacts
+from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
 from .terms import Args, Term, fingerprint
 
 INT64 = onnx.TensorProto.INT64
-
-_SMALL = 64
-"""Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
 
 Results = list["Term | None"]
 
@@ -54,6 +51,9 @@ class Terms:
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._elements = Elements()
+        self._vectors: dict[tuple[int, tuple[Dimension | int, ...]], Term] = {}
+        self._scalars: dict[Dimension | int, Term] = {}
+        self._view = self.heads.own("view")
         self._count = 0
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
@@ -114,11 +114,20 @@ class Terms:
 
     def sizes(self, elements: Sequence[Dimension | int], elem_type: int = INT64) -> Term:
         """A vector of sizes."""
-        return self.content(content_from([_dimension(e) for e in elements]), elem_type)
+        key = elem_type, tuple(elements)
+        known = self._vectors.get(key)
+        if known is None:
+            content = content_from([_dimension(e) for e in elements])
+            known = self._vectors[key] = self.content(content, elem_type)
+        return known
 
     def size(self, element: Dimension | int) -> Term:
         """A size, as a scalar."""
-        return self.content(content_from(_dimension(element)), INT64)
+        known = self._scalars.get(element)
+        if known is None:
+            content = content_from(_dimension(element))
+            known = self._scalars[element] = self.content(content, INT64)
+        return known
 
     def apply(self, head: Head, args: Args, count: int = 1) -> Results:
         """What a head gives for these arguments.
@@ -140,8 +149,10 @@ class Terms:
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """What `apply` gives, where it was not asked before; a tensor without elements is one
         constant, however it was made."""
-        results = self._applied(head, args, count)
-        return [t if t is None or not is_empty(t.fact) else self.void(t.fact) for t in results]
+        results, empty = self._applied(head, args, count), self.facts.empty
+        if any([term is not None and id(term.fact) in empty for term in results]):
+            return [t if t is None or id(t.fact) not in empty else self.void(t.fact) for t in results]
+        return results
 
     def void(self, fact: Fact) -> Term:
         """A tensor without elements."""
@@ -163,7 +174,9 @@ class Terms:
 
     def view(self, term: Term, shape: Shape) -> Term:
         """The same elements in another shape."""
-        return _first(self.apply(self.heads.own("view"), (term, self.sizes(shape))))
+        if term.fact.shape == shape:
+            return term
+        return _first(self.apply(self._view, (term, self.sizes(shape))))
 
     def narrow(self, term: Term, axis: int, start: Dimension | int, size: Dimension | int) -> Term:
         """The elements from a place on along one axis; they must be there."""
@@ -184,7 +197,7 @@ class Terms:
         found = []
         for index, fact in enumerate(facts):
             self.budget.make_term()
-            found.append(Term(head, args, index, self._count, self.facts.one(fact)))
+            found.append(Term(head, args, index, self._count, fact))
             self._count += 1
         return found
 
@@ -199,33 +212,44 @@ class Terms:
 
     def computed(self, head: Head, args: Args, count: int = 1) -> Results:
         """An operator on terms that no rule says more about: folded, or as it stands."""
-        known = self.folded(head, args, count)
+        known = self._evaluated(head, args, count)
         if known is not None:
             return known
-        return list(self.raw(head, args, self.facts_of(head, args, count)))
+        facts = self.facts_of(head, args, count)
+        told = None if count > 1 else self._told(facts[0])
+        return [told] if told is not None else list(self.raw(head, args, facts))
 
     def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
         """The outputs of an operator, where they are known before run time: it is applied to
         constants, or gives sizes."""
+        known = self._evaluated(head, args, count)
+        if known is not None or count > 1:
+            return known
+        told = self._told(self.facts_of(head, args, count)[0])
+        return None if told is None else [told]
+
+    def _evaluated(self, head: Head, args: Args, count: int) -> Results | None:
+        """An operator on constants."""
+        for arg in args:
+            if arg is not None and arg.head.name != "constant":
+                return None
         constants = [self.tensor(arg) for arg in args]
-        if all(t is not None or a is None for t, a in zip(constants, args, strict=True)):
-            assert head.op is not None, head
-            if not normal_domain(head.op.domain):
-                node = self.facts.node(head, args, _present(constants), count)
-                tensors = evaluated(head, node, constants)
-                if tensors is not None:
-                    return [self.constant(tensor) for tensor in tensors]
-        fact = self.facts_of(head, args, count)[0]
-        if fact.content is None or count > 1 or None in fact.content.reshape(-1):
+        assert head.op is not None, head
+        if normal_domain(head.op.domain):
             return None
-        return [self.content(fact.content, fact.elem_type)]
+        node = self.facts.node(head, args, _present(constants), count)
+        tensors = evaluated(head, node, constants)
+        return None if tensors is None else [self.constant(tensor) for tensor in tensors]
+
+    def _told(self, fact: Fact) -> Term | None:
+        """The sizes that a fact tells all of."""
+        if fact.content is None or None in fact.content.reshape(-1):
+            return None
+        return self.content(fact.content, fact.elem_type)
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
         """What is known about the outputs of an operator."""
-        constants = {
-            i: t for i, t in enumerate(map(self.tensor, args)) if t is not None and t.size <= _SMALL
-        }
-        return self.facts.of(head, args, constants, count)
+        return self.facts.of(head, args, self._tensors, count)
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Whether an operator that may draw random numbers does so."""
@@ -247,15 +271,8 @@ class Terms:
     def _one(self, head: Head, args: Args, fact: Fact) -> Term:
         found = self._made.get((head, args))
         if found is None:
-            found = self._made[head, args] = list(self.raw(head, args, [fact]))
+            found = self._made[head, args] = list(self.raw(head, args, [self.facts.one(fact)]))
         return _first(found)
-
-
-def is_empty(fact: Fact) -> bool:
-    """Whether a tensor certainly has no elements: its type and shape are all there is to it."""
-    if not fact.elem_type or fact.shape is None:
-        return False
-    return any(dim.value == 0 for dim in fact.shape)
 
 
 def _present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:

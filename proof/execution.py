@@ -85,11 +85,14 @@ class Execution:
         return self._constants[key]
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
-        budget = self.terms.budget
+        terms = self.terms
+        terms.budget.step(len(program.steps))
         for step in program.steps:
-            budget.step()
             args = tuple([frame[place] for place in step.inputs])
-            results = self.step(step, args, frame)
+            if step.is_plain:
+                results: Sequence[Value] = terms.apply(step.head, args, step.width)
+            else:
+                results = self.step(step, args, frame)
             for index, place in step.outputs:
                 frame[place] = results[index]
         return [frame[place] for place in program.outputs]
@@ -106,6 +109,7 @@ class Execution:
         assert step.head is not None
         if self._draws(step, args):
             return self._drawn(step, args)
+        step.is_plain = not (step.head.draws or step.head.unknown)
         return self.terms.apply(step.head, args, step.width)
 
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:

@@ -15,9 +15,11 @@ from ..analysis.shapes.nodes import NodeFacts
 from ..facts.fact import UNKNOWN, Fact, Symbols
 from ..ir import Model, Node, Tensor, Value
 from .heads import Head
-from .terms import Args
+from .terms import Args, Term
 
 _IR_VERSION = 10
+_SHOWN = 64
+"""Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
 
 
 class TermFacts:
@@ -25,10 +27,14 @@ class TermFacts:
 
     Args:
         symbols: the symbols of all facts.
+
+    Attributes:
+        empty: the identities of the facts of tensors that certainly have no elements.
     """
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
+        self.empty: set[int] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
         self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
@@ -43,23 +49,38 @@ class TermFacts:
         if found is None:
             self.symbols.remember(fact.shape)
             found = self._same[key] = fact
+            if is_empty(fact):
+                self.empty.add(id(fact))
         return found
 
-    def of(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> list[Fact]:
+    def of(self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int) -> list[Fact]:
         """What a head without bodies makes of its arguments.
 
         Args:
-            constants: those of the arguments that onnx may read sizes from, by position.
+            head: an operator.
+            args: its arguments.
+            tensors: what constants hold.
             count: how many outputs there are.
         """
-        facts = [UNKNOWN if arg is None else arg.fact for arg in args]
-        read = tuple([args[i].number for i in constants])  # type: ignore[union-attr]
-        key = (head, count, tuple(map(id, facts)), tuple([a is None for a in args]), read)
-        found = self._inferred.get(key)
+        key: list[Hashable] = [head, count]
+        for arg in args:
+            if arg is None:
+                key.append(None)
+                continue
+            key.append(id(arg.fact))
+            if arg.head.name == "constant" and arg.fact.content is None:
+                key.append(arg.number)  # onnx may read sizes from it
+        found = self._inferred.get(tuple(key))
         if found is None:
+            facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+            constants = {
+                i: tensors[arg]
+                for i, arg in enumerate(args)
+                if arg in tensors and tensors[arg].size <= _SHOWN
+            }
             found = [self.one(fact) for fact in self._infer(head, facts, args, constants, count)]
             if _symbols(found) <= _symbols(facts):
-                self._inferred[key] = found  # else its sizes are new ones each time
+                self._inferred[tuple(key)] = found  # else its sizes are new ones each time
         return found
 
     def _infer(
@@ -94,6 +115,13 @@ class TermFacts:
             found = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
             self._written_for[key] = found
         return found
+
+
+def is_empty(fact: Fact) -> bool:
+    """Whether a tensor certainly has no elements: its type and shape are all there is to it."""
+    if not fact.elem_type or fact.shape is None:
+        return False
+    return any(dim.value == 0 for dim in fact.shape)
 
 
 def _symbols(facts: Sequence[Fact]) -> set[str]:

@@ -13,6 +13,7 @@ from ..facts.fact import Shape, element
 from .algebra import Terms
 from .families import KERNEL_CHOICE, batching
 from .opening import stacked_on_trip
+from .rules import LATE
 from .rules.parts import backward
 from .terms import Term
 
@@ -55,11 +56,16 @@ class Narrowing:
         return answer
 
     def settled(self, term: Term) -> Term:
-        """A term whose outermost part, if it is one, is moved inward."""
+        """A term in the one form in which it is compared: its outermost part, if it is one, is moved
+        inward, and axes of length 1 in front are left to a view."""
+        late = LATE.get(term.head.name)
+        if late is not None and term.index == 0:
+            results = late(self._terms, term.head, term.args)
+            return term if results is None or results[0] is None else results[0]
         if term.head.name == "view":
             below = term.args[0]
             assert below is not None and term.fact.shape is not None
-            inner = self.settled(below) if below.head.name == "narrow" else below
+            inner = self.settled(below)
             return term if inner is below else self._terms.view(inner, term.fact.shape)
         if term.head.name != "narrow":
             return term

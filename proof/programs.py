@@ -43,6 +43,7 @@ class Step:
         bodies: the graphs that it holds.
         node: the node.
         function: what it calls.
+        is_plain: whether it was found to be an operator that is a function of its inputs.
     """
 
     op_type: str
@@ -53,6 +54,7 @@ class Step:
     bodies: dict[str, Program]
     node: onnx.NodeProto
     function: Program | None = None
+    is_plain: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -126,6 +128,7 @@ class Compiler:
             key_of(f.domain, f.name, f.overload): f for f in model.functions
         }
         self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
+        self._bare: dict[tuple[str, int, int], Head] = {}
         self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0)
 
     def _graph(
@@ -171,8 +174,14 @@ class Compiler:
         scope: _Scope,
         depth: int,
     ) -> Step:
-        key = key_of(node.domain, node.op_type, node.overload)
         width = len(node.output)
+        if not node.attribute and not node.domain and not self._functions:
+            form = node.op_type, width, id(imports)
+            head = self._bare.get(form)
+            if head is None:
+                head = self._bare[form] = self._heads.of(Operator(node.op_type), imports, width)
+            return Step(node.op_type, head, inputs, (), width, {}, node)
+        key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             program = self._function(key, node, depth)
             return Step(node.op_type, None, inputs, (), width, {}, node, program)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
 
 from ..facts.dimension import Dimension
 from ..ir import Array, ModelSource, base_dir_of, read, to_proto
+from ..ir.collector import paused_collector
 from ..reference.signature import Signature, mismatches
 from .algebra import Terms
 from .answer import Proof
@@ -28,6 +29,7 @@ MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
 
 
+@paused_collector
 def prove(
     before: ModelSource,
     after: ModelSource,
@@ -121,7 +123,7 @@ class _Question:
             self.used |= terms.used
         self.assumptions |= comparison.assumptions
         names = [info.name for info in self.protos[0].graph.output]
-        return dict(zip(names, map(_size, one), strict=True)), comparison.positive
+        return _counts(names, one), comparison.positive
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> list[Term | None]:
         proto = self.protos[side]
@@ -152,5 +154,7 @@ def none_of(trips: Dimension) -> dict[str, Dimension]:
     raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
 
 
-def _size(term: Term | None) -> int:
-    return sum(1 for _ in descendants([term]))
+def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
+    """How many terms each output adds to those of the outputs before it."""
+    seen: set[Term] = set()
+    return {n: sum(1 for _ in descendants([r], seen)) for n, r in zip(names, roots, strict=True)}

@@ -43,9 +43,16 @@ class Term:
         return f"%{self.number}"
 
 
-def descendants(roots: Sequence[Term | None]) -> Iterator[Term]:
-    """Terms with all that they are made of, each once, arguments first; without recursion."""
-    done: set[Term] = set()
+def descendants(
+    roots: Sequence[Term | None], seen: set[Term] | None = None
+) -> Iterator[Term]:
+    """Terms with all that they are made of, each once, arguments first; without recursion.
+
+    Args:
+        roots: the terms.
+        seen: what is left out; what is given is added to it.
+    """
+    done = set() if seen is None else seen
     stack = [root for root in reversed(roots) if root is not None]
     while stack:
         term = stack[-1]

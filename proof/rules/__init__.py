@@ -4,7 +4,7 @@ A rule is a function of the terms, a head and its arguments; it gives the output
 has nothing to say. One that holds up to rounding does not exist here.
 """
 
-from .registry import RULES, Rule, rule
+from .registry import LATE, RULES, Rule, rule
 from . import choosing as choosing
 from . import counting as counting
 from . import joining as joining
@@ -14,4 +14,4 @@ from . import reducing as reducing
 from . import sequences as sequences
 from . import stretching as stretching
 
-__all__ = ["RULES", "Rule", "rule"]
+__all__ = ["LATE", "RULES", "Rule", "rule"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .registry import rule
-from .stretching import broadcast, stripped
+from .stretching import broadcast
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -31,7 +31,7 @@ def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
         return [chosen]
     if shape is not None and x.fact.shape == y.fact.shape == shape and _is_one(condition):
         return [choose(terms, terms.view(condition, ()), x, y)]
-    return stripped(terms, head, args)
+    return None
 
 
 def _decided(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
@@ -86,8 +86,7 @@ def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     assert x is not None
     if x.is_op("Not"):
         return [x.args[0]]
-    known = terms.folded(head, args)
-    return known if known is not None else stripped(terms, head, args)
+    return terms.folded(head, args)
 
 
 @rule("And", "Or")
@@ -111,4 +110,4 @@ def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
                 return [kept]
     if x is y:
         return [x]
-    return stripped(terms, head, args)
+    return None

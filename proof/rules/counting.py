@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...facts.dimension import Dimension
 from ...facts.fact import FOLLOWED, Fact, element
 from .registry import rule
-from .stretching import broadcast, stripped
+from .stretching import broadcast
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -29,7 +29,7 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
             continue
         if shape is not None and all(d.value == 1 for d in shape) and not tensor.numpy().any():
             return [terms.view(terms.sizes([_count(terms, number)], number.fact.elem_type), shape)]
-    return stripped(terms, head, args)
+    return None
 
 
 @rule("Range")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ...facts.fact import Content, Fact, Shape, vector
 from .registry import rule
-from .stretching import stripped
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -28,8 +27,7 @@ def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     assert x is not None
     if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
         return [x]
-    known = terms.folded(head, args)
-    return known if known is not None else stripped(terms, head, args)
+    return terms.folded(head, args)
 
 
 @rule("CastLike")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .registry import rule
-from .stretching import along_axes
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -45,4 +44,4 @@ def reduction(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
             return terms.apply(head, (x, given))
     elif axes != told:
         return [terms.with_attributes(head, x, axes=axes)]
-    return along_axes(terms, head, args)
+    return None

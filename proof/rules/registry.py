@@ -15,6 +15,10 @@ Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
 RULES: dict[str, Rule] = {}
 """The rule of each head that has one."""
 
+LATE: dict[str, Rule] = {}
+"""Rules that are asked for only where two terms are compared: they tell what is the same in two
+forms, both of which are common."""
+
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Let a function be the rule of heads."""
@@ -23,6 +27,18 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         for name in names:
             assert name not in RULES, name
             RULES[name] = function
+        return function
+
+    return register
+
+
+def late(*names: str) -> Callable[[Rule], Rule]:
+    """Let a function be the rule of heads where terms are compared."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            assert name not in LATE, name
+            LATE[name] = function
         return function
 
     return register

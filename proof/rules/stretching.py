@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...operators.axes import ONE
 from ...facts.fact import Shape
 from ..families import ELEMENTWISE, batching
-from .registry import rule
+from .registry import late
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -36,32 +36,34 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     return tuple(result)
 
 
-@rule(*sorted(ELEMENTWISE - {"Where", "And", "Or", "Not", "Cast", "Max"}))
-def elementwise(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Operands without axes of length 1 in front."""
-    known = terms.folded(head, args)
-    return known if known is not None else stripped(terms, head, args)
-
-
+@late(*sorted(ELEMENTWISE))
 def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """An operator whose operands broadcast, on operands without axes of length 1 in front; None
     where there are none."""
-    shapes = [None if arg is None else arg.fact.shape for arg in args]
-    if any(s is None and a is not None for s, a in zip(shapes, args, strict=True)):
+    bare = _bare(tuple([None if arg is None else arg.fact.shape for arg in args]), args)
+    if bare is None:
         return None
-    spare = [_ones_in_front(shape or ()) for shape in shapes]
-    if not any(spare):
+    shape = terms.facts_of(head, args)[0].shape
+    if shape is None:
         return None
-    fact = terms.facts_of(head, args)[0]
-    if fact.shape is None:
-        return None
-    bare = tuple(
-        None if a is None or s is None else terms.view(a, s[n:])
-        for a, s, n in zip(args, shapes, spare, strict=True)
+    operands = tuple(
+        [None if a is None else terms.view(a, s or ()) for a, s in zip(args, bare, strict=True)]
     )
-    result = terms.apply(head, bare)[0]
+    result = terms.apply(head, operands)[0]
     assert result is not None
-    return [terms.view(result, fact.shape)]
+    return [terms.view(result, shape)]
+
+
+def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | None:
+    """The shapes of operands without axes of length 1 in front; None if none has any."""
+    found, spare = list(shapes), False
+    for index, shape in enumerate(shapes):
+        if shape is None:
+            if args[index] is not None:
+                return None
+        elif shape and shape[0].value == 1:
+            found[index], spare = shape[_ones_in_front(shape) :], True
+    return found if spare else None
 
 
 def _ones_in_front(shape: Shape) -> int:
@@ -71,18 +73,25 @@ def _ones_in_front(shape: Shape) -> int:
     return count
 
 
-@rule(
+@late(
     "ArgMax",
     "ArgMin",
     "Hardmax",
     "LogSoftmax",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceSumSquare",
     "Softmax",
 )
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Operators along some axes, without axes of length 1 in front that are none of them."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     x = args[0]
     assert x is not None
     axis = head.attribute("axis")
@@ -97,6 +106,8 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
     bare = terms.view(x, x.fact.shape[1:])
     if len(args) > 1 and args[1] is not None:
         axes = [axis - 1 for axis in terms.numbers(args[1]) or ()]
+        if any(axis < 0 for axis in axes):
+            return None
         inner = terms.apply(head, (bare, terms.sizes(axes)))[0]
         assert inner is not None
         return [terms.view(inner, shape)]
@@ -109,13 +120,10 @@ def _list(value: object) -> list[int]:
     return value if isinstance(value, list) else [value]  # type: ignore[list-item]
 
 
-@rule("MatMul")
+@late("MatMul")
 def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """MatMul of matrices: a vector is a matrix of one row or column (numpy.matmul), and there are
     no axes of length 1 before the matrices."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     left, right = args
     assert left is not None and right is not None
     fact = terms.facts_of(head, args)[0]
