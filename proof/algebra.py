@@ -101,6 +101,13 @@ class Terms:
         name = f"{PRIVATE}least0:{fingerprint(number)}"
         return self.given.get(name) or self.symbols.named(name)
 
+    def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
+        """So many trips where a condition holds, else none."""
+        if trips.value == 0:
+            return trips
+        name = f"{PRIVATE}if:{fingerprint(condition)}:{trips}"
+        return self.given.get(name) or self.symbols.named(name)
+
     def either(self, one: Fact, other: Fact) -> Fact:
         """What is known of a value that is one of two."""
         if one.other is not None or other.other is not None:

@@ -38,6 +38,19 @@ def appended(terms: Terms, chain: Term, element: Term) -> Term:
     return terms.keep(terms.heads.own("append"), (chain, element), fact)
 
 
+def collected(terms: Terms, rows: Term) -> Term:
+    """The sequence of the rows of a tensor, however many there are."""
+    type_ = _sequence_of(rows.fact.elem_type)
+    return terms.keep(terms.heads.own("collected"), (rows,), Fact(other=type_))
+
+
+def rows_of(sequence: Term | None) -> Term | None:
+    """The tensor whose rows a sequence holds; None for another one."""
+    if sequence is None or sequence.head.name != "collected":
+        return None
+    return sequence.args[0]
+
+
 def is_chain(term: Term | None) -> bool:
     """Whether all elements of a sequence are known."""
     return term is not None and term.head.name in ("append", "empty")

@@ -178,14 +178,15 @@ class Comparison:
 
     def _stacked(self, one: Term, other: Term) -> bool:
         """What a recurrence stacks, and what has the same elements on every trip."""
+        if one.head.name == "stacked" and other.head.name == "stacked":
+            return self._both_stacked(one, other)
         stacked, whole = (one, other) if one.head.name == "stacked" else (other, one)
         if stacked.head.name != "stacked" or not stacked.fact.shape:
             return False
         shape = whole.fact.shape
         if not shape or shape[0] != stacked.fact.shape[0]:
             return False
-        if not self._same_at_zero(stacked, whole):
-            return False
+        self._takes_trips(stacked)
         index = self._symbol(stacked.fact.shape[0])
         a, b = (self._element(term, index) for term in (one, other))
         if a is None or b is None:
@@ -193,17 +194,25 @@ class Comparison:
         self._ask(a, b)
         return True
 
-    def _same_at_zero(self, stacked: Term, whole: Term) -> bool:
-        """Whether there is certainly a trip, or both say the same of none; else there is taken to
-        be one."""
-        _, declared = stacked.head.key
-        if declared is None:
-            return True
-        if whole.head.name == "stacked":
-            return bool(whole.head.key[1] == declared)
+    def _both_stacked(self, one: Term, other: Term) -> bool:
+        """What two recurrences stack: as many elements, each the same."""
+        a, b = one.args[0], other.args[0]
+        assert a is not None and b is not None
+        opened = self._open(a, b)
+        if opened is None:
+            return False
+        if one.head.key[1] != other.head.key[1] and not self._takes_trips(one):
+            return False
+        self._ask(opened[0].of(one.head.parts[0]), opened[1].of(other.head.parts[0]))
+        return True
+
+    def _takes_trips(self, stacked: Term) -> bool:
+        """Take it that there is a trip, where what is stacked if there is none is not the same."""
         shape = stacked.fact.shape
-        assert shape is not None
-        self.positive.add(shape[0])
+        if not shape:
+            return False
+        if stacked.head.key[1] is not None:
+            self.positive.add(shape[0])
         return True
 
     def _element(self, term: Term, index: Dimension) -> Term | None:

@@ -48,6 +48,10 @@ def run_loop(
         done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
         if done is not None:
             return done
+    if keep is None and limit is not None and condition is not None:
+        count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
+        if count.value == 0:
+            return _collected(execution, step, carried, [])
     return _symbolic(execution, step, run, limit, condition, carried)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ...facts.dimension import Dimension
 from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ..budget import OpenError
+from ..chains import collected
 from ..terms import Term, descendants
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def recur(loop: Recurrence) -> list[Value]:
     """The outputs of a loop: its final states, and what it stacks."""
     execution, terms = loop.execution, loop.execution.terms
     level = execution.level
-    name = f"{PRIVATE}trip{level}:{'' if loop.trips is None else loop.trips}"
+    name = _name_of_trip(loop)
     index = terms.symbols.named(name)
     if loop.trips is not None:
         terms.limits[name] = loop.trips
@@ -82,7 +83,23 @@ def recur(loop: Recurrence) -> list[Value]:
         states, again, outputs = _settled(loop, level, index)
     finally:
         execution.level, execution.trip = level, around
+    if loop.condition is not None and loop.trips is not None and _holds(loop, again):
+        return recur(_counted(loop, loop.condition, loop.trips))
     return _results(loop, name, states, again, outputs)
+
+
+def _name_of_trip(loop: Recurrence) -> str:
+    """The symbol of the number of a trip; loops in the same place that make as many share it."""
+    limit = "" if loop.trips is None else str(loop.trips)
+    return f"{PRIVATE}trip{loop.execution.level}:{limit}"
+
+
+def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
+    """A loop whose condition counts before the first trip only: it makes all its trips or none."""
+    terms = loop.execution.terms
+    if not _holds(loop, condition):
+        trips = terms.trips_if(condition, trips)
+    return dataclasses.replace(loop, trips=trips, limit=terms.size(trips), condition=None)
 
 
 def _settled(
@@ -197,30 +214,32 @@ def _results(
     loop: Recurrence, name: str, states: list[Term], again: Term, outputs: list[Value]
 ) -> list[Value]:
     terms = loop.execution.terms
-    endless = terms.tensor(again)
-    certain = endless is not None and bool(endless.numpy().all())
-    if loop.condition is None and not certain:
+    if loop.condition is None and not _holds(loop, again):
         raise OpenError(
             f"{loop.place} is given no condition and its body computes one: the specification"
             " ignores it, onnxruntime does not"
         )
+    rows = _rows(loop, states, again, outputs)
     count = len(states)
-    live = _live(loop, states, again, outputs)
+    live = _live(loop, states, again, outputs) - rows.keys()
     kept = [k for k in range(count) if k in live]
-    honoured = loop.condition is not None and not certain
+    honoured = loop.condition is not None
     bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
     ends = (again,) if honoured else ()
     updates = [outputs[k] for k in kept]
     head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
-    first = loop.condition if loop.condition is not None and not _holds(loop) else None
-    recurrence = terms.keep(head, (loop.limit, first, *(loop.inits[k] for k in kept)), Fact())
+    inits = [loop.inits[k] for k in kept]
+    recurrence = terms.keep(head, (loop.limit, loop.condition, *inits), Fact())
     trips = loop.trips
-    if honoured or first is not None or trips is None:
+    if honoured or trips is None:
         trips = terms.symbols.named(f"{PRIVATE}trips{recurrence.number}")
     results: list[Value] = []
     for k, output in enumerate(outputs):
         if k not in loop.read or output is None:
             results.append(None)
+        elif k in rows:
+            stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
+            results.append(collected(terms, stacked))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, kept, trips))
         else:
@@ -228,10 +247,29 @@ def _results(
     return results
 
 
-def _holds(loop: Recurrence) -> bool:
-    assert loop.condition is not None
-    tensor = loop.execution.terms.tensor(loop.condition)
+def _holds(loop: Recurrence, condition: Term) -> bool:
+    tensor = loop.execution.terms.tensor(condition)
     return tensor is not None and bool(tensor.numpy().all())
+
+
+def _rows(
+    loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
+) -> dict[int, Term]:
+    """The sequences to which each trip adds an element, and which nothing else reads: what is added,
+    by the number of the state."""
+    added: dict[int, Term] = {}
+    for k, state in enumerate(states):
+        made, init = outputs[k], loop.inits[k]
+        if made is None or init.head.name != "empty" or state.head.name != "bound":
+            continue
+        if made.is_op("SequenceInsert") and made.args[0] is state and len(made.args) == 2:
+            assert made.args[1] is not None
+            added[k] = made.args[1]
+    if not added:
+        return {}
+    others = [output for k, output in enumerate(outputs) if k not in added]
+    used = set(descendants([again, *others, *added.values()]))
+    return {k: term for k, term in added.items() if states[k] not in used}
 
 
 def _live(
@@ -272,8 +310,7 @@ def _final(
 
 def _after(loop: Recurrence, told: Dimension, trips: Dimension) -> Dimension:
     """A closed form once all trips are made."""
-    level = loop.execution.level
-    name = f"{PRIVATE}trip{level}:{'' if loop.trips is None else loop.trips}"
+    name = _name_of_trip(loop)
     return told.replaced({name: trips})
 
 
@@ -293,11 +330,13 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
 
 
 def _stacked(
-    loop: Recurrence, recurrence: Term, name: str, output: Term, k: int, trips: Dimension
+    loop: Recurrence, recurrence: Term, name: str, output: Term, k: int | None, trips: Dimension
 ) -> Term:
+    """What output k adds in each trip, one after the other; None for a list, of which nobody sees
+    the sizes if there are no trips."""
     terms = loop.execution.terms
-    certain = (trips - 1).less(0) is False
-    declared = None if certain else _declared(loop.empty(k))
+    certain = k is None or (trips - 1).less(0) is False
+    declared = None if certain else _declared(loop, k or 0, output.fact)
     head = terms.heads.own("stacked", (name, declared), (output,))
     known = terms.get(head, (recurrence,))
     if known is not None:
@@ -307,5 +346,10 @@ def _stacked(
     return terms.keep(head, (recurrence,), fact)
 
 
-def _declared(element: Fact) -> tuple[int, Shape | None]:
+def _declared(loop: Recurrence, k: int, made: Fact) -> tuple[int, Shape | None]:
+    """The type of an element if there are no trips."""
+    try:
+        element = loop.empty(k)
+    except OpenError:
+        return made.elem_type, None
     return element.elem_type, element.shape

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .counting import chosen_count
 from .registry import rule
 from .stretching import broadcast
 
@@ -30,6 +31,9 @@ def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     if chosen is not None and shape is not None and chosen.fact.shape == shape:
         return [chosen]
     if shape is not None and x.fact.shape == y.fact.shape == shape and _is_one(condition):
+        counted = chosen_count(terms, condition, x, y)
+        if counted is not None:
+            return [counted]
         return [choose(terms, terms.view(condition, ()), x, y)]
     return None
 

@@ -32,6 +32,37 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     return None
 
 
+def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
+    """Where(n < 0, 0, n) is Max(n, 0); Where(c, n, 0) is the number of trips of a loop that is given
+    n, and c as its condition. None for another choice."""
+    shape = x.fact.shape
+    if x.fact.elem_type not in FOLLOWED or x.fact.elem_type != y.fact.elem_type:
+        return None
+    if shape is None or shape != y.fact.shape or any(dim.value != 1 for dim in shape):
+        return None
+    if terms.numbers(x) == [0] and _is_negative(terms, condition, y):
+        count = _count(terms, y)
+    elif terms.numbers(y) == [0] and (told := element(x.fact)) is not None:
+        if isinstance(told, bool) or told.less(0) is not False:
+            return None
+        count = terms.trips_if(terms.view(condition, ()), told)
+    else:
+        return None
+    return terms.view(terms.sizes([count], x.fact.elem_type), shape)
+
+
+def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
+    """Whether a condition says that a number is below 0."""
+    if condition.head.name == "view" and condition.args[0] is not None:
+        condition = condition.args[0]
+    if not condition.is_op("Less") or terms.numbers(condition.args[1]) != [0]:
+        return False
+    compared = condition.args[0]
+    if compared is None or compared.fact.shape is None:
+        return False
+    return terms.view(compared, ()) is terms.view(number, ())
+
+
 @rule("Range")
 def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Range(0, n, 1) has as many elements as a loop that is given n makes trips."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...operators.axes import ONE
 from ...facts.fact import element
+from ..chains import rows_of
 from .registry import rule
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def _side_by_side(terms: Terms, left: Term, right: Term, axis: int) -> Term | No
 @rule("ConcatFromSequence")
 def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """The Concat of the elements of a sequence that is known element by element."""
+    rows = rows_of(args[0])
+    if rows is not None:
+        return _of_rows(terms, head, rows)
     elements = terms.elements_of(args[0])
     if not elements or any(e.fact.shape is None for e in elements):
         return None
@@ -77,6 +81,16 @@ def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term 
         axis %= rank
         elements = [_unsqueezed(terms, element, axis) for element in elements]
     return [terms.op("Concat", head, *elements, axis=axis)]
+
+
+def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | None:
+    """The rows of a tensor put together again."""
+    shape = rows.fact.shape
+    if not shape or head.attribute("axis") != 0:
+        return None
+    if head.attribute("new_axis", 0):
+        return [rows]
+    return [terms.view(rows, (shape[0] * shape[1], *shape[2:]))] if len(shape) > 1 else None
 
 
 def _unsqueezed(terms: Terms, term: Term, axis: int) -> Term:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.fact import Content, Fact, Shape, vector
 from .registry import rule
+from .stretching import ones_in_front
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -123,12 +124,20 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     own = x.fact.shape
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]
-    if own and own[0].value == 1:
-        x = terms.view(x, own[1:])
-    told = terms.sizes(shape)
+    spare = ones_in_front(shape)
+    if spare:
+        bare = terms.apply(head, (_without_ones(terms, x), terms.sizes(shape[spare:])))[0]
+        assert bare is not None
+        return [terms.view(bare, shape)]
+    x, told = _without_ones(terms, x), terms.sizes(shape)
     if told is given and x is args[0]:
         return None
     return terms.apply(head, (x, told))
+
+
+def _without_ones(terms: Terms, x: Term) -> Term:
+    shape = x.fact.shape
+    return x if not shape else terms.view(x, shape[ones_in_front(shape) :])
 
 
 def _is_kept(shape: Shape, expanded: Shape) -> bool:

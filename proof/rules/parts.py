@@ -45,11 +45,23 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         found = _of_concat(terms, x, axis, start, size)
         if found is not None:
             return [found]
+    if x.is_op("Expand") and _is_spread(x, axis):
+        shape = (*x.fact.shape[:axis], size, *x.fact.shape[axis + 1 :])
+        return terms.apply(x.head, (x.args[0], terms.sizes(shape)))
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         part = np.take(tensor.numpy(), range(start.value, start.value + size.value), axis)
         return [terms.constant(np.ascontiguousarray(part))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
+
+
+def _is_spread(x: Term, axis: int) -> bool:
+    """Whether an Expand repeats the same along an axis."""
+    below = None if x.args[0] is None else x.args[0].fact.shape
+    if below is None or x.fact.shape is None:
+        return False
+    own = axis - len(x.fact.shape) + len(below)
+    return own < 0 or below[own].value == 1
 
 
 def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:

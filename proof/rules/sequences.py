@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..chains import appended, empty_chain, is_chain
+from ...facts.fact import element
+from ..chains import appended, collected, empty_chain, is_chain, rows_of
 from .registry import rule
+from .within import is_index
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -66,6 +68,15 @@ def erase(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 @rule("SequenceAt")
 def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """The element at a known place."""
+    rows = rows_of(args[0])
+    if rows is not None and rows.fact.shape and args[1] is not None:
+        index = element(args[1].fact)
+        if index is None or isinstance(index, bool):
+            return None
+        place = index + rows.fact.shape[0] if index.less(0) is True else index
+        if not is_index(terms, place, rows.fact.shape[0]):
+            return None
+        return [terms.view(terms.narrow(rows, 0, place, 1), rows.fact.shape[1:])]
     place = _position(terms, args, None)
     elements = None if place is None else terms.elements_of(args[0])
     return None if elements is None or place is None else [elements[place]]
@@ -75,6 +86,9 @@ def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """How many elements there are."""
     (sequence,) = args
+    rows = rows_of(sequence)
+    if rows is not None and rows.fact.shape:
+        return [terms.size(rows.fact.shape[0])]
     count = None if sequence is None else sequence.fact.count
     return None if count is None else [terms.size(count)]
 
@@ -88,6 +102,8 @@ def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
         return None
     axis = head.attribute("axis", 0) % len(x.fact.shape)
     total = x.fact.shape[axis].value
+    if total is None and axis == 0 and len(args) == 1 and not head.attribute("keepdims", 1):
+        return [collected(terms, x)]
     lengths = _lengths(terms, args, total)
     if total is None or lengths is None or sum(lengths) != total:
         return None

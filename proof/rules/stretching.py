@@ -62,11 +62,12 @@ def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | 
             if args[index] is not None:
                 return None
         elif shape and shape[0].value == 1:
-            found[index], spare = shape[_ones_in_front(shape) :], True
+            found[index], spare = shape[ones_in_front(shape) :], True
     return found if spare else None
 
 
-def _ones_in_front(shape: Shape) -> int:
+def ones_in_front(shape: Shape) -> int:
+    """How many axes of length 1 a shape begins with."""
     count = 0
     while count < len(shape) and shape[count].value == 1:
         count += 1
@@ -141,5 +142,5 @@ def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 
 def _matrices(shape: Shape) -> Shape:
-    spare = min(_ones_in_front(shape), len(shape) - 2)
+    spare = min(ones_in_front(shape), len(shape) - 2)
     return shape[spare:]
