@@ -7,7 +7,7 @@ recurrences are equal is proved by induction over their trips.
 from __future__ import annotations
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE, element
+from ..facts.fact import PRIVATE, Shape, element
 from .algebra import Terms
 from .budget import OpenError
 from .constructs.recurrences import Bound
@@ -32,6 +32,7 @@ class Difference(OpenError):
 
 
 Pair = tuple[Term, Term]
+ZERO, ONE = Dimension.constant(0), Dimension.constant(1)
 
 _BARE = ("Concat", "stacked", "state", "final", "fresh")
 """What is compared in the shape that it has, and what it is compared with in that shape, too."""
@@ -100,6 +101,7 @@ class Comparison:
             self._drawn,
             self._states,
             self._shifted,
+            self._summed,
             self._recurrences,
             self._viewed,
             self._joined,
@@ -272,6 +274,85 @@ class Comparison:
                 self._ask(*((a, b) if state is one else (b, a)))
             return True
         return False
+
+    def _summed(self, one: Term, other: Term) -> bool:
+        """An Add to a state that is the sum of what came before is the next place of a CumSum, which
+        adds in the same order; the first place is what there was first."""
+        for total, place in ((one, other), (other, one)):
+            row = self._place_of_sum(place)
+            if row is None:
+                continue
+            values, at, shape = row
+            found = self._before_trip(total)
+            if found is not None and found[2] == at:
+                return self._is_sum(total is one, found, values)
+            if total.is_op("Add") and (at - 1).less(0) is False:
+                before = self._at(place, at - 1)
+                if before is None:
+                    continue
+                added = self.terms.view(self.narrowing.of(values, 0, at, ONE), shape)
+                return self._added(total, (before, added), total is one)
+        return False
+
+    def _place_of_sum(self, place: Term) -> tuple[Term, Dimension, Shape] | None:
+        """What is summed, up to where, and the shape of a term that is a place of a CumSum."""
+        part = place.args[0] if place.head.name == "view" else place
+        if part is None or part.head.name != "narrow" or part.head.key != 0:
+            return None
+        total, start, size = part.args
+        assert total is not None and start is not None and size is not None
+        if not total.is_op("CumSum") or self.terms.numbers(total.args[1]) != [0]:
+            return None
+        if total.head.attribute("reverse", 0) or total.head.attribute("exclusive", 0):
+            return None
+        values = total.args[0]
+        if values is None or place.fact.shape is None or element(size.fact) != 1:
+            return None
+        return values, element(start.fact), place.fact.shape
+
+    def _at(self, place: Term, at: Dimension) -> Term | None:
+        """Another place of the same CumSum."""
+        part = place.args[0] if place.head.name == "view" else place
+        assert part is not None and part.args[0] is not None and place.fact.shape is not None
+        return self.terms.view(self.terms.narrow(part.args[0], 0, at, 1), place.fact.shape)
+
+    def _added(self, total: Term, parts: tuple[Term, Term], first: bool) -> bool:
+        """Ask for the operands of an Add, in the order in which a state may be one."""
+        x, y = total.args
+        assert x is not None and y is not None
+        if self._before_trip(x) is None:
+            x, y = y, x
+        if self._before_trip(x) is None:
+            return False
+        for a, b in ((x, parts[0]), (y, parts[1])):
+            self._ask(*((a, b) if first else (b, a)))
+        return True
+
+    def _is_sum(
+        self, first: bool, found: tuple[Term, int, Dimension], values: Term
+    ) -> bool:
+        """Whether a state begins with the first of some values, and each trip adds the next."""
+        recurrence, k, _ = found
+        trips, update = self._trips(recurrence), recurrence.head.parts[found[1]]
+        bound, before = binding(recurrence), recurrence.args[2 + k]
+        shape = values.fact.shape
+        if trips is None or bound is None or before is None or before.fact.shape is None:
+            return False
+        if not shape or shape[0] != trips + 1 or not update.is_op("Add"):
+            return False
+        state = bound.states[k]
+        others = [arg for arg in update.args if arg is not state]
+        if len(others) != 1 or others[0] is None or state not in update.args:
+            return False
+        index, own = self._symbol(trips), before.fact.shape
+        rest = self.narrowing.of(values, 0, index + 1, ONE)
+        pairs = [
+            (before, self.terms.view(self.narrowing.of(values, 0, ZERO, ONE), own)),
+            (on_trip(self.terms, recurrence, others[0], index), self.terms.view(rest, own)),
+        ]
+        for a, b in pairs:
+            self._ask(*((a, b) if first else (b, a)))
+        return True
 
     def _before_trip(self, state: Term) -> tuple[Term, int, Dimension] | None:
         """The recurrence that a state is one of, which one, and before which trip."""

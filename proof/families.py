@@ -42,6 +42,9 @@ ELEMENTWISE = frozenset(
 
 KERNEL_CHOICE = frozenset(["MatMul", "Gemm"])
 
+ALIKE_OUTPUTS = frozenset(["TopK"])
+"""Operators all of whose outputs have the axes of the first."""
+
 Family = Callable[["Terms", "Head", "Args", int], "Batching | None"]
 
 
@@ -148,6 +151,27 @@ def _gather(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
     return Batching((place, None), {"axis": own - 1})
 
 
+def _normalization(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
+    """LayerNormalization and its kind: axes before those that are normalized."""
+    rank = _rank(args[0])
+    if rank is None:
+        return None
+    first = head.attribute("axis", -1) % rank
+    if axis >= first:
+        return None
+    others = tuple([_aligned(arg, axis, rank) for arg in args[1:]])
+    return Batching((axis, *others), {"axis": first - 1})
+
+
+def _top_k(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
+    """TopK: axes other than that along which it looks."""
+    rank = _rank(args[0])
+    if rank is None or head.attribute("axis", -1) % rank == axis:
+        return None
+    others: Axes = (None,) * (len(args) - 1)
+    return Batching((axis, *others), {"axis": head.attribute("axis", -1) % rank - 1})
+
+
 def _first_only(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
     """Operators that take each element of a batch by itself."""
     return None if axis else Batching((0, *[None] * (len(args) - 1)), None)
@@ -175,6 +199,9 @@ _FAMILIES: dict[str, Family] = {
     "Gather": _gather,
     "Concat": _concat,
     "CumSum": _cum_sum,
+    "LayerNormalization": _normalization,
+    "RMSNormalization": _normalization,
+    "TopK": _top_k,
     "ArgMax": _arg_reduction,
     "ArgMin": _arg_reduction,
     "Softmax": _along("axis", -1),

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from ..facts.dimension import Dimension, product
 from ..facts.fact import Shape, element
 from .algebra import Terms
-from .families import KERNEL_CHOICE, batching
+from .families import ALIKE_OUTPUTS, KERNEL_CHOICE, batching
 from .opening import stacked_on_trip
 from .rules import LATE
 from .rules.parts import backward
@@ -90,6 +90,9 @@ class Narrowing:
         assert shape is not None
         new = (*shape[:axis], size, *shape[axis + 1 :])
         name = x.head.name
+        if name == "narrow":  # along an earlier axis, of what may be moved inward
+            inner = self.settled(x)
+            return part if inner is x else (yield inner, axis, start, size)
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))
         if name == "Transpose":
@@ -121,7 +124,7 @@ class Narrowing:
     ) -> Steps:
         shape = x.fact.shape
         assert shape is not None
-        if x.head.op is None or x.index:
+        if x.head.op is None or (x.index and x.head.name not in ALIKE_OUTPUTS):
             return part
         found = batching(self._terms, x.head, x.args, axis, len(shape))
         if found is None:
@@ -137,7 +140,7 @@ class Narrowing:
             args[index] = yield arg, own, start, size
         if x.head.name in KERNEL_CHOICE:
             self.chosen.add(x.head.name)
-        result = self._terms.apply(x.head, tuple(args))[0]
+        result = self._terms.apply(x.head, tuple(args), x.index + 1)[x.index]
         assert result is not None
         return result
 

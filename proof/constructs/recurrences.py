@@ -239,7 +239,7 @@ def _results(
             results.append(None)
         elif k in rows:
             stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
-            results.append(collected(terms, stacked))
+            results.append(_together(loop, loop.inits[k], output, stacked))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, kept, trips))
         else:
@@ -255,21 +255,44 @@ def _holds(loop: Recurrence, condition: Term) -> bool:
 def _rows(
     loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
 ) -> dict[int, Term]:
-    """The sequences to which each trip adds an element, and which nothing else reads: what is added,
-    by the number of the state."""
+    """The sequences to which each trip adds an element, and the tensors to which it adds rows, where
+    nothing else reads them: what is added, by the number of the state."""
     added: dict[int, Term] = {}
     for k, state in enumerate(states):
         made, init = outputs[k], loop.inits[k]
-        if made is None or init.head.name != "empty" or state.head.name != "bound":
+        if made is None or state.head.name != "bound" or len(made.args) != 2:
             continue
-        if made.is_op("SequenceInsert") and made.args[0] is state and len(made.args) == 2:
-            assert made.args[1] is not None
-            added[k] = made.args[1]
+        element = made.args[1]
+        if made.args[0] is not state or element is None:
+            continue
+        listed = made.is_op("SequenceInsert") and init.head.name == "empty"
+        if listed or (_is_grown(made) and _is_sized(element) and init.fact.shape):
+            added[k] = element
     if not added:
         return {}
     others = [output for k, output in enumerate(outputs) if k not in added]
     used = set(descendants([again, *others, *added.values()]))
     return {k: term for k, term in added.items() if states[k] not in used}
+
+
+def _is_grown(made: Term) -> bool:
+    return made.is_op("Concat") and made.head.attribute("axis") == 0
+
+
+def _is_sized(element: Term) -> bool:
+    """Whether a trip adds as many rows as another."""
+    shape = element.fact.shape
+    return shape is not None and all(dim.value is not None for dim in shape[:1])
+
+
+def _together(loop: Recurrence, init: Term, made: Term, stacked: Term) -> Term:
+    """All that was there first and that the trips added."""
+    terms, shape = loop.execution.terms, stacked.fact.shape
+    if init.head.name == "empty":
+        return collected(terms, stacked)
+    assert shape is not None
+    rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
+    return terms.op("Concat", made.head, init, rows, axis=0)
 
 
 def _live(

@@ -149,7 +149,11 @@ class _Scan:
             return None
         assert self.step.head is not None
         if self.output_backward[k]:
+            if stacked.fact.shape is None:
+                raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
             stacked = backward(self.terms, stacked, 0)
+        if self.output_axes[k] == 0:
+            return stacked
         if stacked.fact.shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
         rank = len(stacked.fact.shape)

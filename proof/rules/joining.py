@@ -86,10 +86,14 @@ def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term 
 def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | None:
     """The rows of a tensor put together again."""
     shape = rows.fact.shape
-    if not shape or head.attribute("axis") != 0:
+    if not shape:
         return None
     if head.attribute("new_axis", 0):
-        return [rows]
+        axis = head.attribute("axis") % len(shape)
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+        return [terms.op("Transpose", head, rows, perm=perm)]
+    if head.attribute("axis") != 0:
+        return None
     return [terms.view(rows, (shape[0] * shape[1], *shape[2:]))] if len(shape) > 1 else None
 
 

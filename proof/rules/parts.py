@@ -93,7 +93,7 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     """The part of a Concat whose pieces have known sizes, where it begins in one of them."""
     ends = terms.ends_of(x, axis)
     if ends is None or start.value is None or size.value is None:
-        return None
+        return _of_one_piece(terms, x, axis, start, size)
     begin, end = start.value, start.value + size.value
     first = bisect.bisect_right(ends, begin)
     pieces, place = [], ends[first - 1] if first else 0
@@ -107,6 +107,23 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     if not pieces:
         return None
     return pieces[0] if len(pieces) == 1 else terms.apply(x.head, tuple(pieces))[0]
+
+
+def _of_one_piece(
+    terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
+) -> Term | None:
+    """The part of a Concat that certainly lies in one of its pieces."""
+    for piece in x.args:
+        assert piece is not None
+        length = None if piece.fact.shape is None else piece.fact.shape[axis]
+        if length is None:
+            return None
+        if is_part(terms, start, size, length):
+            return terms.narrow(piece, axis, start, size)
+        if not is_index(terms, start - length, length):
+            return None
+        start = start - length
+    return None
 
 
 @rule("Slice")

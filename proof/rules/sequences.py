@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...facts.fact import element
 from ..chains import appended, collected, empty_chain, is_chain, rows_of
 from .registry import rule
-from .within import is_index
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -69,14 +67,8 @@ def erase(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """The element at a known place."""
     rows = rows_of(args[0])
-    if rows is not None and rows.fact.shape and args[1] is not None:
-        index = element(args[1].fact)
-        if index is None or isinstance(index, bool):
-            return None
-        place = index + rows.fact.shape[0] if index.less(0) is True else index
-        if not is_index(terms, place, rows.fact.shape[0]):
-            return None
-        return [terms.view(terms.narrow(rows, 0, place, 1), rows.fact.shape[1:])]
+    if rows is not None:
+        return [terms.op("Gather", head, rows, args[1], axis=0)]
     place = _position(terms, args, None)
     elements = None if place is None else terms.elements_of(args[0])
     return None if elements is None or place is None else [elements[place]]

@@ -78,7 +78,9 @@ def ones_in_front(shape: Shape) -> int:
     "ArgMax",
     "ArgMin",
     "Hardmax",
+    "LayerNormalization",
     "LogSoftmax",
+    "RMSNormalization",
     "ReduceL1",
     "ReduceL2",
     "ReduceLogSum",
@@ -105,7 +107,7 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
     if found is None or found.axes[0] != 0:
         return None
     bare = terms.view(x, x.fact.shape[1:])
-    if len(args) > 1 and args[1] is not None:
+    if head.name.startswith("Reduce") and len(args) > 1 and args[1] is not None:
         axes = [axis - 1 for axis in terms.numbers(args[1]) or ()]
         if any(axis < 0 for axis in axes):
             return None
@@ -114,7 +116,10 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         return [terms.view(inner, shape)]
     if found.changed is None or any(n < 0 for v in found.changed.values() for n in _list(v)):
         return None
-    return [terms.view(terms.with_attributes(head, bare, **found.changed), shape)]
+    if any(own is not None for own in found.axes[1:]):
+        return None
+    inner = terms.with_attributes(head, bare, *args[1:], **found.changed)
+    return [terms.view(inner, shape)]
 
 
 def _list(value: object) -> list[int]:
