@@ -27,7 +27,7 @@ types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.facts -p straightline.operators \
-	  -p straightline.analysis -p straightline.passes \
+	  -p straightline.analysis -p straightline.passes -p straightline.proof \
 	  -p straightline.reference -p straightline.versions \
 	  -p straightline.cli -m straightline -m straightline.__main__
 

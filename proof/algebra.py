@@ -10,17 +10,18 @@ import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE, Fact, Shape, Symbols, constant_fact, content_from
+from ..facts.fact import PRIVATE, Fact, Shape, Symbols, constant_fact, content_from, element
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget
 from .chains import Elements
-from .constants import MOST_ELEMENTS, evaluated, key_of
+from .constants import evaluated, key_of
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
-from .terms import Args, Term, fingerprint
+from .terms import Args, Term, fingerprint, is_closed
 
+ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
 Results = list["Term | None"]
@@ -37,6 +38,7 @@ class Terms:
         heads: what they are made of.
         symbols: the symbols of their sizes.
         limits: for the symbol of a trip of a loop, how many trips the loop makes.
+        derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -47,6 +49,7 @@ class Terms:
         self.facts = TermFacts(self.symbols)
         self.limits: dict[str, Dimension] = {}
         self.used: set[str] = set()
+        self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self._made: dict[tuple[Head, Args], Results] = {}
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
@@ -98,15 +101,33 @@ class Terms:
 
     def not_negative(self, number: Term) -> Dimension:
         """A number that run time tells, or 0 where it is negative."""
-        name = f"{PRIVATE}least0:{fingerprint(number)}"
-        return self.given.get(name) or self.symbols.named(name)
+        told = element(number.fact)
+        if isinstance(told, Dimension) and told.less(0) is False:
+            return told
+        return self._derived("least0", number, None)
 
     def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
         """So many trips where a condition holds, else none."""
-        if trips.value == 0:
-            return trips
-        name = f"{PRIVATE}if:{fingerprint(condition)}:{trips}"
-        return self.given.get(name) or self.symbols.named(name)
+        tensor = self.tensor(condition)
+        if trips.value == 0 or tensor is not None:
+            return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
+        return self._derived("if", condition, trips)
+
+    def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+        """A size that follows from a term. It has one name in all cases of a proof, but where the
+        term depends on the trip of a loop, and so is another one once that trip is put in."""
+        if is_closed(term):
+            name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
+            return self.given.get(name) or self.symbols.named(name)
+        name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
+        self.derived[name] = kind, term, size
+        return self.symbols.named(name)
+
+    def derive(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+        """The size of that kind for another term."""
+        if size is None:
+            return self.not_negative(term)
+        return self.trips_if(term, size)
 
     def either(self, one: Fact, other: Fact) -> Fact:
         """What is known of a value that is one of two."""
@@ -157,8 +178,10 @@ class Terms:
         """What `apply` gives, where it was not asked before; a tensor without elements is one
         constant, however it was made."""
         results, empty = self._applied(head, args, count), self.facts.empty
-        if any([term is not None and id(term.fact) in empty for term in results]):
-            return [t if t is None or id(t.fact) not in empty else self.void(t.fact) for t in results]
+        if any(term is not None and id(term.fact) in empty for term in results):
+            return [
+                t if t is None or id(t.fact) not in empty else self.void(t.fact) for t in results
+            ]
         return results
 
     def void(self, fact: Fact) -> Term:
@@ -169,7 +192,8 @@ class Terms:
             fact = Fact(fact.elem_type, fact.shape)
             return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        return self.constant(np.full(sizes, "" if dtype.kind in "OUS" else 0, dtype))
+        shape = [size or 0 for size in sizes]
+        return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
     def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
         """The first output of an operator of the default domain, written as another head is."""

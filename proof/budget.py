@@ -1,4 +1,4 @@
-"""How much a proof may cost: counted, not timed, so that the answer is the same on every machine."""
+"""How much a proof may cost: counted, not timed, so that it is the same on every machine."""
 
 from __future__ import annotations
 

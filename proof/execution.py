@@ -89,7 +89,7 @@ class Execution:
         terms.budget.step(len(program.steps))
         for step in program.steps:
             args = tuple([frame[place] for place in step.inputs])
-            if step.is_plain:
+            if step.is_plain and step.head is not None:
                 results: Sequence[Value] = terms.apply(step.head, args, step.width)
             else:
                 results = self.step(step, args, frame)

@@ -76,7 +76,7 @@ class TermFacts:
             constants = {
                 i: tensors[arg]
                 for i, arg in enumerate(args)
-                if arg in tensors and tensors[arg].size <= _SHOWN
+                if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
             }
             found = [self.one(fact) for fact in self._infer(head, facts, args, constants, count)]
             if _symbols(found) <= _symbols(facts):

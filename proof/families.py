@@ -7,7 +7,7 @@ choice of a runtime's kernel (`KERNEL_CHOICE`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .terms import Args, Term
 
 Axes = tuple["int | None", ...]
-"""For each argument the axis that goes with one axis of the result; None where all of it is needed."""
+"""For each argument the axis that goes with one of the result; None where all of it is needed."""
 
 
 class Batching(NamedTuple):
@@ -24,19 +24,85 @@ class Batching(NamedTuple):
 
     Attributes:
         axes: the axis of each argument.
-        changed: attributes of the operator once the axis, being in front, is left out.
+        changed: attributes of the operator once the axis, being in front, is left out; None where
+            that is another operator.
     """
 
     axes: Axes
-    changed: dict[str, Any] | None = {}
+    changed: dict[str, Any] | None = None
 
 
 ELEMENTWISE = frozenset(
-    """Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr
-    BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual
-    HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg
-    Not Or PRelu Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt
-    Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor""".split()
+    [
+        "Abs",
+        "Acos",
+        "Acosh",
+        "Add",
+        "And",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Atanh",
+        "BitShift",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Cast",
+        "Ceil",
+        "Celu",
+        "Clip",
+        "Cos",
+        "Cosh",
+        "Div",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Floor",
+        "Gelu",
+        "Greater",
+        "GreaterOrEqual",
+        "HardSigmoid",
+        "HardSwish",
+        "IsInf",
+        "IsNaN",
+        "LeakyRelu",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+        "Mean",
+        "Min",
+        "Mish",
+        "Mod",
+        "Mul",
+        "Neg",
+        "Not",
+        "Or",
+        "PRelu",
+        "Pow",
+        "Reciprocal",
+        "Relu",
+        "Round",
+        "Selu",
+        "Shrink",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Sub",
+        "Sum",
+        "Swish",
+        "Tan",
+        "Tanh",
+        "ThresholdedRelu",
+        "Where",
+        "Xor",
+    ]
 )
 """Operators whose inputs broadcast, if there are several, and that take each element by itself."""
 
@@ -115,11 +181,8 @@ def _arg_reduction(terms: Terms, head: Head, args: Args, axis: int) -> Batching 
 def _matmul(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
     """MatMul: rows of the left operand, and what stands before its matrices."""
     left, right = args
-    ranks = _rank(left), _rank(right)
-    if None in ranks or ranks[0] is None or ranks[1] is None:
-        return None
-    a, b = ranks
-    if a < 2 or b < 2:
+    a, b = _rank(left), _rank(right)
+    if a is None or b is None or a < 2 or b < 2:
         return None
     rank = max(a, b)
     if axis == rank - 2:
@@ -208,13 +271,34 @@ _FAMILIES: dict[str, Family] = {
     "LogSoftmax": _along("axis", -1),
     "Hardmax": _along("axis", -1),
     **dict.fromkeys(
-        """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
-        ReduceSum ReduceSumSquare""".split(),
+        [
+            "ReduceL1",
+            "ReduceL2",
+            "ReduceLogSum",
+            "ReduceLogSumExp",
+            "ReduceMax",
+            "ReduceMean",
+            "ReduceMin",
+            "ReduceProd",
+            "ReduceSum",
+            "ReduceSumSquare",
+        ],
         _reduction,
     ),
     **dict.fromkeys(
-        """AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool
-        GlobalMaxPool InstanceNormalization LRN MaxPool SpaceToDepth""".split(),
+        [
+            "AveragePool",
+            "BatchNormalization",
+            "Conv",
+            "ConvTranspose",
+            "DepthToSpace",
+            "GlobalAveragePool",
+            "GlobalMaxPool",
+            "InstanceNormalization",
+            "LRN",
+            "MaxPool",
+            "SpaceToDepth",
+        ],
         _first_only,
     ),
 }

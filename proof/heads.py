@@ -43,7 +43,7 @@ class Head:
     def __init__(
         self,
         name: str,
-        key: Hashable = None,
+        key: Any = None,
         op: Operator | None = None,
         imports: Mapping[str, int] | None = None,
         parts: tuple[Term, ...] = (),
@@ -78,7 +78,7 @@ class Heads:
         self._known: dict[Hashable, Head] = {}
         self._spelled: dict[Hashable, Head] = {}
 
-    def own(self, name: str, key: Hashable = None, parts: tuple[Term, ...] = ()) -> Head:
+    def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
         """A head that is no operator."""
         found = self._known.get((name, key, parts))
         if found is None:

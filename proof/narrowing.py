@@ -1,7 +1,8 @@
 """Parts of what an operator computes, as what the operator makes of parts.
 
-Each element of such a result is computed by the same operations on the same numbers, so a part of it
-is the same bit for bit; of products of matrices that holds up to the choice of a runtime's kernel.
+Each element of such a result is computed by the same operations on the same numbers, so a part of
+it is the same bit for bit; of products of matrices that holds up to the choice of a runtime's
+kernel.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Narrowing:
         return answer
 
     def settled(self, term: Term) -> Term:
-        """A term in the one form in which it is compared: its outermost part, if it is one, is moved
-        inward, and axes of length 1 in front are left to a view."""
+        """A term in the one form in which it is compared: its outermost part, if it is one, is
+        moved inward, and axes of length 1 in front are left to a view."""
         late = LATE.get(term.head.name)
         if late is not None and term.index == 0:
             results = late(self._terms, term.head, term.args)
@@ -71,7 +72,7 @@ class Narrowing:
             return term
         x, start, size = term.args
         assert x is not None and start is not None and size is not None
-        return self.of(x, term.head.key, element(start.fact), element(size.fact))  # type: ignore[arg-type]
+        return self.of(x, term.head.key, element(start.fact), element(size.fact))
 
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
         terms = self._terms
@@ -82,17 +83,15 @@ class Narrowing:
         below = part.args[0]
         assert below is not None
         if below is not x:  # an inner part, whose axis comes before this one
-            inner = self.settled(below)
-            if inner is not below and isinstance(part.head.key, int):
-                return (yield inner, part.head.key, *_place(part))
-            return part
+            moved = self.settled(below)
+            return part if moved is below else (yield moved, part.head.key, *_place(part))
         shape = x.fact.shape
         assert shape is not None
         new = (*shape[:axis], size, *shape[axis + 1 :])
         name = x.head.name
         if name == "narrow":  # along an earlier axis, of what may be moved inward
-            inner = self.settled(x)
-            return part if inner is x else (yield inner, axis, start, size)
+            moved = self.settled(x)
+            return part if moved is x else (yield moved, axis, start, size)
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))
         if name == "Transpose":

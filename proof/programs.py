@@ -21,7 +21,7 @@ from .budget import OpenError
 from .heads import Head, Heads
 
 if TYPE_CHECKING:
-    from .terms import Term
+    pass
 
 ABSENT = 0
 """The place in each frame that holds nothing: what an absent input reads."""

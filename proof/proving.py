@@ -8,8 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import onnx
-
 from ..facts.dimension import Dimension
 from ..ir import Array, ModelSource, base_dir_of, read, to_proto
 from ..ir.collector import paused_collector
@@ -17,13 +15,13 @@ from ..reference.signature import Signature, mismatches
 from .algebra import Terms
 from .answer import Proof
 from .budget import Budget, OpenError
-from .comparison import Comparison, Difference
+from .comparison import Comparison
+from .differences import Difference
 from .execution import Execution
 from .inputs import input_terms, overridable
 from .printing import shown
 from .programs import Compiler
 from .terms import Term, descendants
-
 
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
@@ -132,7 +130,7 @@ class _Question:
         free = overridable(proto)
         given: list[Term | None] = []
         fixed = {place for place, _ in program.constants}
-        by_place = {place: message for place, message in program.constants}
+        by_place = dict(program.constants)
         for name, place in zip(program.names, program.inputs, strict=True):
             default = place in fixed and name not in free
             given.append(execution.constant(by_place[place]) if default else inputs[name])

@@ -31,6 +31,7 @@ class Substitution:
         self._terms = terms
         self._leaves = leaves
         self._sizes = sizes
+        self._put = dict(sizes)
         self._done: dict[Term, Term] = dict(leaves)
 
     def of(self, root: Term) -> Term:
@@ -68,9 +69,12 @@ class Substitution:
 
     def _resized(self, term: Term) -> Term:
         content = term.fact.content
-        if content is None or not self._sizes:
+        if content is None:
             return term
-        elements = [_replaced(element, self._sizes) for element in content.reshape(-1)]
+        elements = [
+            self._size(element) if isinstance(element, Dimension) else element
+            for element in content.reshape(-1)
+        ]
         return self._terms.content(_shaped(elements, content.shape), term.fact.elem_type)
 
     def _parts(self, term: Term) -> tuple[Term, ...]:
@@ -87,9 +91,21 @@ class Substitution:
 
     def _replaced(self, fact: Fact) -> Fact:
         shape = fact.shape
-        if shape is not None and self._sizes:
-            shape = tuple([dim.replaced(self._sizes) for dim in shape])
+        if shape is not None:
+            shape = tuple([self._size(dim) for dim in shape])
         return dataclasses.replace(fact, shape=shape)
+
+    def _size(self, dim: Dimension) -> Dimension:
+        """A size with what is put into it, also where it follows from a term."""
+        if dim.value is not None:
+            return dim
+        derived = self._terms.derived
+        for symbol in dim.symbols:
+            if symbol in derived and symbol not in self._put:
+                kind, term, size = derived[symbol]
+                inner = None if size is None else self._size(size)
+                self._put[symbol] = self._terms.derive(kind, self.of(term), inner)
+        return dim.replaced(self._put)
 
 
 def binding(term: Term) -> Bound | None:
@@ -98,10 +114,6 @@ def binding(term: Term) -> Bound | None:
     if head.name == "stacked" and term.args[0] is not None:
         head = term.args[0].head
     return head.key if isinstance(head.key, Bound) else None
-
-
-def _replaced(element: object, sizes: Sizes) -> object:
-    return element.replaced(sizes) if isinstance(element, Dimension) else element
 
 
 def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:

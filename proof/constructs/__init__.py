@@ -1,9 +1,9 @@
 """Loop, Scan, If and what else holds bodies, on terms."""
 
-from .registry import CONSTRUCTS, Construct, construct
 from . import branches as branches
 from . import loops as loops
 from . import optionals as optionals
 from . import scans as scans
+from .registry import CONSTRUCTS, Construct, construct
 
 __all__ = ["CONSTRUCTS", "Construct", "construct"]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 
 from ...facts.dimension import Dimension
-from ...facts.fact import element
+from ...facts.fact import Fact, element
 from ...reference.bodies import label
 from ..budget import OpenError
 from .branches import truth
@@ -18,8 +19,10 @@ from .stacks import empty_stack, nothing, stack
 
 if TYPE_CHECKING:
     from ..execution import Execution, Frame, Value
-    from ..programs import Step
+    from ..programs import Program, Step
     from ..terms import Term
+
+INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
 MOST_STEPS = 2_000_000
 """A loop is run by its definition where its trips have so many nodes together."""
@@ -129,8 +132,21 @@ def _collected(
             assert step.head is not None
             outputs.append(stack(execution.terms, [trip[k] for trip in elements], step.head))
         else:
-            outputs.append(empty_stack(execution.terms, nothing(execution.terms, body, first + k)))
+            element = _untouched(execution, body, first + k, values)
+            outputs.append(empty_stack(execution.terms, element))
     return outputs
+
+
+def _untouched(execution: Execution, body: Program, index: int, carried: Sequence[Value]) -> Fact:
+    """An element of a scan output if there are no trips: what the body declares, or, where it does
+    not declare the type, what follows from the types of what it is given, as runtimes have it."""
+    try:
+        return nothing(execution.terms, body, index)
+    except OpenError:
+        ranks = one_of(body, 0), one_of(body, 1)
+        number, keep = (Fact(t, _ones(r)) for t, r in zip((INT64, BOOL), ranks, strict=True))
+        facts = [Fact() if value is None else value.fact for value in carried]
+        return nothing(execution.terms, body, index, [number, keep, *facts])
 
 
 def _symbolic(
@@ -165,7 +181,7 @@ def _symbolic(
         inits=[value for value in carried if value is not None],
         trip=trip,
         read=read,
-        empty=lambda k: nothing(terms, body, 1 + k),
+        empty=lambda k: _untouched(execution, body, 1 + k, carried),
         place=label(step.node),
     )
     return recur(made)
@@ -177,7 +193,7 @@ def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
 
 def most_trips(execution: Execution, limit: Term) -> Dimension:
     """How many trips a limit allows: itself, or none where it is negative."""
-    told = element(limit.fact)
+    told: Dimension | None = element(limit.fact)
     if told is not None and told.less(0) is False:
         return told
     return execution.terms.not_negative(limit)

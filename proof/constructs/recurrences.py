@@ -1,9 +1,9 @@
 """A loop whose trips only run time tells, as one term over variables that it binds.
 
-A recurrence has initial values, what one trip makes of the states and of the number of the trip, and
-how many trips there are. Terms of it are its states after all trips ("final"), its states before a
-trip ("state") and what it stacks ("stacked"). States that are the same on every trip, and integers
-that grow by the same number on each, are none: they are put in as what they are.
+A recurrence has initial values, what one trip makes of the states and of the number of the trip,
+and how many trips there are. Terms of it are its states after all trips ("final"), its states
+before a trip ("state") and what it stacks ("stacked"). States that are the same on every trip, and
+integers that grow by the same number on each, are none: they are put in as what they are.
 """
 
 from __future__ import annotations
@@ -148,11 +148,10 @@ def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
 def _hypothesis(fact: Fact, level: int, k: int) -> Fact:
     """What is said of a state first: the type and shape of its initial value; of one integer that
     it is some number, so that it is seen what a trip makes of it."""
-    if fact.content is not None and fact.content.size == 1 and element(fact) is not None:
-        if not isinstance(element(fact), bool):
-            symbol = Dimension.symbol(f"{PRIVATE}state{level}.{k}")
-            content = content_from(symbol).reshape(fact.content.shape)
-            return dataclasses.replace(fact, content=content)
+    if fact.content is not None and isinstance(element(fact), Dimension):
+        symbol = Dimension.symbol(f"{PRIVATE}state{level}.{k}")
+        content = content_from(symbol).reshape(fact.content.shape)
+        return dataclasses.replace(fact, content=content)
     return dataclasses.replace(_plain(fact), count=None)
 
 
@@ -162,7 +161,7 @@ def _plain(fact: Fact) -> Fact:
 
 def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension) -> Term | None:
     """A state as a function of the number of the trip; None where it is a true one."""
-    terms, init = loop.execution.terms, loop.inits[k]
+    _terms, init = loop.execution.terms, loop.inits[k]
     if made is state:
         return init
     before, after, first = element(state.fact), element(made.fact), element(init.fact)
@@ -255,8 +254,8 @@ def _holds(loop: Recurrence, condition: Term) -> bool:
 def _rows(
     loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
 ) -> dict[int, Term]:
-    """The sequences to which each trip adds an element, and the tensors to which it adds rows, where
-    nothing else reads them: what is added, by the number of the state."""
+    """The sequences to which each trip adds an element, and the tensors to which it adds rows,
+    where nothing else reads them: what is added, by the number of the state."""
     added: dict[int, Term] = {}
     for k, state in enumerate(states):
         made, init = outputs[k], loop.inits[k]

@@ -102,7 +102,9 @@ class _Scan:
         assert self.step.head is not None
         if not elements:
             element = self._empty(len(self.states) + k)
-            return empty_stack(self.terms, element, self.output_axes[k] % (len(element.shape or ()) + 1))
+            return empty_stack(
+                self.terms, element, self.output_axes[k] % (len(element.shape or ()) + 1)
+            )
         made = [trip[k] for trip in elements]
         shape = None if made[0] is None else made[0].fact.shape
         if shape is None:
@@ -270,9 +272,9 @@ def run_sequence_map(
         call([arg if e is None else e[i] for arg, e in zip(args, sequences, strict=True)])
         for i in range(len(first))
     ]
-    for k, info in enumerate(body.proto.output):  # type: ignore[union-attr]
+    for k, info in enumerate(body.proto.output):
         made = [result[k] for result in results]
-        elem_type = info.type.tensor_type.elem_type  # type: ignore[union-attr]
+        elem_type = info.type.tensor_type.elem_type
         if made and made[0] is not None:
             elem_type = made[0].fact.elem_type
         chain = empty_chain(terms, elem_type)

@@ -40,8 +40,8 @@ def nothing(
     sample: Sequence[Fact] | None = None,
     captured: Mapping[str, Fact] | None = None,
 ) -> Fact:
-    """An element of a scan output of a body that was never run: what the body declares, completed by
-    shape inference; a size that nobody tells is 0.
+    """An element of a scan output of a body that was never run: what the body declares, completed
+    by shape inference; a size that nobody tells is 0.
 
     Args:
         terms: the terms.

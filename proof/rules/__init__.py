@@ -4,7 +4,6 @@ A rule is a function of the terms, a head and its arguments; it gives the output
 has nothing to say. One that holds up to rounding does not exist here.
 """
 
-from .registry import LATE, RULES, Rule, rule
 from . import choosing as choosing
 from . import counting as counting
 from . import joining as joining
@@ -13,5 +12,6 @@ from . import parts as parts
 from . import reducing as reducing
 from . import sequences as sequences
 from . import stretching as stretching
+from .registry import LATE, RULES, Rule, rule
 
 __all__ = ["LATE", "RULES", "Rule", "rule"]

@@ -33,8 +33,8 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
-    """Where(n < 0, 0, n) is Max(n, 0); Where(c, n, 0) is the number of trips of a loop that is given
-    n, and c as its condition. None for another choice."""
+    """Where(n < 0, 0, n) is Max(n, 0); Where(c, n, 0) is the number of trips of a loop that is
+    given n, and c as its condition. None for another choice."""
     shape = x.fact.shape
     if x.fact.elem_type not in FOLLOWED or x.fact.elem_type != y.fact.elem_type:
         return None
@@ -80,7 +80,7 @@ def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def _count(terms: Terms, number: Term) -> Dimension:
-    told = element(number.fact)
+    told: Dimension | None = element(number.fact)
     if told is not None and told.less(0) is False:
         return told
     return terms.not_negative(terms.view(number, ()))

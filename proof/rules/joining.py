@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...operators.axes import ONE
 from ...facts.fact import element
+from ...operators.axes import ONE
 from ..chains import rows_of
 from .registry import rule
 
@@ -79,7 +79,7 @@ def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term 
         if not -rank <= axis < rank:
             return None
         axis %= rank
-        elements = [_unsqueezed(terms, element, axis) for element in elements]
+        elements = tuple([_unsqueezed(terms, element, axis) for element in elements])
     return [terms.op("Concat", head, *elements, axis=axis)]
 
 

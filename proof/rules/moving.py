@@ -68,8 +68,8 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if x.fact.shape == shape:
         return [x]
     tensor = terms.tensor(x)
-    if tensor is not None and tensor.is_readable and all(d.value is not None for d in shape):
-        return [terms.constant(tensor.numpy().reshape([d.value for d in shape]))]
+    if tensor is not None and tensor.is_readable:
+        return [terms.constant(tensor.numpy().reshape([dim.value or 0 for dim in shape]))]
     content = _content(x, shape)
     if x.head.name == "sizes" and content is not None:
         return [terms.content(content, x.fact.elem_type)]
@@ -78,9 +78,8 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 def _content(x: Term, shape: Shape) -> Content | None:
     content = x.fact.content
-    if content is None or any(dim.value is None for dim in shape):
-        return None
-    return content.reshape([dim.value for dim in shape])
+    sizes = [dim.value for dim in shape if dim.value is not None]
+    return None if content is None or len(sizes) < len(shape) else content.reshape(sizes)
 
 
 @rule("Transpose")

@@ -1,7 +1,7 @@
 """Parts of tensors: Slice, Gather and Split of known places are one head, "narrow".
 
-narrow(x, start, size), with an axis, is the elements start to start + size of that axis, all of which
-are there. Along one axis there is at most one.
+narrow(x, start, size), with an axis, is the elements start to start + size of that axis, all of
+which are there. Along one axis there is at most one.
 """
 
 from __future__ import annotations
@@ -197,6 +197,8 @@ Bounds = tuple[list[Dimension], list[Dimension], list[int], list[int]]
 def _bounds(terms: Terms, head: Head, args: Args) -> Bounds | None:
     """Starts, ends, axes and steps, as attributes (opset 1) or inputs (10)."""
     rank = len(args[0].fact.shape or ()) if args[0] is not None else 0
+    axes: list[int] | None
+    steps: list[int] | None
     if head.attribute("starts") is not None:
         given = [[Dimension.constant(n) for n in head.attribute(k)] for k in ("starts", "ends")]
         axes = head.attribute("axes") or list(range(len(given[0])))

@@ -17,8 +17,18 @@ AXES_ARE_INPUTS = {"ReduceSum": 13}
 
 
 @rule(
-    *"""ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
-    ReduceSum ReduceSumSquare""".split()
+    *[
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceLogSum",
+        "ReduceLogSumExp",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+    ]
 )
 def reduction(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """All axes are told, counted from the front and in order, if none or some are."""

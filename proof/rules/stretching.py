@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...operators.axes import ONE
 from ...facts.fact import Shape
+from ...operators.axes import ONE
 from ..families import ELEMENTWISE, batching
 from .registry import late
 

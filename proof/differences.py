@@ -1,0 +1,22 @@
+"""What two terms are that could not be shown to be equal."""
+
+from __future__ import annotations
+
+from .budget import OpenError
+from .terms import Term
+
+Pair = tuple[Term, Term]
+
+
+class Difference(OpenError):
+    """Two terms that could not be shown to be equal.
+
+    Attributes:
+        before: that of the original.
+        after: that of the rewrite.
+    """
+
+    def __init__(self, reason: str, before: Term | None, after: Term | None) -> None:
+        super().__init__(reason)
+        self.before = before
+        self.after = after
