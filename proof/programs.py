@@ -30,7 +30,7 @@ MOST_DEPTH = 40
 """Bodies and calls stand inside each other so deep at most."""
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class Step:
     """A node.
 
@@ -51,7 +51,7 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, int], ...]
     width: int
-    bodies: dict[str, Program]
+    bodies: Mapping[str, Program]
     node: onnx.NodeProto
     function: Program | None = None
     is_plain: bool = False
@@ -112,6 +112,12 @@ class _Scope:
             place = self.define(name)
             self.program.captures.append((outer, place))
         return place
+
+
+_NO_NODE = onnx.NodeProto()
+"""In the place of nodes of which nothing but their operator is asked: they need not be kept."""
+
+_NO_BODIES: Mapping[str, Program] = {}
 
 
 class Compiler:
@@ -180,7 +186,7 @@ class Compiler:
             head = self._bare.get(form)
             if head is None:
                 head = self._bare[form] = self._heads.of(Operator(node.op_type), imports, width)
-            return Step(node.op_type, head, inputs, (), width, {}, node)
+            return Step(node.op_type, head, inputs, (), width, _NO_BODIES, _NO_NODE)
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             program = self._function(key, node, depth)
