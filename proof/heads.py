@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from ..ir import Operator, normal_domain
+from .history import BODIES
 from .meanings import has_any_outputs, meaning_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Head:
         name: the operator ("Loop", "domain::Name"), or what is no operator ("input", "view").
         key: what tells it from others of its name: version and attributes, a constant, a name.
         op: the operator; None where it is none.
-        imports: the opsets that it was written for.
+        imports: the opsets that it is written for: the last ones that spell it so.
         parts: terms inside it, over variables that it binds.
         outputs: how many outputs it has, where its meaning depends on that; 0 for others.
         draws: whether it may draw random numbers; None where that was not asked yet.
@@ -110,11 +111,13 @@ class Heads:
         return self.of(Operator.make(op_type, **attributes), like.imports)
 
     def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
-        meant, meaning = meaning_of(op, version)
+        meant, since, opset = meaning_of(op, version, outputs)
         outputs = outputs if has_any_outputs(op, version) else 0
-        key = (op.qualname, op.overload, meaning, _written(meant.attributes), outputs)
+        key = (op.qualname, op.overload, since, _written(meant.attributes), outputs)
         found = self._known.get(key)
         if found is None:
+            if not normal_domain(op.domain) and op.op_type not in BODIES:
+                imports = {**imports, "": opset}
             found = self._known[key] = Head(op.qualname, key, meant, imports)
             found.outputs = outputs
         return found

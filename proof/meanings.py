@@ -1,28 +1,50 @@
 """What an operator means, apart from how an opset spells it.
 
 Two versions of an operator whose meaning is the same are one head of terms, so that a model and its
-conversion to another opset are compared by what they compute.
+conversion to another opset are compared by what they compute. What is an attribute here and an input
+there is told in `spellings/`.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx.defs
 
 from ..ir import Operator, normal_domain
+from .history import newest, with_defaults
 
 
-def meaning_of(op: Operator, version: int) -> tuple[Operator, int]:
-    """An operator with its defaults written out, and the version that first meant the same."""
-    schema = schema_of(op.op_type, version, normal_domain(op.domain))
+class Meaning(NamedTuple):
+    """An operator in the newest spelling of what it means.
+
+    Attributes:
+        op: the operator with all defaults written out.
+        since: the version of the operator that this is.
+        opset: the last opset that has this version.
+    """
+
+    op: Operator
+    since: int
+    opset: int
+
+
+def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
+    """What an operator means that is written for a version of its domain.
+
+    Args:
+        op: the operator.
+        version: the version of its domain.
+        outputs: how many outputs its node has; 0 where that is not known.
+    """
+    domain = normal_domain(op.domain)
+    schema = schema_of(op.op_type, version, domain)
     if schema is None:
-        return op, version
-    missing = [m for name, m in _defaults(schema).items() if name not in op.attributes]
-    if missing:
-        op = op.with_attributes([*op.attributes.values(), *missing])
-    return op, schema.since_version
+        return Meaning(op, version, version)
+    if domain:
+        return Meaning(with_defaults(op, schema), schema.since_version, version)
+    return Meaning(*newest(op, version, outputs))
 
 
 def is_known(op: Operator, version: int) -> bool:
@@ -44,16 +66,3 @@ def schema_of(op_type: str, version: int, domain: str) -> Any:
         return onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
         return None
-
-
-@functools.cache
-def _defaults(schema: Any) -> dict[str, onnx.AttributeProto]:
-    found = {}
-    for name, attribute in schema.attributes.items():
-        message = attribute.default_value
-        if message.type != onnx.AttributeProto.UNDEFINED:
-            copy = onnx.AttributeProto()
-            copy.CopyFrom(message)
-            copy.name = name
-            found[name] = copy
-    return found
