@@ -19,6 +19,7 @@ from .constants import evaluated, key_of
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
+from .spellings import SPELLINGS
 from .terms import Args, Term, fingerprint, is_closed
 
 ZERO = Dimension.constant(0)
@@ -233,6 +234,12 @@ class Terms:
         return found
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
+        spelling = SPELLINGS.get(head.name)
+        if spelling is not None:
+            results = spelling(self, head, args, count)
+            if results is not None:
+                self.used.add(head.name)
+                return list(results)
         rule = RULES.get(head.name)
         if rule is not None:
             results = rule(self, head, args)

@@ -1,0 +1,52 @@
+"""Axes count from the front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...ir import Operator
+from .registry import spelling
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+_NOT_PART_OF_INPUT = {"OneHot": 1}
+"""Operators whose axis is one of a result of more axes than their first input has."""
+
+
+@spelling(
+    *"""ArgMax ArgMin Compress DequantizeLinear Gather GatherElements LpNormalization OneHot
+    QuantizeLinear ScatterElements SplitToSequence""".split()
+)
+def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """An axis counts from the front where the rank is known: -1 is the last one (since 11)."""
+    changed = axis_from_front(head, args)
+    return None if changed is None else terms.apply(_with(terms, head, changed), args, count)
+
+
+@spelling("Scatter")
+def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """The name of ScatterElements before 11."""
+    made = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
+    return terms.apply(made, args, count)
+
+
+def axis_from_front(head: Head, args: Args) -> int | None:
+    """The axis that a head speaks of; None where that is what it says."""
+    axis, rank = head.attribute("axis"), rank_of(args[0])
+    if axis is None or rank is None:
+        return None
+    rank += _NOT_PART_OF_INPUT.get(head.name, 0)
+    return axis + rank if -rank <= axis < 0 else None
+
+
+def _with(terms: Terms, head: Head, axis: int) -> Head:
+    return terms.heads.with_attributes(head, axis=axis)
+
+
+def rank_of(term: Term | None) -> int | None:
+    """How many axes a term has, where that is known."""
+    return None if term is None or term.fact.shape is None else len(term.fact.shape)
