@@ -44,8 +44,11 @@ def run_scan(
     return scan.run()
 
 
+_NAMES_IN_8 = {"scan_input_directions": "directions"}
+
+
 class _Scan:
-    """One Scan of version 9 or later."""
+    """One Scan of version 9 or later, or one element of the batch of a Scan 8."""
 
     def __init__(
         self,
@@ -73,6 +76,8 @@ class _Scan:
 
     def _list(self, name: str, count: int) -> list[int]:
         assert self.step.head is not None
+        if self.step.head.opset == 8:
+            name = _NAMES_IN_8.get(name, "")
         given = list(self.step.head.attribute(name) or [0] * count)
         if len(given) != count:
             raise OpenError(f"{label(self.step.node)}: {name} does not fit")
@@ -182,8 +187,12 @@ def _scan_8(
     count = step.head.attribute("num_scan_inputs")
     states, scanned = given[: len(given) - count], given[len(given) - count :]
     batch, longest = trips_of(scanned[0].fact, 0).value, trips_of(scanned[0].fact, 1).value
-    if batch is None or longest is None or len(given) != len(rest):
-        raise OpenError(f"{label(step.node)}: a Scan 8 of unknown batch or length")
+    if len(given) != len(rest):
+        raise OpenError(f"{label(step.node)} lacks an input")
+    if lengths is None and (batch is None or longest is None):
+        return _of_any_size(execution, step, frame, states, scanned)
+    if batch is None or longest is None:
+        raise OpenError(f"{label(step.node)}: a Scan 8 of unknown batch or length, with lengths")
     trips = [longest] * batch if lengths is None else terms.numbers(lengths)
     if trips is None:
         raise OpenError(f"{label(step.node)}: lengths that run time tells")
@@ -212,6 +221,50 @@ def _scan_8(
     sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
     empty = functools.partial(nothing, terms, body, sample=sample, captured={})
     return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
+
+
+def _of_any_size(
+    execution: Execution, step: Step, frame: Frame, states: list[Term], scanned: list[Term]
+) -> Sequence[Value]:
+    """Scan 8 without lengths: for each element of the batch a Scan along the axis behind it."""
+    terms, body = execution.terms, step.bodies["body"]
+    known = [trips_of(term.fact, 0) for term in (*scanned, *states)]
+    batch = next((size for size in known if size.value is not None), known[0])
+    assert step.head is not None
+
+    def one(place: Dimension) -> list[Value]:
+        rows = [[row(terms, x, 0, place) for x in part] for part in (states, scanned)]
+        return list(_Scan(execution, step, frame, rows[0], rows[1]).run())
+
+    if batch.value:
+        made = [one(Dimension.constant(b)) for b in range(batch.value)]
+        columns = zip(*made, strict=True)
+        return [None if c[0] is None else stack(terms, c, step.head) for c in columns]
+    length = trips_of(scanned[0].fact, 1)
+    sample = [_inner(s.fact, 1) for s in states] + [_inner(x.fact, 2) for x in scanned]
+
+    def empty(output: int) -> Fact:
+        if output < len(states):
+            return sample[output]
+        inner = nothing(terms, body, output, sample=sample, captured={})
+        return Fact(inner.elem_type, (length, *(inner.shape or ())))
+
+    if batch.value == 0:
+        return [empty_stack(terms, empty(k)) for k in range(len(body.outputs))]
+    always = terms.constant(np.array(True))
+    return recur(
+        Recurrence(
+            execution,
+            trips=batch,
+            limit=terms.size(batch),
+            condition=None,
+            inits=[],
+            trip=lambda index, _: (always, one(index)),
+            read={index for index, _ in step.outputs},
+            empty=empty,
+            place=label(step.node),
+        )
+    )
 
 
 def _inner(fact: Fact, axes: int) -> Fact:
