@@ -35,9 +35,6 @@ _OTHER_MEANING = {
     ("OneHot", 11),  # a negative index counts from the back instead of being out of range
     ("Resize", 11),  # pixels lie otherwise, see `spellings/resizing.py`
     ("Split", 18),  # parts may be of other lengths where the sizes are not known
-    *((f"Reduce{name}", 18) for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod".split()),
-    ("ReduceSum", 13),
-    ("ReduceSumSquare", 18),
 }
 """Versions that are no other spelling of the one before, whatever the schemas say."""
 

@@ -1,8 +1,8 @@
 """What an operator means, apart from how an opset spells it.
 
 Two versions of an operator whose meaning is the same are one head of terms, so that a model and its
-conversion to another opset are compared by what they compute. What is an attribute here and an input
-there is told in `spellings/`.
+conversion to another opset are compared by what they compute. What is an attribute here and an
+input there is told in `spellings/`.
 """
 
 from __future__ import annotations

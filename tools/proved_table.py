@@ -4,7 +4,7 @@
         [--only conversions] [--list]
 
 The models are those of onnx's backend tests that hold control flow, models drawn at random, and
-files of a folder. Each is rewritten by the default pipeline, and converted to opsets around its own.
+files of a folder. Each is rewritten by the default pipeline and converted to some opsets.
 """
 
 from __future__ import annotations

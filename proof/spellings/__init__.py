@@ -1,4 +1,4 @@
-"""One spelling for what versions of an operator say by an attribute, by an input or by another name.
+"""One spelling for what versions of an operator say by an attribute, an input or another name.
 
 Where only attributes differ, `history.py` carries a head to its newest version. Here stands what
 takes terms: constants that became inputs, axes that count from the back, operators that got another
@@ -6,12 +6,12 @@ name. Each function gives what the operator means in the one spelling that is co
 where it is in that spelling.
 """
 
-from .registry import SPELLINGS, Spelling, spelling
 from . import axes as axes
 from . import bounds as bounds
 from . import inputs as inputs
 from . import reductions as reductions
 from . import resizing as resizing
 from . import softmax as softmax
+from .registry import SPELLINGS, Spelling, spelling
 
 __all__ = ["SPELLINGS", "Spelling", "spelling"]

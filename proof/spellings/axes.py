@@ -18,8 +18,17 @@ _NOT_PART_OF_INPUT = {"OneHot": 1}
 
 
 @spelling(
-    *"""ArgMax ArgMin Compress DequantizeLinear Gather GatherElements LpNormalization OneHot
-    QuantizeLinear ScatterElements SplitToSequence""".split()
+    "ArgMax",
+    "ArgMin",
+    "Compress",
+    "DequantizeLinear",
+    "Gather",
+    "GatherElements",
+    "LpNormalization",
+    "OneHot",
+    "QuantizeLinear",
+    "ScatterElements",
+    "SplitToSequence",
 )
 def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """An axis counts from the front where the rank is known: -1 is the last one (since 11)."""

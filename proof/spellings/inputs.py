@@ -130,10 +130,9 @@ def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | Non
     if head.opset < _PADS_ARE_INPUT:
         return _pad_of_attributes(terms, head, args)
     x, pads, value, axes = (*args, None, None)[:4]
-    told, rank, which = terms.numbers(pads), rank_of(x), terms.numbers(axes)
-    if axes is not None and told is not None and rank is not None and which is not None:
-        if len(told) == 2 * len(which) and all(-rank <= axis < rank for axis in which):
-            pads, axes = _of_all_axes(terms, told, rank, [a % rank for a in which]), None
+    full = None if axes is None else _of_all_axes(terms, x, pads, axes)
+    if full is not None:
+        pads, axes = full, None
     if head.attribute("mode") != "constant":
         value = None
     elif value is None and x is not None and x.fact.elem_type:
@@ -163,7 +162,15 @@ def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | 
     return terms.apply(made, (x, pads, value))
 
 
-def _of_all_axes(terms: Terms, told: list[int], rank: int, axes: list[int]) -> Term:
+def _of_all_axes(
+    terms: Terms, x: Term | None, pads: Term | None, which: Term | None
+) -> Term | None:
+    """Pads of some axes as pads of all; None where they are not known."""
+    told, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
+    if told is None or axes is None or rank is None or len(told) != 2 * len(axes):
+        return None
+    if len({axis % rank for axis in axes}) < len(axes):
+        return None
     full = np.zeros((2, rank), np.int64)
     for end in (0, 1):
         for axis, number in zip(axes, told[end * len(axes) :], strict=False):
@@ -174,7 +181,7 @@ def _of_all_axes(terms: Terms, told: list[int], rank: int, axes: list[int]) -> T
 def number_like(terms: Terms, x: Term, number: float) -> Term | None:
     """A number of the type of a term; None where that type does not hold it."""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
-    if dtype.kind in "OUS" or dtype.kind in "iu" and number != 0:
+    if dtype.kind in "OUS" or (dtype.kind in "iu" and number != 0):
         return None
     with np.errstate(over="ignore"):
         return terms.constant(np.array(number).astype(dtype))
