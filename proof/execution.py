@@ -16,6 +16,7 @@ from .constructs import CONSTRUCTS
 from .meanings import is_known
 from .programs import Program, Step
 from .terms import Term
+from .validity import require_valid
 
 Value = Term | None
 Frame = list[Value]
@@ -102,6 +103,9 @@ class Execution:
         construct = CONSTRUCTS.get(step.op_type)
         if step.function is not None:
             return self._call(step.function, args, step.width)
+        if not step.is_checked:
+            require_valid(step, step.version, args)
+            step.is_checked = True
         if construct is not None:
             return construct(self, step, args, frame)
         if step.bodies:

@@ -43,6 +43,8 @@ class Step:
         bodies: the graphs that it holds.
         node: the node.
         function: what it calls.
+        version: the version of its domain; 0 for a call of a function.
+        is_checked: whether it was found to be in that version.
         is_plain: whether it was found to be an operator that is a function of its inputs.
     """
 
@@ -54,6 +56,8 @@ class Step:
     bodies: Mapping[str, Program]
     node: onnx.NodeProto
     function: Program | None = None
+    version: int = 0
+    is_checked: bool = False
     is_plain: bool = False
 
 
@@ -186,7 +190,9 @@ class Compiler:
             head = self._bare.get(form)
             if head is None:
                 head = self._bare[form] = self._heads.of(Operator(node.op_type), imports, width)
-            return Step(node.op_type, head, inputs, (), width, _NO_BODIES, _NO_NODE)
+            return Step(
+                node.op_type, head, inputs, (), width, _NO_BODIES, _NO_NODE, version=imports.get("", 0)
+            )
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             program = self._function(key, node, depth)
@@ -207,7 +213,8 @@ class Compiler:
         }
         if sum(len(subgraphs_of(a)) for a in attributes.values()) > len(bodies):
             raise OpenError(f"{label(node)} holds a list of graphs")
-        return Step(op.qualname, head, inputs, (), width, bodies, node)
+        version = imports.get(op.domain, 0)
+        return Step(op.qualname, head, inputs, (), width, bodies, node, version=version)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         given = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))

@@ -1,0 +1,86 @@
+"""Whether a node is one that its opset has: what a runtime refuses to load is proved of nothing."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import onnx
+import onnx.defs
+
+from ..ir import normal_domain
+from ..reference.bodies import label
+from .budget import OpenError
+from .meanings import schema_of
+
+if TYPE_CHECKING:
+    from .programs import Step
+    from .terms import Term
+
+
+def require_valid(step: Step, version: int, args: tuple[Term | None, ...]) -> None:
+    """See that an operator has the inputs, types and attributes that a version of it takes.
+
+    Args:
+        step: a node that calls no function.
+        version: the version of its domain.
+        args: its inputs.
+
+    Raises:
+        OpenError: it has not.
+    """
+    node = step.node
+    schema = schema_of(node.op_type, version, normal_domain(node.domain))
+    if schema is None:
+        return
+    if not schema.min_input <= len(args) <= schema.max_input:
+        raise OpenError(f"{label(node)} has {len(args)} inputs in opset {version}")
+    if not schema.min_output <= step.width <= schema.max_output:
+        raise OpenError(f"{label(node)} has {step.width} outputs in opset {version}")
+    for attribute in node.attribute:
+        if attribute.name not in schema.attributes:
+            raise OpenError(f"{label(node)} has no '{attribute.name}' in opset {version}")
+    formals = _formals(schema.name, schema.domain, schema.since_version)
+    _require_types(
+        step, version, [0 if arg is None else arg.fact.elem_type for arg in args], formals
+    )
+
+
+class _Formal(NamedTuple):
+    """An input: the name of its type, which types that may be, and whether all inputs of the
+    name have one type."""
+
+    variable: str
+    allowed: frozenset[str]
+    is_bound: bool
+
+
+def _require_types(
+    step: Step, version: int, elem_types: Sequence[int], formals: Sequence[_Formal]
+) -> None:
+    """All types that are known are taken, and those of one name are the same."""
+    bound: dict[str, int] = {}
+    for position, elem_type in enumerate(elem_types):
+        formal = formals[min(position, len(formals) - 1)]
+        if not elem_type:
+            continue
+        name = onnx.TensorProto.DataType.Name(elem_type).lower()
+        if f"tensor({name})" not in formal.allowed:
+            raise OpenError(f"{label(step.node)} takes no {name} in opset {version}")
+        if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
+            raise OpenError(f"{label(step.node)} has inputs of types that do not fit")
+
+
+@functools.cache
+def _formals(name: str, domain: str, since: int) -> tuple[_Formal, ...]:
+    schema = onnx.defs.get_schema(name, since, domain)
+    allowed = {c.type_param_str: frozenset(c.allowed_type_strs) for c in schema.type_constraints}
+    return tuple(
+        _Formal(
+            formal.type_str,
+            allowed.get(formal.type_str, frozenset([formal.type_str])),
+            formal.type_str in allowed and formal.is_homogeneous,
+        )
+        for formal in schema.inputs
+    )
