@@ -14,7 +14,7 @@ from .algebra import Terms
 from .budget import OpenError
 from .constructs import CONSTRUCTS
 from .meanings import is_known
-from .programs import Program, Step
+from .programs import ABSENT, Program, Step
 from .terms import Term
 from .validity import require_valid
 
@@ -45,6 +45,7 @@ class Execution:
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
         self._calls: dict[Hashable, list[Value]] = {}
+        self._valid: set[Hashable] = set()
         self._constants: dict[int, Term] = {}
 
     def run(
@@ -94,8 +95,9 @@ class Execution:
                 results: Sequence[Value] = terms.apply(step.head, args, step.width)
             else:
                 results = self.step(step, args, frame)
-            for index, place in step.outputs:
-                frame[place] = results[index]
+            for place, result in zip(step.outputs, results, strict=False):
+                frame[place] = result
+            frame[ABSENT] = None
         return [frame[place] for place in program.outputs]
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
@@ -104,8 +106,7 @@ class Execution:
         if step.function is not None:
             return self._call(step.function, args, step.width)
         if not step.is_checked:
-            require_valid(step, step.version, args)
-            step.is_checked = True
+            self._check(step, args)
         if construct is not None:
             return construct(self, step, args, frame)
         if step.bodies:
@@ -115,6 +116,17 @@ class Execution:
             return self._drawn(step, args)
         step.is_plain = not (step.head.draws or step.head.unknown)
         return self.terms.apply(step.head, args, step.width)
+
+    def _check(self, step: Step, args: tuple[Value, ...]) -> None:
+        """See that a node is one of its opset; nodes that look alike are checked once."""
+        facts = tuple([None if arg is None else id(arg.fact) for arg in args])
+        form = step.op_type, step.version, step.width, facts
+        plain = not step.node.attribute
+        if not plain or form not in self._valid:
+            require_valid(step, step.version, args)
+            if plain:
+                self._valid.add(form)
+        step.is_checked = True
 
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
         """Whether nothing is known of an operator, or it draws random numbers."""

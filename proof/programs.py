@@ -38,7 +38,7 @@ class Step:
         op_type: the operator, with the domain where it is not the default one.
         head: what it applies; for a call of a function None.
         inputs: where its inputs stand.
-        outputs: where each output goes, by its position.
+        outputs: where its outputs go; ABSENT for one that is left out.
         width: how many outputs it writes.
         bodies: the graphs that it holds.
         node: the node.
@@ -51,7 +51,7 @@ class Step:
     op_type: str
     head: Head | None
     inputs: tuple[int, ...]
-    outputs: tuple[tuple[int, int], ...]
+    outputs: tuple[int, ...]
     width: int
     bodies: Mapping[str, Program]
     node: onnx.NodeProto
@@ -59,6 +59,11 @@ class Step:
     version: int = 0
     is_checked: bool = False
     is_plain: bool = False
+
+    @property
+    def read(self) -> set[int]:
+        """Which outputs are not left out."""
+        return {index for index, place in enumerate(self.outputs) if place != ABSENT}
 
 
 @dataclasses.dataclass(eq=False)
@@ -118,9 +123,6 @@ class _Scope:
         return place
 
 
-_NO_NODE = onnx.NodeProto()
-"""In the place of nodes of which nothing but their operator is asked: they need not be kept."""
-
 _NO_BODIES: Mapping[str, Program] = {}
 
 
@@ -171,9 +173,7 @@ class Compiler:
         for node in nodes:
             inputs = tuple([scope.find(name) for name in node.input])
             step = self._step(node, imports, inputs, scope, depth)
-            step.outputs = tuple(
-                [(i, scope.define(name)) for i, name in enumerate(node.output) if name]
-            )
+            step.outputs = tuple([scope.define(name) if name else ABSENT for name in node.output])
             scope.program.steps.append(step)
 
     def _step(
@@ -190,9 +190,8 @@ class Compiler:
             head = self._bare.get(form)
             if head is None:
                 head = self._bare[form] = self._heads.of(Operator(node.op_type), imports, width)
-            return Step(
-                node.op_type, head, inputs, (), width, _NO_BODIES, _NO_NODE, version=imports.get("", 0)
-            )
+            version = imports.get("", 0)
+            return Step(node.op_type, head, inputs, (), width, _NO_BODIES, node, version=version)
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             program = self._function(key, node, depth)

@@ -124,7 +124,7 @@ def _collected(
     body = step.bodies["body"]
     outputs = list(values)
     first = 1 + len(values)
-    read = {index for index, _ in step.outputs}
+    read = step.read
     for k in range(len(body.outputs) - first):
         if len(values) + k not in read:
             outputs.append(None)
@@ -172,7 +172,7 @@ def _symbolic(
         assert again is not None
         return _scalar(execution, again), rest
 
-    read = {index for index, _ in step.outputs}
+    read = step.read
     made = Recurrence(
         execution,
         trips=None if limit is None else most_trips(execution, limit),

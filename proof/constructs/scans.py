@@ -141,7 +141,7 @@ class _Scan:
             condition=None,
             inits=self.states,
             trip=trip,
-            read={index for index, _ in self.step.outputs},
+            read=self.step.read,
             empty=self._empty,
             place=label(self.step.node),
         )
@@ -260,7 +260,7 @@ def _of_any_size(
             condition=None,
             inits=[],
             trip=lambda index, _: (always, one(index)),
-            read={index for index, _ in step.outputs},
+            read=step.read,
             empty=empty,
             place=label(step.node),
         )

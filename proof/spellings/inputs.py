@@ -139,7 +139,7 @@ def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | Non
         value = number_like(terms, x, 0)
     elif value is not None and value.fact.shape is not None:
         value = terms.view(value, ())
-    new = (x, pads, value) if axes is None else (x, pads, value, axes)
+    new: Args = (x, pads, value) if axes is None else (x, pads, value, axes)
     while new[-1] is None:
         new = new[:-1]
     return None if new == args else terms.apply(head, new)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir import Operator
 from .registry import spelling
@@ -44,7 +44,7 @@ def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term
         return None
     if not axes and head.attribute("noop_with_empty_axes"):
         return _over_none(terms, head, x)
-    said = {"axes": axes} if axes else {}
+    said: dict[str, Any] = {"axes": axes} if axes else {}
     op = Operator.make(head.name, keepdims=head.attribute("keepdims"), **said)
     return terms.apply(terms.heads.of(op, {"": since - 1}), (x,))
 
