@@ -148,10 +148,10 @@ class Narrowing:
         inner, shape = x.args[0], x.fact.shape
         assert inner is not None and shape is not None
         below = inner.fact.shape or ()
-        own = same_axis(shape, below, axis)
-        if own is None:
+        place = axis_below(shape, below, axis, start, size)
+        if place is None:
             return part
-        moved = yield inner, own, start, size
+        moved = yield inner, *place
         return self._terms.view(moved, (*shape[:axis], size, *shape[axis + 1 :]))
 
     def _of_expand(
@@ -187,13 +187,30 @@ def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimens
         return result
 
 
-def same_axis(shape: Shape, below: Shape, axis: int) -> int | None:
-    """The axis of what is viewed that is an axis of a view: of the same size, and with the same
-    number of elements before it; None where there is none."""
-    before = product(shape[:axis])
-    for own, size in enumerate(below):
-        if size == shape[axis] and product(below[:own]) == before:
-            return own
+def axis_below(
+    shape: Shape, below: Shape, axis: int, start: Dimension, size: Dimension
+) -> tuple[int, Dimension, Dimension] | None:
+    """Where a part of a view is in what is viewed: the axis, the start and the size; None where it
+    is no part along one axis.
+
+    It is an axis with as many elements before it and behind it; or that of which the axis is the
+    first part; or the first of those that are joined in it.
+    """
+    before, behind = product(shape[:axis]), product(shape[axis + 1 :])
+    for own, whole in enumerate(below):
+        if product(below[:own]) != before:
+            continue
+        rest = product(below[own + 1 :])
+        if whole == shape[axis] and rest == behind:
+            return own, start, size
+        wider = None if rest == behind else behind.divided_by(rest)
+        if wider is not None and whole == shape[axis] * wider:
+            return own, start * wider, size * wider
+        finer = None if rest == behind else rest.divided_by(behind)
+        if finer is not None and shape[axis] == whole * finer:
+            places = start.divided_by(finer), size.divided_by(finer)
+            if places[0] is not None and places[1] is not None:
+                return own, places[0], places[1]
     return None
 
 
