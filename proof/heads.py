@@ -63,6 +63,11 @@ class Head:
         """An attribute of its operator."""
         return default if self.op is None else self.op.attribute(name, default)
 
+    def text(self, name: str) -> str:
+        """An attribute that is text; empty where it is absent."""
+        value = self.attribute(name, "")
+        return value.decode() if isinstance(value, bytes) else str(value)
+
     @property
     def opset(self) -> int:
         """The version of the default domain that it was written for."""

@@ -133,7 +133,7 @@ def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | Non
     full = None if axes is None else _of_all_axes(terms, x, pads, axes)
     if full is not None:
         pads, axes = full, None
-    if head.attribute("mode") != "constant":
+    if head.text("mode") != "constant":
         value = None
     elif value is None and x is not None and x.fact.elem_type:
         value = number_like(terms, x, 0)
@@ -155,9 +155,7 @@ def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | 
     value = number_like(terms, x, head.attribute("value", 0))
     if value is None:
         return None
-    made = terms.heads.of(
-        Operator.make("Pad", mode=head.attribute("mode", "constant")), {"": _PADS_ARE_INPUT}
-    )
+    made = terms.heads.of(Operator.make("Pad", mode=head.text("mode")), {"": _PADS_ARE_INPUT})
     pads = terms.constant(np.array(head.attribute("pads"), np.int64))
     return terms.apply(made, (x, pads, value))
 

@@ -27,8 +27,8 @@ _AXES_ARE_INPUT = {
 }
 """Since which opset."""
 
-_PLAIN = frozenset(["ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"])
-"""Over no axes these give their input back."""
+_PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
+"""Over no axes these give their input back; where -0 is added to 0, sums do not."""
 
 
 @spelling(*_AXES_ARE_INPUT)

@@ -21,7 +21,7 @@ def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     found = moved(terms, head, args)
     if found is not None:
         return terms.apply(*found)
-    made = terms.heads.of(Operator.make("Resize", mode=head.attribute("mode")), {"": 10})
+    made = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
     return terms.apply(made, args)
 
 
@@ -33,7 +33,7 @@ def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
         new = tuple([None if _is_empty(terms, n, arg) else arg for n, arg in enumerate(args)])
         return None if new == args else terms.apply(head, new)
     x, scales = args
-    mode = head.attribute("mode")
+    mode = head.text("mode")
     if mode == "nearest" and not _whole(terms, scales):
         return None
     op = Operator.make(
