@@ -2,12 +2,14 @@
 
 Where only attributes differ, `history.py` carries a head to its newest version. Here stands what
 takes terms: constants that became inputs, axes that count from the back, operators that got another
-name. Each function gives what the operator means in the one spelling that is compared, or None
-where it is in that spelling.
+name, longer forms for types that a version lacks. Each function gives what the operator means in
+the one spelling that is compared, or None where it is in that spelling.
 """
 
 from . import axes as axes
 from . import bounds as bounds
+from . import casts as casts
+from . import extremes as extremes
 from . import inputs as inputs
 from . import reductions as reductions
 from . import resizing as resizing

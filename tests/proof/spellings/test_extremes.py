@@ -1,0 +1,68 @@
+"""The larger and the smaller of integers."""
+
+import pytest
+from spelled import model, require_open, require_same
+
+TWO = "(int64[3] x, int64[3] z) => (int64[3] y)"
+ONE = "(int64[3] x) => (int64[3] y)"
+
+
+@pytest.mark.parametrize(
+    ("test", "x", "z", "name"),
+    [
+        ("Greater", "x", "z", "Max"),
+        ("Less", "x", "z", "Min"),
+        ("Greater", "z", "x", "Min"),
+        ("Less", "z", "x", "Max"),
+        ("GreaterOrEqual", "x", "z", "Max"),
+        ("LessOrEqual", "x", "z", "Min"),
+    ],
+)
+def test_a_choice_by_comparison(test, x, z, name):
+    old = model(f"c = {test} ({x}, {z}) y = Where (c, x, z)", 12, TWO)
+    require_same(old, model(f"y = {name} (x, z)", 12, TWO))
+    other = {"Max": "Min", "Min": "Max"}[name]
+    require_open(old, model(f"y = {other} (x, z)", 12, TWO))
+
+
+def test_of_scalars_and_of_an_if():
+    signature = "(int64 x, int64 z) => (int64 y)"
+    new = model("y = Max (x, z)", 12, signature)
+    require_same(model("c = Greater (x, z) y = Where (c, x, z)", 11, signature), new)
+    branches = (
+        "c = Greater (x, z) y = If (c) <then_branch = a () => (int64 p) { p = Identity (x) },"
+        " else_branch = b () => (int64 q) { q = Identity (z) }>"
+    )
+    require_same(model(branches, 11, signature), new)
+
+
+def test_of_floats_a_choice_is_something_else():
+    signature = "(float[3] x, float[3] z) => (float[3] y)"
+    old = model("c = Greater (x, z) y = Where (c, x, z)", 12, signature)
+    require_open(old, model("y = Max (x, z)", 12, signature))
+
+
+def test_another_choice():
+    old = model("c = Greater (x, z) w = Abs (z) y = Where (c, x, w)", 12, TWO)
+    require_open(old, model("y = Max (x, z)", 12, TWO))
+
+
+def test_of_several():
+    signature = "(int64[3] x, int64[1] z, int64 w) => (int64[3] y)"
+    old = "b = Greater (x, z) a = Where (b, x, z) c = Greater (a, w) y = Where (c, a, w)"
+    require_same(model(old, 9, signature), model("y = Max (x, z, w)", 12, signature))
+
+
+def test_integers_that_are_clipped():
+    old = (
+        "<int64 low = {-1}, int64 high = {2}> { b = Greater (x, low) a = Where (b, x, low)"
+        " c = Less (a, high) y = Where (c, a, high) }"
+    )
+    new = "<int64 low = {-1}, int64 high = {2}> { y = Clip (x, low, high) }"
+    require_same(model(old, 9, ONE), model(new, 12, ONE))
+    require_same(
+        model(new.replace("{2}", "{-3}"), 12, ONE), model(old.replace("{2}", "{-3}"), 9, ONE)
+    )
+    require_open(model(old, 9, ONE), model(new.replace("{2}", "{3}"), 12, ONE))
+    upper = '<int64 high = {2}> { y = Clip (x, "", high) }'
+    require_same(model(upper, 12, ONE), model("<int64 high = {2}> { y = Min (x, high) }", 12, ONE))
