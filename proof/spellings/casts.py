@@ -69,7 +69,7 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     below = _narrow(one) or _narrow(other)
     if below is None:
         return None
-    pair = tuple([_in_type(terms, term, below.fact.elem_type) for term in (one, other)])
+    pair = tuple([in_type(terms, term, below.fact.elem_type) for term in (one, other)])
     return None if None in pair else terms.apply(head, pair)
 
 
@@ -81,7 +81,7 @@ def _narrow(term: Term) -> Term | None:
     return below
 
 
-def _in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
+def in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
     """A term as what it was before a cast from a type; None where it is nothing of that type."""
     below = _narrow(term)
     if below is not None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from ...facts.fact import Shape
 from ...ir import Operator
+from .casts import in_type
 from .registry import spelling
 
 if TYPE_CHECKING:
@@ -49,33 +51,42 @@ def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
     name = None if test is None else _EXTREMES.get(test.head.name)
     if test is None or name is None:
         return None
-    if condition is not test and any(term.fact.shape != () for term in (x, y)):
-        return None
-    if test.args == (y, x):
+    one, other = test.args
+    if _is(terms, one, y) and _is(terms, other, x):
         name = _OPPOSITE[name]
-    elif test.args != (x, y) and not _are(terms, test.args, (x, y)):
+    elif not (_is(terms, one, x) and _is(terms, other, y)):
+        return None
+    viewed = condition is not test or _shapes(one, other) not in (_shapes(x, y), _shapes(y, x))
+    if viewed and _shapes(condition, x, y) != [(), (), ()]:
         return None
     return [extreme(terms, name, x, y)]
 
 
-def _are(terms: Terms, args: Args, pair: Sequence[Term]) -> bool:
-    """Whether what is compared is a pair of scalars, but for axes of length 1."""
-    return all(
-        arg is not None
-        and term.fact.shape == ()
-        and arg.fact.shape is not None
-        and all(dim.value == 1 for dim in arg.fact.shape)
-        and terms.view(arg, ()) is term
-        for arg, term in zip(args, pair, strict=True)
-    )
+def _shapes(*terms: Term | None) -> list[Shape | None]:
+    return [None if term is None else term.fact.shape for term in terms]
+
+
+def _is(terms: Terms, compared: Term | None, term: Term) -> bool:
+    """Whether what is compared is a term, but for axes of length 1 of a scalar, and for a cast to a
+    type that holds all its numbers."""
+    if compared is None or compared is term:
+        return compared is term
+    if compared.fact.shape is None or (compared.fact.shape != term.fact.shape and term.fact.shape):
+        return False
+    if any(dim.value != 1 for dim in compared.fact.shape) and not term.fact.shape:
+        return False
+    bare = compared if term.fact.shape else terms.view(compared, ())
+    return bare is term or bare is in_type(terms, term, bare.fact.elem_type)
 
 
 @spelling("Max", "Min")
 def of_two(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Of one there is no choice; of several integers, two at a time."""
+    """Of one there is no choice, nor of an integer and itself; of several, two at a time."""
     given = [arg for arg in args if arg is not None]
     if len(given) == 1:
         return given
-    if len(given) == 2 or any(arg.fact.elem_type not in INTEGERS for arg in given):
+    if any(arg.fact.elem_type not in INTEGERS for arg in given):
         return None
+    if len(given) == 2:
+        return given[:1] if given[0] is given[1] else None
     return [functools.reduce(lambda a, b: extreme(terms, head.name, a, b), given)]

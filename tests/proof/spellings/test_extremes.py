@@ -42,6 +42,38 @@ def test_of_floats_a_choice_is_something_else():
     require_open(old, model("y = Max (x, z)", 12, signature))
 
 
+def test_of_numbers_that_are_compared_in_a_narrower_type():
+    signature = "(int32[3] x) => (int64[3] y)"
+    old = "<int64 n = {1}> { w = Cast <to = 7> (x) c = Less (w, n) y = Where (c, w, n) }"
+    new = "<int64 n = {1}> { w = Cast <to = 7> (x) y = Min (w, n) }"
+    require_same(model(old, 11, signature), model(new, 12, signature))
+    require_open(model(old, 11, signature), model(new.replace("{1}", "{2}"), 12, signature))
+
+
+def test_of_a_number_and_itself():
+    require_same(model("y = Max (x, x)", 12, ONE), model("y = Min (x, x)", 12, ONE))
+    floats = "(float[3] x) => (float[3] y)"
+    require_same(model("y = Max (x)", 12, floats), model("y = Identity (x)", 12, floats))
+
+
+def test_axes_of_length_1_are_no_part_of_a_scalar():
+    signature = "(int64[1] x, int64[1] z) => (int64[1] y)"
+    old = "c = Greater (x, z) y = Where (c, x, z)"
+    require_same(model(old, 11, signature), model("y = Max (x, z)", 12, signature))
+    stretched = "(int64[1] x, int64[3] z) => (int64[3] y)"
+    require_same(model(old, 11, stretched), model("y = Max (x, z)", 12, stretched))
+
+
+def test_a_condition_may_have_more_axes():
+    signature = "(int64[1,1] x, int64[1,1] z) => (int64[1,1] y)"
+    old = (
+        "<int64[2] a = {0, 1}> { c = Greater (x, z) v = Squeeze (x, a) w = Squeeze (z, a)"
+        " y = Where (c, v, w) }"
+    )
+    scalar = "<int64[2] a = {0, 1}> { v = Squeeze (x, a) w = Squeeze (z, a) y = Max (v, w) }"
+    require_open(model(old, 13, signature), model(scalar, 13, signature))
+
+
 def test_another_choice():
     old = model("c = Greater (x, z) w = Abs (z) y = Where (c, x, w)", 12, TWO)
     require_open(old, model("y = Max (x, z)", 12, TWO))
