@@ -1,16 +1,19 @@
 """Prove rewrites and conversions of many models, and write down what stays open.
 
-    python tools/proved_table.py [--draws 100] [--onnxscript FOLDER] [--write docs/proof-table.md]
-        [--only conversions] [--list]
+    python tools/proved_table.py [--draws 100] [--folder MODELS] [--scripts CHECKOUT]
+        [--only conversions] [--list] [--write docs/proof-table.md]
 
 The models are those of onnx's backend tests that hold control flow, models drawn at random, and
-files of a folder. Each is rewritten by the default pipeline and converted to some opsets.
+files of folders, and the functions that scripts of onnxscript define (from a checkout, its
+`docs/tutorial/examples` and `tests/models`). Each is rewritten by the default pipeline and
+converted to some opsets.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import importlib.util
 import re
 import sys
 import time
@@ -60,6 +63,47 @@ def random_models(count: int) -> Models:
 def files(folder: Path) -> Models:
     for path in sorted(folder.glob("**/*.onnx")):
         yield path.stem, onnx.load(path)
+
+
+def scripts(checkout: Path) -> Models:
+    """The functions of onnxscript's examples that say the types of all that goes in and out."""
+    import onnxscript
+
+    for folder in ("docs/tutorial/examples", "tests/models"):
+        for path in sorted((checkout / folder).glob("*.py")):
+            for name, function in defined(path).items():
+                if isinstance(function, onnxscript.OnnxFunction):
+                    try:
+                        model = function.to_model_proto()
+                    except ValueError:  # it takes attributes, which a model has not
+                        continue
+                    values = [*model.graph.input, *model.graph.output]
+                    typed = all(value.type.WhichOneof("value") for value in values)
+                    if typed and not refers(model.graph):
+                        yield f"{path.stem}.{name}", model
+
+
+def refers(graph: onnx.GraphProto) -> bool:
+    """Whether nodes take attributes of a function, which the graph of a model is not."""
+    return any(
+        attribute.ref_attr_name or refers(attribute.g)
+        for node in graph.node
+        for attribute in node.attribute
+    )
+
+
+def defined(path: Path) -> dict[str, object]:
+    """What a script defines; nothing where it does not run, as some are to show."""
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001 - whatever a script raises
+        print(f"{path.name} is left out: {type(error).__name__}", file=sys.stderr)
+        return {}
+    return vars(module)
 
 
 def opset_of(model: onnx.ModelProto) -> int:
@@ -142,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=100, help="random models of each kind")
     parser.add_argument("--folder", type=Path, action="append", default=[], help="more models")
+    parser.add_argument("--scripts", type=Path, help="a checkout of onnxscript")
     parser.add_argument("--only", choices=["rewrites", "conversions"], default="")
     parser.add_argument("--family", default="", help="one family of models only")
     parser.add_argument("--write", type=Path)
@@ -149,6 +194,8 @@ def main() -> None:
     arguments = parser.parse_args()
     families = {"backend tests of onnx": backend(), "random models": random_models(arguments.draws)}
     families |= {folder.name: files(folder) for folder in arguments.folder}
+    if arguments.scripts:
+        families["examples of onnxscript"] = scripts(arguments.scripts)
     rows = []
     for family, models in families.items():
         if arguments.family in family:

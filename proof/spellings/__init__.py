@@ -9,6 +9,7 @@ the one spelling that is compared, or None where it is in that spelling.
 from . import axes as axes
 from . import bounds as bounds
 from . import casts as casts
+from . import comparisons as comparisons
 from . import extremes as extremes
 from . import inputs as inputs
 from . import reductions as reductions

@@ -1,0 +1,84 @@
+"""Comparisons said by other ones, where versions lack an operator or a type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import onnx
+
+from ...ir import Operator
+from .registry import spelling
+
+if TYPE_CHECKING:
+    from ..algebra import Terms
+    from ..heads import Head
+    from ..terms import Args, Term
+
+_FLOATS = frozenset([onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE])
+_OR_EQUAL = {"Less": "LessOrEqual", "Greater": "GreaterOrEqual"}
+_ORDER = ("Less", "Greater")
+
+
+@spelling("Or")
+def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Less or equal, as its function in onnx has it (LessOrEqual 12, GreaterOrEqual 12)."""
+    for one, other in (args, args[::-1]):
+        name = None if one is None else _OR_EQUAL.get(one.head.name)
+        if one is None or name is None or other is None or not other.is_op("Equal"):
+            continue
+        if other.args in (one.args, one.args[::-1]):
+            return terms.apply(terms.heads.of(Operator(name), {"": 16}), one.args)
+    return None
+
+
+@spelling("Not")
+def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Floats are equal that are neither less nor greater, nor NaN; NaN is neither below a number
+    nor above a smaller one."""
+    parts = _parts(args[0])
+    ordered = [p for p in parts if p.head.name in _ORDER]
+    if len(ordered) != 2 or ordered[0].head is ordered[1].head:
+        return None
+    less, greater = sorted(ordered, key=lambda term: _ORDER.index(term.head.name))
+    one, other = less.args
+    if one is None or other is None or one.fact.elem_type not in _FLOATS:
+        return None
+    rest = [p for p in parts if p not in ordered]
+    if not rest:
+        return _nan(terms, one, other, greater)
+    if greater.args != less.args or any(not p.is_op("IsNaN") for p in rest):
+        return None
+    if {p.args[0] for p in rest} != {one, other}:
+        return None
+    return terms.apply(terms.heads.of(Operator("Equal"), {"": 11}), (one, other))
+
+
+def _nan(terms: Terms, x: Term, high: Term, greater: Term) -> Sequence[Term | None] | None:
+    """Not (x < 1 or x > 0) holds of NaN only."""
+    below, above = terms.tensor(high), terms.tensor(greater.args[1])
+    if greater.args[0] is not x or below is None or above is None or x.fact.shape is None:
+        return None
+    if below.size != 1 or above.size != 1 or not (above.numpy() < below.numpy()).all():
+        return None
+    if len(below.dims) > len(x.fact.shape) or len(above.dims) > len(x.fact.shape):
+        return None
+    return terms.apply(terms.heads.of(Operator("IsNaN"), {"": 20}), (x,))
+
+
+def _parts(term: Term | None) -> list[Term]:
+    """What stands on both sides of Or, inside each other up to a few levels."""
+    if term is None:
+        return []
+    found: list[Term] = []
+    waiting = [term]
+    while waiting and len(found) + len(waiting) <= _MOST_PARTS:
+        part = waiting.pop()
+        if part.is_op("Or"):
+            waiting.extend([arg for arg in part.args if arg is not None])
+        else:
+            found.append(part)
+    return [] if waiting else found
+
+
+_MOST_PARTS = 4

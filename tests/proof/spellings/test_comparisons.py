@@ -1,0 +1,44 @@
+"""Comparisons said by other ones."""
+
+import pytest
+from spelled import model, require_open, require_same
+
+TWO = "(float[2,8] x, float[2,8] z) => (bool[2,8] y)"
+EQUAL = (
+    "l = Less (x, z) g = Greater (x, z) d = Or (l, g)"
+    " a = IsNaN (x) b = IsNaN (z) n = Or (a, b) o = Or (d, n) y = Not (o)"
+)
+
+
+@pytest.mark.parametrize(("test", "name"), [("Less", "LessOrEqual"), ("Greater", "GreaterOrEqual")])
+def test_or_equal(test, name):
+    old = f"a = {test} (x, z) b = Equal (x, z) y = Or (a, b)"
+    new = model(f"y = {name} (x, z)", 16, TWO)
+    require_same(model(old, 11, TWO), new)
+    require_same(model(old.replace("(a, b)", "(b, a)"), 11, TWO), new)
+    require_open(model(old.replace("Or", "And"), 11, TWO), new)
+    require_open(model(old.replace(f"{test} (x, z)", f"{test} (z, x)"), 11, TWO), new)
+
+
+def test_it_is_not_the_opposite_of_greater():
+    old = model("a = Greater (x, z) y = Not (a)", 11, TWO)
+    require_open(old, model("y = LessOrEqual (x, z)", 16, TWO))
+
+
+def test_equal_floats():
+    new = model("y = Equal (x, z)", 11, TWO)
+    require_same(model(EQUAL, 9, TWO), new)
+    require_open(model(EQUAL.replace("IsNaN (z)", "IsNaN (x)"), 9, TWO), new)
+    require_open(model("l = Less (x, z) g = Greater (x, z) d = Or (l, g) y = Not (d)", 9, TWO), new)
+
+
+def test_what_is_not_a_number():
+    signature = "(float[2,8] x) => (bool[2,8] y)"
+    old = (
+        "<float a = {1}, float b = {0}>"
+        " { l = Less (x, a) g = Greater (x, b) o = Or (l, g) y = Not (o) }"
+    )
+    new = model("y = IsNaN (x)", 9, signature)
+    require_same(model(old, 8, signature), new)
+    require_open(model(old.replace("{0}", "{1}"), 8, signature), new)
+    require_open(model(old.replace("{0}", "{2}"), 8, signature), new)
