@@ -1,5 +1,5 @@
-"""straightline rewrites ONNX models so that control flow disappears or changes form, and proves
-that the outputs stayed the same."""
+"""straightline rewrites ONNX models so that control flow disappears or changes form, and
+proves that the outputs stay the same, or else checks it on samples."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from .inspection import Construct, Inspection, inspect
     from .ir import Error
     from .passes import Pipeline, Remark, Result
+    from .proof.answer import Proof
     from .reference.verdict import Verdict
-    from .reference.verify import verify
     from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning
+    from .verification import prove, verify
 
 __all__ = [
     "BindingError",
@@ -26,6 +27,7 @@ __all__ = [
     "NotVerifiedError",
     "NotVerifiedWarning",
     "Pipeline",
+    "Proof",
     "Remark",
     "Result",
     "Verdict",
@@ -33,6 +35,7 @@ __all__ = [
     "inspect",
     "ir",
     "passes",
+    "prove",
     "reference",
     "rewrite",
     "verify",
@@ -50,13 +53,15 @@ _HOMES = {
     "NotVerifiedError": ".rewriting",
     "NotVerifiedWarning": ".rewriting",
     "Pipeline": ".passes",
+    "Proof": ".proof.answer",
     "Remark": ".passes",
     "Result": ".passes",
     "Verdict": ".reference.verdict",
     "convert_version": ".api",
     "inspect": ".inspection",
+    "prove": ".verification",
     "rewrite": ".api",
-    "verify": ".reference.verify",
+    "verify": ".verification",
 }
 
 

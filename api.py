@@ -23,7 +23,7 @@ from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
 if TYPE_CHECKING:
     from .reference.verdict import Verdict
 
-_COMPARISON_OPTIONS = ("feeds", "runtime", "rtol", "atol", "samples", "seed", "timeout")
+_COMPARISON_OPTIONS = ("feeds", "runtime", "rtol", "atol", "samples", "seed", "timeout", "prove")
 """Those of `straightline.verify` that are the caller's to choose."""
 
 
@@ -112,7 +112,7 @@ def rewrite(
         require_all_rewritten(rewritten.result.remarks)
     if comparison is not None:
         verdict = rewritten.verify(**comparison)
-        if not verdict.equal and strict:
+        if not verdict.equal and (strict or comparison.get("prove")):
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         _warn_unless_equal(verdict, "the rewrite")
     return in_kind(rewritten.model, model)
@@ -174,7 +174,10 @@ def convert_version(
         base_dir=base_dir,
     ).run()
     if comparison is not None:
-        _warn_unless_equal(converted.verify(**comparison), "the conversion")
+        verdict = converted.verify(**comparison)
+        if not verdict.equal and comparison.get("prove"):
+            raise NotVerifiedError(f"the conversion was not verified: {verdict.reason}")
+        _warn_unless_equal(verdict, "the conversion")
     return in_kind(converted.model, model)
 
 
@@ -182,7 +185,7 @@ def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] |
     """The options of a verification; None where there shall be none."""
     if isinstance(verify, bool):
         return {} if verify else None
-    from .reference.verify import VerifyError
+    from .reference.choices import VerifyError
 
     if not isinstance(verify, Mapping):
         raise VerifyError(

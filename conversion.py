@@ -145,7 +145,7 @@ class Converted:
         Raises:
             MismatchError: the outputs differ.
         """
-        from .reference.verify import verify
+        from .verification import verify
 
         given = self.conversion.given
         folder = base_dir_of(given.original, given.base_dir)

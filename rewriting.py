@@ -205,38 +205,46 @@ class Rewritten:
     def verify(self, **options: Any) -> Verdict:
         """Compare with the original; `options` are those of `straightline.verify`.
 
+        The proof comes first; nothing is run where it succeeds and no option asks for it.
+
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
         """
-        from .reference.feeds import read_feeds
-        from .reference.runtimes import Workers
+        from .verification import verify
 
         feeds = options.get("feeds")
         if isinstance(feeds, str | os.PathLike):  # read once, too
+            from .reference.feeds import read_feeds
+
             proto = to_proto(self.rewriting.original)
             options = {**options, "feeds": read_feeds(feeds, proto, self.bound)}
-        with Workers() as workers:
-            compare = self._comparer({**options, "workers": workers})
-            verdict = compare(self.model, self.bound)
-            if verdict.status == "different":
-                raise self._located(verdict, compare)
+        source = self.rewriting.original
+        folder = base_dir_of(source, self.rewriting.base_dir)
+        verdict = verify(source, self.model, bound=self.bound, base_dir=folder, **options)
+        if verdict.status == "different":
+            raise self._located(verdict, options)
         return verdict
 
-    def _comparer(self, options: Mapping[str, Any]) -> Callable[[Model, dict[str, Array]], Verdict]:
+    def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
+        """Run the passes again, each followed by a comparison, until one breaks the outputs."""
+        from .reference.runtimes import Workers
         from .reference.verify import verify
 
-        source, given = self.rewriting.original, self.rewriting.base_dir
+        source = self.rewriting.original
+        folder = base_dir_of(source, self.rewriting.base_dir)
+        running = {n: v for n, v in options.items() if n != "prove" and v is not None}
+        with Workers() as workers:
 
-        def compare(model: Model, bound: dict[str, Array]) -> Verdict:
-            folder = base_dir_of(source, given)
-            return verify(source, model, bound=bound, base_dir=folder, **options)
+            def compare(model: Model, bound: dict[str, Array]) -> Verdict:
+                shared = {"base_dir": folder, "workers": workers, **running}
+                return verify(source, model, bound=bound, **shared)
 
-        return compare
+            return self._culprit(verdict, compare)
 
-    def _located(
+    def _culprit(
         self, verdict: Verdict, compare: Callable[[Model, dict[str, Array]], Verdict]
     ) -> MismatchError:
-        """Run the passes again, each followed by a comparison, until one breaks the outputs."""
+        """The first pass after which models differ."""
         model, bound = self.rewriting.prepare()
         if compare(model, bound).status == "different":
             return MismatchError(verdict, "that binds inputs")

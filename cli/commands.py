@@ -12,6 +12,7 @@ import typer
 
 from . import interrupts, report
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
+from .comparing import comparison, verified
 from .options import (
     AcceleratedFor,
     Atol,
@@ -23,6 +24,7 @@ from .options import (
     MaxNodes,
     MaxTrips,
     Passes,
+    Prove,
     Rewrite,
     Rtol,
     Runtime,
@@ -44,17 +46,17 @@ from .options import (
 if TYPE_CHECKING:
     from ..ir import ModelFile
     from ..reference.verdict import Verdict
-    from ..rewriting import MismatchError, Rewritten
+    from ..rewriting import MismatchError
 
 app = typer.Typer(
     cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Rewrite ONNX models so that control flow disappears, and check that the outputs stay"
-    " the same.",
+    help="Rewrite ONNX models so that control flow disappears, and prove, or else check, that the"
+    " outputs stay the same.",
     epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow left,"
-    " 5 nothing could be compared, 70 a fault of straightline, 130 interrupted.",
+    " 5 not proved or nothing compared, 70 a fault of straightline, 130 interrupted.",
 )
 
 
@@ -95,17 +97,18 @@ def rewrite(
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
     verify: Verify = True,
+    prove: Prove = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
-    samples: Samples = 3,
+    samples: Samples = None,
     seed: Seed = 0,
     timeout: Timeout = None,
 ) -> int:
     """Remove the control flow of a model that is decided before run time.
 
-    The outputs are compared with the original's before anything is written.
+    That the outputs are the original's is proved, or else checked, before anything is written.
     """
     text = pipeline_text(passes, runs_in)
     values, shapes = values_of(assignments), shapes_of(dimensions)
@@ -114,7 +117,7 @@ def rewrite(
     from ..inspection import left_over
     from ..ir import save
     from ..passes.pipeline import require_all_rewritten
-    from ..rewriting import MismatchError, Rewriting
+    from ..rewriting import Rewriting
 
     interrupts.raise_from_now_on()
     options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
@@ -128,17 +131,16 @@ def rewrite(
     found: Verdict | MismatchError | None = None
     code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
     if verify and not code:
-        comparison = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
+        wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
-            found = _verified(rewritten, comparison, strict)
-        code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
+            found, code = verified(rewritten.verify, wanted, strict)
     if not code:
         save(rewritten.model, target, force=force, keep=read)
     written = None if code else target
     code = finish(
         code, lambda: report.show_rewrite(rewritten, left, found, written, as_json), product=False
     )
-    report.tell_verification(found)
+    report.tell_verification(found, written)
     if code == EXIT_CONTROL_FLOW_LEFT:
         report.show_error(f"control flow is left in {len(left)} places; nothing was written")
     return code
@@ -164,58 +166,30 @@ def _read(source: Path, most: int | None) -> ModelFile:
     return read_file(source, TWO_GB if most is None else most)
 
 
-def _comparison(
-    inputs: Path | None,
-    runtime: Runtime,
-    rtol: float | None,
-    atol: float | None,
-    samples: int,
-    seed: int,
-    timeout: float | None,
-) -> dict[str, Any]:
-    """The options of a verification as `straightline.verify` takes them."""
-    found = {"runtime": runtime.value, "rtol": rtol, "atol": atol, "samples": samples, "seed": seed}
-    return {"feeds": inputs, "timeout": timeout, **found}
-
-
-def _verified(
-    rewritten: Rewritten, options: dict[str, Any], strict: bool
-) -> Verdict | MismatchError:
-    """Compare with the original; what was found, whatever it is."""
-    from ..rewriting import MismatchError, NotVerifiedError
-
-    try:
-        verdict = rewritten.verify(**options)
-    except MismatchError as error:
-        return error
-    if strict and not verdict.equal:
-        raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
-    return verdict
-
-
 @app.command()
 def verify(
     before: Annotated[Path, typer.Argument(metavar="A", help="The original.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="Its rewrite.")],
     *,
+    prove: Prove = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
-    samples: Samples = 3,
+    samples: Samples = None,
     seed: Seed = 0,
     timeout: Timeout = None,
     assignments: Set = None,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
 ) -> int:
-    """Run two models on the same inputs and compare every output.
+    """Prove that two models give equal outputs, or else compare them on the same inputs.
 
     --set gives the values of inputs that B no longer has.
     """
     values, most = values_of(assignments), bytes_of(max_input_size)
     from ..binding import typed_values
-    from ..reference.verify import verify as compare
+    from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
     with report.progress("verifying", quiet=as_json):
@@ -224,7 +198,7 @@ def verify(
             original,
             _read(after, most),
             bound=typed_values(original, values),
-            **_comparison(inputs, runtime, rtol, atol, samples, seed, timeout),
+            **comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout),
         )
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
     return finish(
@@ -250,23 +224,23 @@ def convert(
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
     verify: Verify = True,
+    prove: Prove = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
-    samples: Samples = 3,
+    samples: Samples = None,
     seed: Seed = 0,
     timeout: Timeout = None,
 ) -> int:
     """Carry a whole model to another opset version, all of it or nothing.
 
-    The outputs are compared with the original's before anything is written.
+    That the outputs are the original's is proved, or else checked, before anything is written.
     """
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     from ..conversion import Conversion
     from ..ir import save
-    from ..rewriting import MismatchError
 
     interrupts.raise_from_now_on()
     with report.progress("converting", quiet=as_json):
@@ -274,22 +248,18 @@ def convert(
         converted = Conversion(
             original, opset, ir_version, values, shapes, freeze_initializers, rewriting
         ).run()
-    found: Verdict | MismatchError | None = None
+    found, code = None, 0
     if verify:
-        options = _comparison(inputs, runtime, rtol, atol, samples, seed, timeout)
+        wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
-            try:
-                found = converted.verify(**options)
-            except MismatchError as error:
-                found = error
-    code = EXIT_DIFFERENT if isinstance(found, MismatchError) else 0
+            found, code = verified(converted.verify, wanted)
     if not code:
         save(converted.model, target, force=force, keep=read)
     written = None if code else target
     code = finish(
         code, lambda: report.show_conversion(converted, found, written, as_json), product=False
     )
-    report.tell_verification(found)
+    report.tell_verification(found, written)
     return code
 
 

@@ -95,7 +95,16 @@ Verify = Annotated[
     bool,
     typer.Option(
         "--verify/--no-verify",
-        help="Compare the outputs before writing.",
+        help="Prove or compare the outputs before writing.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+Prove = Annotated[
+    bool | None,
+    typer.Option(
+        "--prove/--no-prove",
+        help="Take nothing but a proof for every input, or try none; by default the models are run"
+        " where there is no proof.",
         rich_help_panel=VERIFICATION,
     ),
 ]
@@ -123,7 +132,12 @@ Atol = Annotated[
     typer.Option(help="Absolute tolerance; tight, by element type.", rich_help_panel=VERIFICATION),
 ]
 Samples = Annotated[
-    int, typer.Option(min=1, help="How many inputs are drawn.", rich_help_panel=VERIFICATION)
+    int | None,
+    typer.Option(
+        min=1,
+        help="Run the models on so many inputs, even after a proof; 3 where there is none.",
+        rich_help_panel=VERIFICATION,
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, help="The same draws the same.", rich_help_panel=VERIFICATION)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STYLES = {
     "rewritten": "green",
+    "proved": "green",
     "equal": "green",
     "kept": "yellow",
     "not verified": "yellow",
@@ -232,13 +233,16 @@ def _parts(
     return (found.verdict, found) if isinstance(found, MismatchError) else (found, None)
 
 
-def tell_verification(found: Verdict | MismatchError | None) -> None:
-    """On stderr: that the outputs differ, or that nothing could be compared."""
+def tell_verification(found: Verdict | MismatchError | None, written: Path | None = None) -> None:
+    """On stderr: that the outputs differ, or that nothing was proved or compared."""
     verdict, mismatch = _parts(found)
     if mismatch is not None:
         show_error(*mismatch.lines())
     elif verdict is not None and not verdict.equal:
-        show_warning(f"not verified: {verdict.reason}")
+        if written is None:
+            show_error(f"not verified: {verdict.reason}; nothing was written")
+        else:
+            show_warning(f"not verified: {verdict.reason}")
 
 
 def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
@@ -248,14 +252,41 @@ def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
         return
     if verdict.outputs and not verdict.equal:
         console().print(verdict_table(verdict))
-    ran = ", ".join(verdict.runtimes) or "nothing was run"
-    detail = f": {verdict.reason} ({ran}, verified in {verdict.seconds:.2f} s)"
-    line = Text.assemble((verdict.status, STYLES[verdict.status]), shown(detail))
-    console().print(line, soft_wrap=True)
+    if verdict.proved:
+        assert verdict.proof is not None
+        detail = f": {verdict.proof.claim} ({_time(verdict.proof.seconds)})"
+        _status("proved", detail)
+    if verdict.runtimes or not verdict.proved:
+        _status(verdict.status, _what_ran(verdict))
     for other in verdict.disagreements:
         say(f"the runtimes disagree on the original: {other}")
     for note in verdict.notes:
         _note(note)
+
+
+def _what_ran(verdict: Verdict) -> str:
+    """What running the models came to; why there is no proof, where one was tried."""
+    ran = ", ".join(verdict.runtimes) or "nothing was run"
+    ran += f", verified in {verdict.seconds:.2f} s"
+    found = f": {verdict.reason}"
+    if verdict.equal and all(output.status == "equal" for output in verdict.outputs):
+        found = f" on {_count(len(verdict.samples), 'sample')}"
+        if verdict.proof is not None and not verdict.proved:
+            ran = f"open: {verdict.proof.reason}; {ran}"
+    return f"{found} ({ran})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _status(status: str, detail: str) -> None:
+    line = Text.assemble((status, STYLES[status]), shown(detail))
+    console().print(line, soft_wrap=True)
 
 
 def show_inspection(found: Inspection, model: Path, as_json: bool) -> None:

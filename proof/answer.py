@@ -29,7 +29,7 @@ class Proof:
     outputs: dict[str, int] = dataclasses.field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     first: tuple[str, str] | None = None
-    feeds: dict[str, Any] | None = None
+    feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     seconds: float = 0.0
 
     @property
@@ -37,12 +37,24 @@ class Proof:
         """Whether the status is "proved"."""
         return self.status == "proved"
 
+    @property
+    def claim(self) -> str:
+        """What is proved, with what it takes for granted."""
+        condition = f", if {' and '.join(self.assumptions)}" if self.assumptions else ""
+        return f"equal for every input{condition}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in types that JSON has, without the input that refutes."""
+        found = dataclasses.asdict(dataclasses.replace(self, feeds=None))
+        del found["feeds"]
+        return {"proved": self.proved, **found}
+
     def __bool__(self) -> bool:
         return self.proved
 
     def __str__(self) -> str:
         if self.proved:
-            return f"proved: equal for every input ({_time(self.seconds)})"
+            return f"proved: {self.claim} ({_time(self.seconds)})"
         lines = [f"{self.status}: {self.reason}"]
         if self.first is not None:
             lines += ["  before:", *_indented(self.first[0]), "  after:", *_indented(self.first[1])]

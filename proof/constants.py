@@ -22,7 +22,10 @@ Kernel = Callable[[Sequence[Any]], list[Any]]
 
 def key_of(tensor: Tensor) -> Hashable:
     """What two constants of the same type, shape and bytes have in common. -0 is not 0."""
-    array = tensor.numpy()
+    # A large one is read for this only: what is kept of it is its digest.
+    large = tensor.size > MOST_ELEMENTS
+    passing = Tensor(tensor.message(), base_dir=tensor.base_dir) if large else tensor
+    array = passing.numpy()
     if array.dtype.hasobject:
         content: Hashable = tuple(array.reshape(-1).tolist())
     elif array.nbytes <= 64:

@@ -9,7 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..facts.dimension import Dimension
-from ..ir import Array, ModelSource, base_dir_of, read, to_proto
+from ..ir import (
+    Array,
+    LoadError,
+    Model,
+    ModelError,
+    ModelSource,
+    base_dir_of,
+    load,
+    read,
+    to_proto,
+)
 from ..ir.collector import paused_collector
 from ..reference.signature import Signature, mismatches
 from .algebra import Terms
@@ -49,6 +59,8 @@ def prove(
 
     Raises:
         LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
+        FeedError: a value of `bound` does not fit its input.
     """
     start = time.perf_counter()
     question = _Question(before, after, bound or {}, base_dir, budget or Budget())
@@ -62,22 +74,26 @@ class _Question:
         self,
         before: ModelSource,
         after: ModelSource,
-        bound: Mapping[str, Array],
+        bound: Mapping[str, Any],
         base_dir: str | os.PathLike[str] | None,
         budget: Budget,
     ) -> None:
         self.sources = read(before), read(after)
         self.protos = [to_proto(source) for source in self.sources]
-        self.folders = [base_dir or base_dir_of(source) for source in self.sources]
-        self.bound = bound
+        self.folders = [base_dir_of(source, base_dir) for source in self.sources]
+        self._require_well_formed(0)
+        self.bound = _typed(bound, self.protos[0])
         self.budget = budget
+
+    def _require_well_formed(self, side: int) -> None:
+        if not isinstance(self.sources[side], Model):
+            load(self.protos[side])
 
     def answer(self) -> Proof:
         """The answer."""
-        signatures = [Signature.of(proto) for proto in self.protos]
-        problems = mismatches(signatures[0], signatures[1], self.bound)
-        if problems:
-            return Proof("open", f"the signatures differ: {'; '.join(problems)}")
+        fault = self._fault()
+        if fault:
+            return Proof("open", fault)
         self.used: set[str] = set()
         self.assumptions: set[str] = set()
         try:
@@ -85,10 +101,22 @@ class _Question:
         except Difference as difference:
             pair = (shown(difference.before), shown(difference.after))
             return Proof("open", str(difference), tuple(sorted(self.used)), first=pair)
-        except (OpenError, RecursionError) as error:
+        except RecursionError:
+            return Proof("open", "values stand too deep inside each other to be compared")
+        except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
             return Proof("open", str(error), tuple(sorted(self.used)))
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
+
+    def _fault(self) -> str:
+        """What stands against a comparison before anything is run; empty where nothing does."""
+        try:
+            self._require_well_formed(1)
+        except ModelError as error:
+            return f"the rewrite is not a valid model: {error}"
+        before, after = map(Signature.of, self.protos)
+        problems = mismatches(before, after, self.bound)
+        return f"the signatures differ: {'; '.join(problems)}" if problems else ""
 
     def _all_cases(self) -> dict[str, int]:
         """Compare the models where loops make at least one trip, then where one of them makes none,
@@ -150,6 +178,15 @@ def none_of(trips: Dimension) -> dict[str, Dimension]:
         if rest % factor == 0 and -rest // factor >= 0:
             return {symbols[0][0]: Dimension.constant(-rest // factor)}
     raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
+
+
+def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
+    """Values of inputs as arrays of the declared types."""
+    if not bound:
+        return {}
+    from ..reference.feeds import check_feeds
+
+    return check_feeds(bound, model, partial=True)
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:

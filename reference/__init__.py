@@ -6,11 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .choices import VerifyError
     from .errors import EvaluationError
     from .evaluator import Evaluator, control_flow_operators, operator_kernel, run
     from .runtimes import Workers
     from .verdict import OutputDifference, Verdict
-    from .verify import VerifyError
 
 __all__ = [
     "EvaluationError",
@@ -31,7 +31,7 @@ _HOMES = {
     "Evaluator": ".evaluator",
     "OutputDifference": ".verdict",
     "Verdict": ".verdict",
-    "VerifyError": ".verify",
+    "VerifyError": ".choices",
     "Workers": ".runtimes",
     "control_flow_operators": ".evaluator",
     "operator_kernel": ".evaluator",

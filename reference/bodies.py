@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper
-from onnx.reference.op_run import OpRun
 
 from ..ir.arity import fed_inputs
 from .errors import EvaluationError, ask_onnx
@@ -189,40 +188,6 @@ class BoundBody:
         feeds = {**self.captured, **dict(zip(self.body.input_names, inputs, strict=True))}
         outputs: list[Any] = self.body.evaluator.run(None, feeds, attributes=self.attributes)
         return outputs
-
-
-class ControlFlow(OpRun):
-    """Base of the operators that run bodies; usable by onnx's own evaluator too."""
-
-    op_domain = ""
-
-    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
-        super().__init__(onnx_node, run_params)
-        self.place = label(onnx_node)
-        self.opsets: dict[str, int] = run_params["opsets"]
-        fed = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
-        self.bodies = {
-            a.name: Body(getattr(self, a.name), self.opsets, fed)
-            for a in onnx_node.attribute
-            if a.type == onnx.AttributeProto.GRAPH
-        }
-
-    def need_context(self) -> bool:
-        """Bodies capture outer values."""
-        return True
-
-    def run(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Run the operator; an error of it, or from within its body, names this node."""
-        try:
-            outputs: tuple[Any, ...] = super().run(*args, **kwargs)  # type: ignore[no-untyped-call]
-        except (EvaluationError, TypeError) as error:
-            # onnx makes a TypeError of a value of another kind, such as a list for a tensor.
-            raise EvaluationError(f"{self.place}: {error}") from error
-        return outputs
-
-    def _check_and_fix_outputs(self, res: tuple[Any, ...]) -> tuple[Any, ...]:
-        # onnx's own check refuses None, the value of an empty optional.
-        return res
 
 
 def one_element(value: Any, rank: int, name: str) -> Array:

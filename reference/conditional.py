@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bodies import ControlFlow, one_element
+from .bodies import one_element
+from .control_flow import ControlFlow
 from .errors import EvaluationError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, Body, BoundBody, ControlFlow, empty, one_element, stack
+from .bodies import Array, Body, BoundBody, empty, one_element, stack
+from .control_flow import ControlFlow
 from .errors import EvaluationError
 
 

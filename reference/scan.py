@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, Body, BoundBody, ControlFlow, empty, stack
+from .bodies import Array, Body, BoundBody, empty, stack
+from .control_flow import ControlFlow
 from .errors import EvaluationError
 from .scan_8 import scan_8
 from .scanning import scan_row

@@ -11,7 +11,8 @@ from typing import Any
 
 from onnx.reference.op_run import OpRun
 
-from .bodies import ControlFlow, one_element
+from .bodies import one_element
+from .control_flow import ControlFlow
 from .errors import EvaluationError
 
 

@@ -13,6 +13,7 @@ from google.protobuf.message import EncodeError
 
 from .. import ir
 from ..ir.boundary import one_line
+from ..ir.external_data import external_tensors
 from .session import ModelData
 
 _keys = itertools.count()
@@ -85,10 +86,10 @@ class Source:
     @cached_property
     def fault(self) -> str:
         """What the ONNX checker has against the model, on one line; empty where it is valid."""
-        if self.data.base_dir is not None:
+        checked = self._path or self.proto
+        if checked is self.proto and external_tensors(self.proto):
             return ""  # the checker looks for external data beside a path only
         try:
-            checked = self.data.path or self.proto
             ir.ask_onnx("the model", onnx.checker.check_model, checked, full_check=True)
         except ir.OnnxError as error:
             return one_line(error.__cause__ or error)

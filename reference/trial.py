@@ -82,6 +82,7 @@ class Trial:
         beyond_runtime: whether the runtime, rather than a model or the inputs, is at fault for a
             missing verdict, so that another runtime may do better.
         timed_out: whether the original was too slow on a sample; no further one is tried.
+        differing: the first input on which the models differ.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Trial:
         self.reason = ""
         self.beyond_runtime = False
         self.timed_out = False
+        self.differing: Feeds | None = None
         self._worker = worker
         self._pair = pair
         self._keep = keep
@@ -143,6 +145,7 @@ class Trial:
             tuple(self._compared),
             outputs if self._compared else (),
             notes=tuple(notes),
+            feeds=self.differing if status == "different" else None,
         )
 
     @property
@@ -241,6 +244,8 @@ class Trial:
                 continue
             if part.kind and not self._found[number].kind:
                 self._samples[number] = accepted.label
+                if self.differing is None:
+                    self.differing = accepted.feeds
             self._found[number] = combine([self._found[number], part])
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
@@ -249,6 +254,7 @@ class Trial:
             reason = (
                 f"the rewrite does not run on {accepted.label}, where the original does: {failure}"
             )
+            self.differing = accepted.feeds
             self._stop("different", reason)
         elif self._pair.after.fault:
             reason = f"the rewrite is not a valid model: {self._pair.after.fault}"

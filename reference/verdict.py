@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from .compare import Difference
+from .session import Feeds
+
+if TYPE_CHECKING:
+    from ..proof.answer import Proof
 
 Status = Literal["equal", "different", "not verified"]
 OutputStatus = Literal["equal", "different", "not deterministic"]
@@ -60,6 +64,8 @@ class Verdict:
             original; that is a fault of a runtime, not of the rewrite.
         notes: what was done differently than asked, and what could not be covered.
         seconds: time spent.
+        proof: what came of the proof that they are equal, where one was tried.
+        feeds: where the outputs differ, an input on which they do.
     """
 
     status: Status
@@ -70,6 +76,13 @@ class Verdict:
     disagreements: tuple[OutputDifference, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    proof: Proof | None = None
+    feeds: Feeds | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the outputs are proved to be equal for every input."""
+        return self.equal and self.proof is not None and self.proof.proved
 
     @property
     def equal(self) -> bool:
@@ -81,8 +94,10 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict in types that JSON has; floats that JSON lacks become strings."""
-        found: dict[str, Any] = _plain(asdict(self))
-        return {"equal": self.equal, **found}
+        found: dict[str, Any] = _plain(asdict(replace(self, proof=None, feeds=None)))
+        del found["feeds"]
+        found["proof"] = None if self.proof is None else self.proof.to_dict()
+        return {"equal": self.equal, "proved": self.proved, **found}
 
     def __str__(self) -> str:
         where = f" [{', '.join(self.runtimes)}]" if self.runtimes else ""

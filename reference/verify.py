@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal, get_args
-
-import numpy as np
+from typing import Any
 
 from ..ir import ModelSource
-from ..ir.errors import Error, ModelError
+from ..ir.errors import ModelError
+from .choices import RuntimeChoice, check_options
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Sample
 from .feeds import Given, check_feeds, read_feeds
@@ -24,15 +23,6 @@ from .source import Source
 from .steering import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
-
-RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
-
-_WHOLE = int, np.integer
-_REAL = *_WHOLE, float, np.floating
-
-
-class VerifyError(Error):
-    """An option of the verification is out of range."""
 
 
 def verify(
@@ -77,8 +67,7 @@ def verify(
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
     """
-    _check_options(runtime, rtol, atol, timeout)
-    _check_counts(samples, seed)
+    check_options(runtime, rtol, atol, samples, seed, timeout)
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
     pair.before.require_well_formed()
@@ -115,23 +104,6 @@ def _fault(pair: Pair, bound: Feeds) -> str:
         return f"the rewrite is not a valid model: {error}"
     problems = mismatches(pair.before_signature, pair.after_signature, bound)
     return f"the signatures differ: {'; '.join(problems)}" if problems else ""
-
-
-def _check_options(runtime: str, rtol: Any, atol: Any, timeout: Any) -> None:
-    if runtime not in get_args(RuntimeChoice):
-        choices = ", ".join(get_args(RuntimeChoice))
-        raise VerifyError(f"unknown runtime '{runtime}'; choose one of {choices}")
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not (isinstance(value, _REAL) and value >= 0):
-            raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")
-    if timeout is not None and not (isinstance(timeout, _REAL) and timeout > 0):
-        raise VerifyError(f"timeout is {timeout!r}; it must be more than 0 seconds")
-
-
-def _check_counts(samples: Any, seed: Any) -> None:
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-        if not (isinstance(value, _WHOLE) and value >= least):
-            raise VerifyError(f"{name} is {value!r}; it must be a whole number, {least} or more")
 
 
 Inputs = Callable[[], Iterator[Sample]]

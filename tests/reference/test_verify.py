@@ -9,10 +9,10 @@ import onnx
 import onnx.parser
 import pytest
 from straightline import convert_version, ir
-from straightline.reference import runtimes
+from straightline.reference import VerifyError, runtimes
 from straightline.reference.feeds import FeedError
 from straightline.reference.runtimes import RuntimeFailure, Worker, Workers
-from straightline.reference.verify import VerifyError, verify
+from straightline.reference.verify import verify
 
 
 def model(body, opset=18, ir_version=10):

@@ -1,0 +1,51 @@
+"""What a proof found, for people and for scripts."""
+
+import json
+
+import numpy as np
+import pytest
+from straightline.proof import Proof
+
+PROVED = Proof("proved", "equal for every input", ("Slice",), {"y": 3}, seconds=0.0124)
+
+
+def test_only_a_proof_is_true():
+    assert PROVED and PROVED.proved
+    for status in ("refuted", "open"):
+        assert not Proof(status, "why")
+
+
+def test_a_proof_in_a_line():
+    assert str(PROVED) == "proved: equal for every input (12 ms)"
+
+
+def test_what_is_taken_for_granted_is_said():
+    one, two = "MatMul of some rows gives the same bits as of all rows", "so does Gemm"
+    proof = Proof("proved", "equal for every input", assumptions=(one, two), seconds=1.5)
+    assert str(proof) == f"proved: equal for every input, if {one} and {two} (1.5 s)"
+
+
+def test_the_first_terms_that_differ_are_shown():
+    proof = Proof(
+        "open", "output 'y': Abs is not known to be Neg", first=("t1 = Abs (x)", "t2\nt3")
+    )
+    assert str(proof).splitlines() == [
+        "open: output 'y': Abs is not known to be Neg",
+        "  before:",
+        "    t1 = Abs (x)",
+        "  after:",
+        "    t2",
+        "    t3",
+    ]
+
+
+@pytest.mark.parametrize("proof", [PROVED, Proof("refuted", "y", feeds={"x": np.zeros(2)})])
+def test_an_answer_in_json(proof):
+    found = json.loads(json.dumps(proof.to_dict()))
+    assert (found["status"], found["proved"]) == (proof.status, proof.proved)
+    assert "feeds" not in found
+
+
+def test_answers_with_inputs_can_be_compared():
+    one, other = (Proof("refuted", "y", feeds={"x": np.zeros(2)}) for _ in range(2))
+    assert one == other

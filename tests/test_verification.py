@@ -1,0 +1,201 @@
+"""Proof first, runs where there is none: what counts as equal, and what is run."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from straightline.reference.runtimes import Worker
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
+    y = Loop (three, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
+        d = Identity (c)
+        e = Add (a, a)
+    }>
+}"""
+UNROLLED = "g (float[N] x) => (float[N] y) { a = Add (x, x)  b = Add (a, a)  y = Add (b, b) }"
+TWICE = "g (float[N] x) => (float[N] y) { a = Add (x, x)  y = Add (a, a) }"
+HALVES = "g (float[N] x) => (float[N] y) <float two = {2}> { y = Div (x, two) }"
+HALF = "g (float[N] x) => (float[N] y) <float half = {0.5}> { y = Mul (x, half) }"
+
+
+def model(text):
+    return onnx.parser.parse_model(HEADER + text)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """How often a runtime was asked to run a model."""
+    calls, original = [], Worker.run
+
+    def run(self, source, feeds, **options):
+        calls.append(self.runtime)
+        return original(self, source, feeds, **options)
+
+    monkeypatch.setattr(Worker, "run", run)
+    return calls
+
+
+# prove
+
+
+def test_a_proof_is_true_and_runs_nothing(ran):
+    proof = sl.prove(model(LOOP), model(UNROLLED))
+    assert isinstance(proof, sl.Proof)
+    assert proof and proof.status == "proved" and proof.feeds is None
+    assert set(proof.outputs) == {"y"}
+    assert not ran
+
+
+def test_what_a_run_tells_apart_is_refuted_by_an_input():
+    before, after = model(LOOP), model(TWICE)
+    proof = sl.prove(before, after)
+    assert not proof and proof.status == "refuted"
+    assert proof.reason.startswith("y: different")
+    (one,), (other,) = (sl.reference.run(m, proof.feeds) for m in (before, after))
+    assert not np.array_equal(one, other)
+
+
+def test_what_has_no_proof_and_no_difference_is_open(ran):
+    proof = sl.prove(model(HALVES), model(HALF))
+    assert not proof and proof.status == "open" and proof.feeds is None
+    assert proof.first is not None
+    assert ran
+
+
+def test_without_a_search_nothing_is_run(ran):
+    assert sl.prove(model(LOOP), model(TWICE), search=False).status == "open"
+    assert not ran
+
+
+def test_a_fault_of_signatures_is_no_refutation():
+    other = model(
+        UNROLLED.replace("float[N] x", "double[N] x").replace("float[N] y", "double[N] y")
+    )
+    proof = sl.prove(model(LOOP), other)
+    assert proof.status == "open" and "signatures differ" in proof.reason
+
+
+def test_values_of_inputs_that_are_gone():
+    text = LOOP.replace("x) => (float[N] y) <int64 three = {3}>", "x, int64 three) => (float[N] y)")
+    assert sl.prove(model(text), model(UNROLLED), bound={"three": 3})
+    assert not sl.prove(model(text), model(UNROLLED), bound={"three": 2}, search=False)
+    with pytest.raises(sl.Error, match="'three'"):
+        sl.prove(model(text), model(UNROLLED), bound={"three": "many"})
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "long"}])
+def test_options_of_a_proof_are_checked(options):
+    with pytest.raises(sl.Error, match="timeout is"):
+        sl.prove(model(LOOP), model(UNROLLED), **options)
+
+
+def test_bad_models_are_errors_of_ours():
+    for source in ("none.onnx", b"no model", 5, onnx.ModelProto()):
+        with pytest.raises(sl.Error):
+            sl.prove(source, model(LOOP))
+    broken = model("g (float[N] x) => (float[N] y) { y = Abs (z) }")
+    with pytest.raises(sl.Error, match="'z'"):
+        sl.prove(broken, model(LOOP))
+    proof = sl.prove(model(UNROLLED), broken)
+    assert not proof and "not a valid model" in proof.reason
+
+
+# verify
+
+
+def test_a_proof_makes_runs_unnecessary(ran):
+    verdict = sl.verify(model(LOOP), model(UNROLLED))
+    assert verdict and verdict.proved and verdict.samples == ()
+    assert verdict.reason == "proved for every input"
+    assert verdict.to_dict()["proved"] is True
+    assert verdict.to_dict()["proof"]["outputs"]["y"] > 0
+    assert not ran
+
+
+def test_what_is_open_is_run(ran):
+    verdict = sl.verify(model(HALVES), model(HALF))
+    assert verdict.equal and not verdict.proved
+    assert len(verdict.samples) == 6 and ran
+    assert verdict.proof.status == "open"
+
+
+@pytest.mark.parametrize(
+    "options", [{"samples": 1}, {"runtime": "reference"}, {"feeds": {"x": np.float32([1, 2])}}]
+)
+def test_runs_that_are_asked_for_are_made_after_a_proof_too(ran, options):
+    verdict = sl.verify(model(LOOP), model(UNROLLED), **options)
+    assert verdict.equal and verdict.proved and verdict.samples
+    assert ran
+
+
+def test_a_proof_can_be_demanded_or_left_out(ran):
+    verdict = sl.verify(model(HALVES), model(HALF), prove=True)
+    assert verdict.status == "not verified" and not verdict.proved
+    assert verdict.reason.startswith("not proved: output 'y': ")
+    assert "all outputs agree on 6 samples" in verdict.reason
+    assert sl.verify(model(LOOP), model(TWICE), prove=True).status == "different"
+    ran.clear()
+    verdict = sl.verify(model(LOOP), model(UNROLLED), prove=False)
+    assert verdict.equal and not verdict.proved and verdict.proof is None
+    assert verdict.to_dict()["proof"] is None
+    assert ran
+
+
+def test_a_difference_holds_an_input_that_shows_it():
+    verdict = sl.verify(model(LOOP), model(TWICE))
+    assert verdict.status == "different" and set(verdict.feeds) == {"x"}
+    assert "feeds" not in verdict.to_dict()
+
+
+def test_where_a_run_contradicts_a_proof_the_run_counts(monkeypatch):
+    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: sl.Proof("proved", "."))
+    verdict = sl.verify(model(LOOP), model(TWICE), samples=1)
+    assert verdict.status == "different" and not verdict.proved
+    assert "please report it" in verdict.notes[0]
+
+
+def test_a_proof_counts_where_the_original_cannot_be_run():
+    text = "g (float[2] x) => (float[2] y) { y = other.Unknown (x) }"
+    header = '<ir_version: 8, opset_import: ["" : 17, "other" : 1]>'
+    strange = onnx.parser.parse_model(header + text)
+    verdict = sl.verify(strange, strange, samples=1)
+    assert verdict.equal and verdict.proved
+    assert verdict.notes[0].startswith("nothing was compared: ")
+
+
+def test_a_rewrite_that_is_no_valid_model_is_run(ran):
+    wrong = model(UNROLLED)
+    wrong.graph.output[0].type.tensor_type.shape.dim.add()  # rank 2: runtimes refuse that
+    verdict = sl.verify(model(LOOP), wrong)
+    assert ran
+    assert not verdict.proved or verdict.samples
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"rtol": -1}, {"seed": -1}, {"timeout": 0}])
+def test_options_are_checked_before_the_proof(options):
+    with pytest.raises(sl.Error, match=f"{next(iter(options))} is"):
+        sl.verify(model(LOOP), model(UNROLLED), **options)
+
+
+# rewrite and convert_version
+
+
+def test_a_rewrite_is_proved_without_a_run(ran):
+    sl.rewrite(model(LOOP), verify=True)
+    sl.rewrite(model(LOOP), verify={"prove": True})
+    sl.convert_version(model(LOOP), 18, verify={"prove": True})
+    assert not ran
+
+
+def test_a_demanded_proof_that_is_not_found_withholds_the_result():
+    before = model("g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }")
+    wanted = {"verify": {"prove": True}}
+    failing = sl.Proof("open", "out of steps")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("straightline.proof.prove", lambda *_, **__: failing)
+        with pytest.raises(sl.NotVerifiedError, match="the rewrite .* not proved: out of steps"):
+            sl.rewrite(before, **wanted)
+        with pytest.raises(sl.NotVerifiedError, match="the conversion .* not proved: out of steps"):
+            sl.convert_version(before, 18, **wanted)
+        sl.rewrite(before, verify=True, strict=True)

@@ -1,0 +1,180 @@
+"""Whether two models give the same outputs: proved if that can be, else seen by running them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .ir import BaseDir, ModelSource, read
+from .reference.choices import RuntimeChoice, check_options
+from .reference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from .proof import Proof
+    from .reference.feeds import Given
+
+PROVED = "proved for every input"
+_SAMPLES = 3
+"""So many plain samples are drawn where nothing else is asked for."""
+_SEARCH_TIMEOUT = 10.0
+"""Seconds that each run may take while an input is looked for that refutes."""
+_CONTRADICTION = (
+    "there is a proof that the outputs are equal, so this is a fault of the runtime, or else of"
+    " straightline; please report it"
+)
+
+
+def prove(
+    before: ModelSource,
+    after: ModelSource,
+    *,
+    bound: Mapping[str, Any] | None = None,
+    base_dir: BaseDir = None,
+    search: bool = True,
+    timeout: float = _SEARCH_TIMEOUT,
+) -> Proof:
+    """Whether two models give equal outputs for every input.
+
+    Args:
+        before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        after: the rewrite.
+        bound: values of inputs that the rewrite no longer has.
+        base_dir: the folder of the external data of models given in memory.
+        search: where there is no proof, run both models on a few inputs that are drawn; the answer
+            is "refuted" where the outputs differ on one of them, and `feeds` holds it.
+        timeout: seconds that each run of the search may take.
+
+    Returns:
+        the answer: "proved", "refuted" or "open". It is true only where it is "proved".
+
+    Raises:
+        LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
+        FeedError: a value of `bound` does not fit its input.
+        VerifyError: the timeout is out of range.
+    """
+    from .proof import prove as decide
+
+    check_options("auto", None, None, _SAMPLES, 0, timeout)
+    start = time.perf_counter()
+    before, after = read(before), read(after)
+    proof = decide(before, after, bound=bound, base_dir=base_dir)
+    if not proof.proved and search:
+        from .reference.verify import verify as run
+
+        verdict = run(before, after, bound=bound, base_dir=base_dir, timeout=timeout)
+        if verdict.status == "different" and verdict.feeds is not None:
+            proof = dataclasses.replace(
+                proof, status="refuted", reason=_difference(verdict), feeds=verdict.feeds
+            )
+    return dataclasses.replace(proof, seconds=time.perf_counter() - start)
+
+
+def _difference(verdict: Verdict) -> str:
+    """Where a run shows that outputs differ."""
+    shown = [str(output) for output in verdict.outputs if output.status == "different"]
+    return "; ".join(shown) or verdict.reason
+
+
+def verify(
+    before: ModelSource,
+    after: ModelSource,
+    *,
+    prove: bool | None = None,
+    feeds: Given | None = None,
+    runtime: RuntimeChoice = "auto",
+    rtol: float | None = None,
+    atol: float | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    bound: Mapping[str, Any] | None = None,
+    base_dir: BaseDir = None,
+) -> Verdict:
+    """Whether two models give the same outputs.
+
+    That is proved where it can be; the models are run where it cannot, and where `feeds`,
+    `samples` or a `runtime` ask for it.
+
+    Args:
+        before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        after: the rewrite.
+        prove: True: nothing but a proof counts as equal; False: no proof is tried.
+        feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
+            ONNX's test-data layout. Without them inputs are drawn.
+        runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
+            is installed and runs the original, else the reference.
+        rtol: relative tolerance for floats of all types, where the models are run. Without it a
+            tight one, by element type.
+        atol: absolute tolerance for floats of all types.
+        samples: how many plain samples are drawn, 3 without; overridable initializers add more, and
+            so do values far from zero, large and tiny values, and special values, of which as many
+            are drawn (at most one of each kind) where the original takes them, and no `atol` is
+            given.
+        seed: the same seed draws the same inputs.
+        timeout: seconds for loading one model or running it once; 60 without. After a timeout of
+            the original nothing else is tried.
+        bound: values of inputs that the rewrite no longer has.
+        base_dir: the folder of the external data of models given in memory.
+
+    Raises:
+        VerifyError: an option is out of range.
+        FeedError: given inputs do not fit the original or cannot be read.
+        LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
+    """
+    drawn = _SAMPLES if samples is None else samples
+    check_options(runtime, rtol, atol, drawn, seed, timeout)
+    start = time.perf_counter()
+    before, after = read(before), read(after)
+    proof = None
+    if prove is not False:
+        from .proof import prove as decide
+
+        proof = decide(before, after, bound=bound, base_dir=base_dir)
+    asked = feeds is not None or samples is not None or runtime != "auto"
+    if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):
+        verdict = Verdict("equal", PROVED, proof=proof)
+    else:
+        from .reference.verify import verify as run
+
+        verdict = run(
+            before,
+            after,
+            feeds=feeds,
+            runtime=runtime,
+            rtol=rtol,
+            atol=atol,
+            samples=drawn,
+            seed=seed,
+            timeout=timeout,
+            bound=bound,
+            base_dir=base_dir,
+        )
+        if proof is not None:
+            verdict = _together(verdict, proof, bool(prove))
+    return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
+
+
+def _is_valid(model: ModelSource, base_dir: BaseDir) -> bool:
+    """Whether a model is one that runtimes take, of which a proof says nothing."""
+    from .reference.source import Source
+
+    return not Source(model, base_dir).fault
+
+
+def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
+    """What runs and a proof tell together."""
+    verdict = dataclasses.replace(verdict, proof=proof)
+    if verdict.status == "different":
+        notes = (_CONTRADICTION, *verdict.notes) if proof.proved else verdict.notes
+        return dataclasses.replace(verdict, notes=notes)
+    if proof.proved and verdict.status == "not verified":
+        notes = (f"nothing was compared: {verdict.reason}", *verdict.notes)
+        return dataclasses.replace(verdict, status="equal", reason=PROVED, notes=notes)
+    if demanded and not proof.proved:
+        reason = f"not proved: {proof.reason}; {verdict.reason}"
+        return dataclasses.replace(verdict, status="not verified", reason=reason)
+    return verdict
