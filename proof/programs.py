@@ -109,6 +109,8 @@ class _Scope:
         return place
 
     def define(self, name: str) -> int:
+        if name in self.places:
+            raise OpenError(f"'{name}' is defined twice")
         place = self.places[name] = self.new()
         return place
 

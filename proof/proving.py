@@ -21,6 +21,7 @@ from ..ir import (
     to_proto,
 )
 from ..ir.collector import paused_collector
+from ..ir.well_formed import check_well_formed
 from ..reference.signature import Signature, mismatches
 from .algebra import Terms
 from .answer import Proof
@@ -30,7 +31,7 @@ from .differences import Difference
 from .execution import Execution
 from .inputs import input_terms, overridable
 from .printing import shown
-from .programs import Compiler
+from .programs import Compiler, subgraphs_of
 from .terms import Term, descendants
 
 MOST_CASES = 16
@@ -86,8 +87,13 @@ class _Question:
         self.budget = budget
 
     def _require_well_formed(self, side: int) -> None:
-        if not isinstance(self.sources[side], Model):
-            load(self.protos[side])
+        proto = self.protos[side]
+        if isinstance(self.sources[side], Model):
+            return
+        if any(subgraphs_of(attribute) for n in proto.graph.node for attribute in n.attribute):
+            load(proto)  # whether bodies fit their nodes is found out there
+        else:
+            check_well_formed(proto)
 
     def answer(self) -> Proof:
         """The answer."""

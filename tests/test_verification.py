@@ -97,8 +97,13 @@ def test_bad_models_are_errors_of_ours():
     broken = model("g (float[N] x) => (float[N] y) { y = Abs (z) }")
     with pytest.raises(sl.Error, match="'z'"):
         sl.prove(broken, model(LOOP))
-    proof = sl.prove(model(UNROLLED), broken)
-    assert not proof and "not a valid model" in proof.reason
+    assert "'z' is not defined" in sl.prove(model(UNROLLED), broken).reason
+    body = model(LOOP.replace("bool d, float[N] e)", "bool d)"))
+    assert "its body gives 1 outputs" in sl.prove(model(UNROLLED), body).reason
+    twice = model("g (float[N] x) => (float[N] y) { y = Abs (x)  y = Neg (x) }")
+    assert "'y' is defined twice" in sl.prove(model(UNROLLED), twice).reason
+    odd = model("g (float[N] x) => (float[N] y) { y = Abs (x, x) }")
+    assert "not a valid model" in sl.prove(model(UNROLLED), odd).reason
 
 
 # verify
