@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import ir, passes, reference, versions
     from .api import convert_version, rewrite
     from .binding import BindingError
+    from .certificates import Certificate, CertificateError
     from .inspection import Construct, Inspection, inspect
     from .ir import Error
     from .passes import Pipeline, Remark, Result
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BindingError",
+    "Certificate",
+    "CertificateError",
     "Construct",
     "Error",
     "Inspection",
@@ -46,6 +49,8 @@ __all__ = [
 # over a second, which `straightline --help` need not wait for.
 _HOMES = {
     "BindingError": ".binding",
+    "Certificate": ".certificates",
+    "CertificateError": ".certificates",
     "Construct": ".inspection",
     "Error": ".ir",
     "Inspection": ".inspection",

@@ -12,14 +12,16 @@ import typer
 
 from . import interrupts, report
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
-from .comparing import comparison, verified
+from .comparing import comparison, demanded, keep, kept_for, verified
 from .options import (
     AcceleratedFor,
     Atol,
+    Certificate,
     Force,
     Freeze,
     Inputs,
     Json,
+    KeptCertificate,
     MaxInputSize,
     MaxNodes,
     MaxTrips,
@@ -98,6 +100,7 @@ def rewrite(
     as_json: Json = False,
     verify: Verify = True,
     prove: Prove = None,
+    certificate: Certificate = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
@@ -112,7 +115,7 @@ def rewrite(
     """
     text = pipeline_text(passes, runs_in)
     values, shapes = values_of(assignments), shapes_of(dimensions)
-    most = bytes_of(max_input_size)
+    most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
     from ..api import pipeline_of
     from ..inspection import left_over
     from ..ir import save
@@ -123,7 +126,7 @@ def rewrite(
     options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(text, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json) as told:
-        original, read = _opened(source, most, target, inputs, force)
+        original, read = _opened(source, most, target, inputs, certificate, force)
         rewritten = Rewriting(original, pipeline, values, shapes).run(told)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
@@ -136,6 +139,7 @@ def rewrite(
             found, code = verified(rewritten.verify, wanted, strict)
     if not code:
         save(rewritten.model, target, force=force, keep=read)
+        keep(certificate, rewritten, original, found, force)
     written = None if code else target
     code = finish(
         code, lambda: report.show_rewrite(rewritten, left, found, written, as_json), product=False
@@ -147,7 +151,12 @@ def rewrite(
 
 
 def _opened(
-    source: Path, most: int | None, target: Path, inputs: Path | None, force: bool
+    source: Path,
+    most: int | None,
+    target: Path,
+    inputs: Path | None,
+    certificate: Path | None,
+    force: bool,
 ) -> tuple[ModelFile, list[Path]]:
     """The model, and the files that are read beside it; none of them is to be overwritten, which
     is found out before the long work."""
@@ -157,6 +166,11 @@ def _opened(
     read = [] if inputs is None else files_of(inputs)
     original = _read(source, most)
     Target.of(target, [*read, *original.data_files], original.path, force=force)
+    if certificate is not None:
+        from ..certificates import place_of
+
+        place_of(certificate, [*read, *original.data_files, source, target], force=force)
+        read.append(certificate)
     return original, read
 
 
@@ -172,6 +186,7 @@ def verify(
     after: Annotated[Path, typer.Argument(metavar="B", help="Its rewrite.")],
     *,
     prove: Prove = None,
+    certificate: KeptCertificate = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
@@ -188,18 +203,21 @@ def verify(
     --set gives the values of inputs that B no longer has.
     """
     values, most = values_of(assignments), bytes_of(max_input_size)
+    prove = demanded(prove, certificate)
     from ..binding import typed_values
     from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
     with report.progress("verifying", quiet=as_json):
-        original = _read(before, most)
-        verdict = compare(
-            original,
-            _read(after, most),
-            bound=typed_values(original, values),
-            **comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout),
-        )
+        original, rewritten = _read(before, most), _read(after, most)
+        bound, kept = typed_values(original, values), None
+        if certificate is not None:
+            kept = kept_for(certificate, original, rewritten, bound)
+            bound = dict(kept.bound)
+        options = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
+        verdict = compare(original, rewritten, bound=bound, **options)
+    if kept is not None and verdict.status != "different":
+        kept.require_proof(verdict.proof)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
     return finish(
         codes[verdict.status], lambda: report.show_verdict(verdict, as_json), product=True
@@ -225,6 +243,7 @@ def convert(
     as_json: Json = False,
     verify: Verify = True,
     prove: Prove = None,
+    certificate: Certificate = None,
     inputs: Inputs = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
@@ -238,13 +257,13 @@ def convert(
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
     values, shapes = values_of(assignments), shapes_of(dimensions)
-    most = bytes_of(max_input_size)
+    most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
     from ..conversion import Conversion
     from ..ir import save
 
     interrupts.raise_from_now_on()
     with report.progress("converting", quiet=as_json):
-        original, read = _opened(source, most, target, inputs, force)
+        original, read = _opened(source, most, target, inputs, certificate, force)
         converted = Conversion(
             original, opset, ir_version, values, shapes, freeze_initializers, rewriting
         ).run()
@@ -255,6 +274,7 @@ def convert(
             found, code = verified(converted.verify, wanted)
     if not code:
         save(converted.model, target, force=force, keep=read)
+        keep(certificate, converted, original, found, force)
     written = None if code else target
     code = finish(
         code, lambda: report.show_conversion(converted, found, written, as_json), product=False

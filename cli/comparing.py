@@ -6,12 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
 from .options import Runtime
 
 if TYPE_CHECKING:
+    from ..certificates import Certificate
+    from ..conversion import Converted
+    from ..ir import Array, ModelFile
     from ..reference.verdict import Verdict
-    from ..rewriting import MismatchError
+    from ..rewriting import MismatchError, Rewritten
 
 
 def comparison(
@@ -48,3 +53,52 @@ def verified(
     if strict and not verdict.equal:
         raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
     return verdict, 0
+
+
+def demanded(prove: bool | None, certificate: Path | None, verify: bool = True) -> bool | None:
+    """Whether a proof is demanded; what shall be kept must be there.
+
+    Raises:
+        BadParameter: a proof is asked for, and none is to be tried.
+    """
+    if certificate is not None and prove is False:
+        raise typer.BadParameter("--certificate is about a proof; leave out --no-prove")
+    if not verify and (prove or certificate is not None):
+        raise typer.BadParameter("a proof is asked for; leave out --no-verify")
+    return True if certificate is not None else prove
+
+
+def keep(
+    certificate: Path | None,
+    made: Rewritten | Converted,
+    original: ModelFile,
+    found: Verdict | MismatchError | None,
+    force: bool,
+) -> None:
+    """Write the certificate of what was proved, where one is asked for."""
+    if certificate is None:
+        return
+    from ..certificates import Certificate
+    from ..reference.verdict import Verdict
+
+    assert isinstance(found, Verdict) and found.proof is not None
+    kept = Certificate.of(original, made.model, found.proof, made.bound)
+    kept.write(certificate, force=force)
+
+
+def kept_for(
+    path: Path, before: ModelFile, after: ModelFile, bound: dict[str, Array]
+) -> Certificate:
+    """The certificate in a file, which is one for two models.
+
+    Raises:
+        CertificateError: it is none, or is for others.
+        BadParameter: values of inputs are given too.
+    """
+    from ..certificates import Certificate
+
+    if bound:
+        raise typer.BadParameter("the certificate holds the values that were set; leave out --set")
+    kept = Certificate.read(path)
+    kept.require_models(before, after)
+    return kept

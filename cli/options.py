@@ -108,6 +108,23 @@ Prove = Annotated[
         rich_help_panel=VERIFICATION,
     ),
 ]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Take nothing but a proof, and keep it in FILE, which 'verify --certificate' checks.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+KeptCertificate = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Check a proof that was kept: that it is one for A and B, and holds.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
 Inputs = Annotated[
     Path | None,
     typer.Option(

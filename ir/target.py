@@ -102,6 +102,24 @@ class Target:
         return path
 
 
+def place_beside(path: Path, taken: Iterable[Path]) -> Path:
+    """The file that something else than a model may be written to; nothing is touched.
+
+    Args:
+        path: as the caller names it.
+        taken: the files that are read or written beside it.
+
+    Raises:
+        SaveError: the path is no place for a file, or one of those.
+    """
+    file = _place(path)
+    if _keys_of_all(taken) & _keys(file):
+        raise SaveError(
+            f"cannot write '{path}': it is read, or the result itself; name another file"
+        )
+    return file
+
+
 def _place(path: Path) -> Path:
     """The file behind a path, which need not exist."""
     if "\0" in os.fspath(path):

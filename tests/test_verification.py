@@ -199,8 +199,10 @@ def test_a_demanded_proof_that_is_not_found_withholds_the_result():
     failing = sl.Proof("open", "out of steps")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("straightline.proof.prove", lambda *_, **__: failing)
-        with pytest.raises(sl.NotVerifiedError, match="the rewrite .* not proved: out of steps"):
+        with pytest.raises(sl.NotVerifiedError, match=r"the rewrite .* not proved: out of steps"):
             sl.rewrite(before, **wanted)
-        with pytest.raises(sl.NotVerifiedError, match="the conversion .* not proved: out of steps"):
+        with pytest.raises(
+            sl.NotVerifiedError, match=r"conversion .* not proved: out of steps"
+        ):
             sl.convert_version(before, 18, **wanted)
         sl.rewrite(before, verify=True, strict=True)

@@ -1,0 +1,151 @@
+"""What the commands ask of a verification: proofs, runs, certificates, and their exit codes."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from straightline.cli.commands import app
+from texts import HEADER, LOOP
+from typer.testing import CliRunner
+
+HALVES = "g (float[N] x) => (float[N] y) <float two = {2}> { y = Div (x, two) }"
+HALF = "g (float[N] x) => (float[N] y) <float half = {0.5}> { y = Mul (x, half) }"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("loop", LOOP), ("halves", HALVES), ("half", HALF)):
+        onnx.save(onnx.parser.parse_model(HEADER + text), tmp_path / f"{name}.onnx")
+    return tmp_path
+
+
+@pytest.fixture
+def run():
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def no_proof(monkeypatch):
+    open_ = sl.Proof("open", "out of steps")
+    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: open_)
+
+
+def assert_refused(result, code, *words):
+    assert result.exit_code == code, result.output
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    for word in words:
+        assert word in line
+
+
+def last(result):
+    return result.stdout.splitlines()[-1]
+
+
+def test_a_proof_is_told_in_a_line(folder, run):
+    result = run("rewrite", "loop.onnx", "out.onnx")
+    assert result.exit_code == 0
+    assert last(result).startswith("proved: equal for every input (")
+    result = run("verify", "loop.onnx", "out.onnx")
+    assert last(result).startswith("proved: equal for every input (")
+    result = run("convert", "loop.onnx", "other.onnx", "--opset", "18")
+    assert last(result).startswith("proved: equal for every input (")
+
+
+def test_where_there_is_none_it_is_told_what_is_open(folder, run):
+    result = run("verify", "halves.onnx", "half.onnx")
+    assert result.exit_code == 0
+    assert last(result).startswith("equal on 6 samples (open: output 'y': ")
+    found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
+    assert (found["status"], found["proved"]) == ("equal", False)
+    assert found["proof"]["status"] == "open"
+
+
+def test_samples_are_run_after_a_proof_too(folder, run):
+    run("rewrite", "loop.onnx", "out.onnx")
+    result = run("verify", "loop.onnx", "out.onnx", "--samples", "1", "--atol", "1e-6")
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert first.startswith("proved: equal for every input")
+    assert second.startswith("equal on 1 sample (")
+
+
+def test_without_a_proof_samples_decide(folder, run):
+    result = run("verify", "loop.onnx", "loop.onnx", "--no-prove")
+    assert result.exit_code == 0
+    assert last(result).startswith("equal on ") and "open" not in result.stdout
+
+
+def test_a_demanded_proof_has_an_exit_code(folder, run):
+    assert run("verify", "loop.onnx", "loop.onnx", "--prove").exit_code == 0
+    result = run("verify", "halves.onnx", "half.onnx", "--prove")
+    assert result.exit_code == 5
+    assert last(result).startswith("not verified: not proved: output 'y': ")
+
+
+def test_what_is_not_proved_is_not_written(folder, run, no_proof):
+    for command in (("rewrite",), ("convert", "--opset", "18")):
+        result = run(*command, "loop.onnx", "out.onnx", "--prove")
+        assert_refused(result, 5, "not proved: out of steps", "nothing was written")
+        result = run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json")
+        assert_refused(result, 5, "not proved: out of steps")
+        assert not (folder / "out.onnx").exists() and not (folder / "c.json").exists()
+        assert run(*command, "loop.onnx", "out.onnx").exit_code == 0
+        (folder / "out.onnx").unlink()
+
+
+@pytest.mark.parametrize("command", [("rewrite",), ("convert", "--opset", "18")])
+def test_a_certificate_is_kept_and_checked(folder, run, command):
+    result = run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json")
+    assert result.exit_code == 0, result.output
+    result = run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json")
+    assert result.exit_code == 0, result.output
+    assert last(result).startswith("proved: equal for every input")
+    result = run("verify", "loop.onnx", "half.onnx", "--certificate", "c.json")
+    assert_refused(result, 1, "for another rewrite")
+    result = run("verify", "half.onnx", "out.onnx", "--certificate", "c.json")
+    assert_refused(result, 1, "for another original")
+
+
+def test_a_certificate_holds_the_values_that_were_set(folder, run):
+    text = LOOP.replace("trips = Constant <value_int = 3> ()", "")
+    text = text.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
+    onnx.save(onnx.parser.parse_model(HEADER + text), folder / "in.onnx")
+    kept = ("--certificate", "c.json")
+    result = run("rewrite", "in.onnx", "out.onnx", "--set", "trips=2", *kept)
+    assert result.exit_code == 0, result.output
+    assert run("verify", "in.onnx", "out.onnx", *kept).exit_code == 0
+    result = run("verify", "in.onnx", "out.onnx", *kept, "--set", "trips=2")
+    assert_refused(result, 2, "leave out --set")
+
+
+def test_a_certificate_that_cannot_be_proved_again(folder, run, monkeypatch):
+    assert run("rewrite", "loop.onnx", "out.onnx", "--certificate", "c.json").exit_code == 0
+    open_ = sl.Proof("open", "out of steps")
+    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: open_)
+    result = run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json")
+    assert_refused(result, 1, "cannot be made again: out of steps")
+
+
+@pytest.mark.parametrize("name", ["loop.onnx", "out.onnx", "in.npz", "none/c.json", "mine.txt"])
+def test_what_is_read_or_written_is_no_place_for_a_certificate(folder, run, name):
+    np.savez(folder / "in.npz", x=np.zeros(2, np.float32))
+    (folder / "mine.txt").write_text("mine")
+    options = ("--inputs", "in.npz", "--certificate", name)
+    before = {p: p.read_bytes() for p in folder.iterdir()}
+    assert_refused(run("rewrite", "loop.onnx", "out.onnx", *options), 1, "cannot write")
+    assert {p: p.read_bytes() for p in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--no-prove", "--certificate", "c.json"),
+        ("--no-verify", "--prove"),
+        ("--no-verify", "--certificate", "c.json"),
+    ],
+)
+def test_a_proof_that_is_asked_for_and_left_out_is_wrong_usage(folder, run, options):
+    assert_refused(run("rewrite", "loop.onnx", "out.onnx", *options), 2, "leave out")
