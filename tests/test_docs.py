@@ -8,6 +8,7 @@ import pytest
 import typer.main
 from straightline.cli import boundary, commands
 from straightline.passes import PASSES
+from straightline.proof.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -41,6 +42,11 @@ def test_every_exit_code_is_described():
     codes = {value for name, value in vars(boundary).items() if name.startswith("EXIT_")}
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     assert told == {0, *codes}
+
+
+def test_every_rule_of_the_proof_is_described():
+    page = (DOCS / "verification.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(RULES) if f"`{name}`" not in page] == []
 
 
 PAGES = (*ROOT.glob("*.md"), *DOCS.rglob("*.md"))

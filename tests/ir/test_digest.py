@@ -1,4 +1,4 @@
-"""The digest of a model: the same wherever its tensors lie, another where it says something else."""
+"""The digest of a model: the same wherever its tensors lie, another where it says another thing."""
 
 import numpy as np
 import onnx
