@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
+import onnx
+
 from .terms import Term
 
 _MOST_LINES = 12
+_MOST_KEY = 40
 
 
 def shown(term: Term | None, depth: int = 2) -> str:
     """A term and what it is made of, down to a depth, one line each, arguments first."""
-    lines: list[str] = []
-    seen: set[Term] = set()
-
-    def show(at: Term, left: int) -> None:
-        if at in seen or len(lines) >= _MOST_LINES:
-            return
-        seen.add(at)
-        if left:
-            for arg in at.args:
-                if arg is not None:
-                    show(arg, left - 1)
-        lines.append(_line(at))
-
     if term is None:
         return "absent"
-    show(term, depth)
-    return "\n".join(lines)
+    found = {term}
+    level = [term]
+    for _ in range(depth):
+        level = [arg for at in level for arg in at.args if arg is not None and arg not in found]
+        found.update(level[: _MOST_LINES - len(found)])
+    # They are numbered as they were made, arguments first; the name of an input says all of it.
+    nodes = sorted(found - {term}, key=lambda at: (at.number, at.index))
+    return "\n".join([*(_line(at) for at in nodes if at.head.name != "input"), _line(term)])
 
 
 def _line(term: Term) -> str:
-    args = ", ".join("" if a is None else _name(a) for a in term.args)
-    key = "" if term.head.op is not None else f" {_key(term)}"
-    attributes = ""
-    if term.head.op is not None and term.head.op.attributes:
-        names = [f"{n} = {term.head.op.attribute(n)}" for n in term.head.op.attributes]
-        attributes = f" <{', '.join(names)}>"
-    return f"{_name(term)} = {term.head.name}{attributes}{key} ({args})  # {_type(term)}"
+    args = ", ".join("" if arg is None else _name(arg) for arg in term.args)
+    return f"{_type(term)} {_name(term)} = {term.head.name}{_attributes(term)} ({args})"
 
 
 def _name(term: Term) -> str:
@@ -44,11 +35,22 @@ def _name(term: Term) -> str:
     return f"t{term.number}" + (f".{term.index}" if term.index else "")
 
 
-def _key(term: Term) -> str:
-    return str(term.head.key)[:60]
+def _attributes(term: Term) -> str:
+    op, key = term.head.op, term.head.key
+    if op is not None:
+        told = [f"{name} = {op.attribute(name)}" for name in op.attributes]
+        return f" <{', '.join(told)}>" if told else ""
+    if term.head.name == "input" or not isinstance(key, int | str | tuple):
+        return ""
+    plain = [
+        str(k) for k in (key if isinstance(key, tuple) else (key,)) if isinstance(k, int | str)
+    ]
+    return f" <{', '.join(plain)[:_MOST_KEY]}>" if plain else ""
 
 
 def _type(term: Term) -> str:
     fact = term.fact
-    shape = "?" if fact.shape is None else list(fact.shape)
-    return f"{fact.elem_type} {shape}"
+    kind = onnx.TensorProto.DataType.Name(fact.elem_type).lower() if fact.elem_type else "?"
+    if fact.shape is None:
+        return kind
+    return f"{kind}[{','.join(map(str, fact.shape))}]" if fact.shape else kind

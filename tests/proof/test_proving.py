@@ -1,0 +1,145 @@
+"""Two models proved equal, and what makes the question stay open."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from straightline import ir
+from straightline.proof import prove
+from straightline.proof.budget import Budget
+from straightline.reference.feeds import FeedError
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+LOOP = """g (float[N] x) => (float[N] y, float[K,N] all) <int64 three = {3}> {
+    y, all = Loop (three, , x)
+        <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e, float[N] s) {
+            d = Identity (c)
+            e = Add (a, a)
+            s = Identity (a)
+        }>
+}"""
+UNROLLED = """g (float[N] x) => (float[N] y, float[K,N] all) <int64[1] first = {0}> {
+    a = Add (x, x)  b = Add (a, a)  y = Add (b, b)
+    x0 = Unsqueeze (x, first)  a0 = Unsqueeze (a, first)  b0 = Unsqueeze (b, first)
+    all = Concat <axis = 0> (x0, a0, b0)
+}"""
+
+
+def model(text):
+    return onnx.parser.parse_model(HEADER + text)
+
+
+def test_a_loop_is_its_copies():
+    proof = prove(model(LOOP), model(UNROLLED))
+    assert proof, proof
+    assert list(proof.outputs) == ["y", "all"]
+    assert proof.seconds > 0 and proof.rules
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y = Add (b, b)", "y = Add (b, a)"),
+        ("y = Add (b, b)", "y = Mul (b, b)"),
+        ("(x0, a0, b0)", "(x0, b0, a0)"),
+        ("(x0, a0, b0)", "(x0, a0)"),
+    ],
+)
+def test_other_copies_are_not(old, new):
+    proof = prove(model(LOOP), model(UNROLLED.replace(old, new)))
+    assert proof.status == "open" and "output '" in proof.reason
+    assert proof.first is not None
+
+
+def test_every_kind_of_model_is_taken(tmp_path):
+    onnx.save(model(LOOP), tmp_path / "m.onnx")
+    after = ir.load(model(UNROLLED))
+    for before in (tmp_path / "m.onnx", model(LOOP).SerializeToString(), ir.load(model(LOOP))):
+        assert prove(before, after)
+
+
+def test_a_budget_that_is_spent_leaves_it_open():
+    for budget, words in ((Budget(terms=3), "terms"), (Budget(steps=3), "steps")):
+        proof = prove(model(LOOP), model(UNROLLED), budget=budget)
+        assert proof.status == "open" and words in proof.reason
+
+
+def test_depth_is_no_error():
+    """Ten thousand values, each made of the one before."""
+    chain = onnx.parser.parse_model(HEADER + "g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    del chain.graph.node[:]
+    names = ["x", *(f"v{k}" for k in range(9_999)), "y"]
+    for one, other in itertools.pairwise(names):
+        chain.graph.node.add(op_type="Neg", input=[one], output=[other])
+    assert prove(chain, chain)
+    other = onnx.ModelProto.FromString(chain.SerializeToString())
+    other.graph.node[0].op_type = "Abs"
+    assert not prove(chain, other)
+
+
+def test_recursion_that_ends_nowhere_is_open(monkeypatch):
+    def endless(*_):
+        raise RecursionError
+
+    monkeypatch.setattr("straightline.proof.proving.Execution.run", endless)
+    proof = prove(model(LOOP), model(UNROLLED))
+    assert proof.status == "open" and "too deep" in proof.reason
+
+
+def test_an_interrupt_is_not_swallowed(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("straightline.proof.proving.Execution.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prove(model(LOOP), model(UNROLLED))
+
+
+def test_signatures_that_differ_are_open():
+    other = "g (double[N] x) => (double[N] y) { y = Abs (x) }"
+    proof = prove(model("g (float[N] x) => (float[N] y) { y = Abs (x) }"), model(other))
+    assert proof.status == "open"
+    assert proof.reason == "the signatures differ: input 'x' was float[N], now double[N]"
+
+
+def test_values_of_inputs_are_typed_like_them():
+    before = model("g (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }")
+    after = model("g (float[2] x) => (float[2] y) <float k = {2}> { y = Mul (x, k) }")
+    assert prove(before, after, bound={"k": np.float32(2)})
+    assert not prove(before, after, bound={"k": np.float32(3)})
+    assert not prove(before, after)
+    with pytest.raises(FeedError, match="'k'"):
+        prove(before, after, bound={"k": np.zeros(7, np.int8)})
+
+
+class TestExternalData:
+    @staticmethod
+    def saved(folder, values, location):
+        made = model("g (float[3] x) => (float[3] y) <float[3] w = {0, 0, 0}> { y = Add (x, w) }")
+        made.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float32(values), "w"))
+        path = folder / f"{location}.onnx"
+        onnx.save(made, path, save_as_external_data=True, size_threshold=0, location=location)
+        return path
+
+    def test_it_is_read_beside_the_model(self, tmp_path):
+        one, two, three = (
+            self.saved(tmp_path, values, name)
+            for values, name in (([1, 2, 3], "a"), ([1, 2, 3], "b"), ([1, 2, 4], "c"))
+        )
+        assert prove(one, two)
+        assert not prove(one, three)
+
+    def test_in_a_folder_that_is_told(self, tmp_path):
+        path = self.saved(tmp_path, [1, 2, 3], "a")
+        message = onnx.load(path, load_external_data=False)
+        assert prove(message, message, base_dir=tmp_path)
+        proof = prove(message, message)
+        assert proof.status == "open" and "base_dir" in proof.reason
+
+    def test_what_is_missing_leaves_it_open(self, tmp_path):
+        path = self.saved(tmp_path, [1, 2, 3], "a")
+        (tmp_path / "a").unlink()
+        proof = prove(path, path)
+        assert proof.status == "open" and "'w'" in proof.reason
