@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import onnx
+
 from ..facts.dimension import Dimension
 from ..ir import (
     Array,
