@@ -75,8 +75,19 @@ def test_inputs_that_are_set_bring_nothing_more(folder):
 
 
 def test_a_comparison_runs_models_in_another_process(folder):
-    modules = imported("rewrite", "unrolled.onnx", "out.onnx", folder=folder)
+    options = ("--no-prove", "--samples", "1")
+    modules = imported("rewrite", "unrolled.onnx", "out.onnx", *options, folder=folder)
     assert not foreign(modules) & NEVER
+    assert "straightline.proof" not in modules
+
+
+@pytest.mark.parametrize("model", ["unrolled", "folded"])
+def test_a_proof_starts_no_process_and_brings_no_runtime(model, folder):
+    modules = imported("rewrite", f"{model}.onnx", "out.onnx", folder=folder)
+    assert foreign(modules) <= CLI | PYDANTIC | WORK
+    assert not {f"straightline.reference.{name}" for name in ("verify", "runtimes", "draw")} & modules
+    assert ("onnx.reference" in modules) == (model == "folded")
+    assert not {"straightline.versions", "straightline.certificates"} & modules
 
 
 def test_a_conversion(folder):
