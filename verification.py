@@ -14,6 +14,7 @@ from .reference.verdict import Verdict
 if TYPE_CHECKING:
     from .proof import Proof
     from .reference.feeds import Given
+    from .reference.runtimes import Workers
 
 PROVED = "proved for every input"
 _SAMPLES = 3
@@ -92,6 +93,7 @@ def verify(
     timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
+    workers: Workers | None = None,
 ) -> Verdict:
     """Whether two models give the same outputs.
 
@@ -118,6 +120,7 @@ def verify(
             the original nothing else is tried.
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
+        workers: child processes to use again; without them they live for this call only.
 
     Raises:
         VerifyError: an option is out of range.
@@ -152,6 +155,7 @@ def verify(
             timeout=timeout,
             bound=bound,
             base_dir=base_dir,
+            workers=workers,
         )
         if proof is not None:
             verdict = _together(verdict, proof, bool(prove))

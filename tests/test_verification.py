@@ -106,6 +106,16 @@ def test_bad_models_are_errors_of_ours():
     assert "not a valid model" in sl.prove(model(UNROLLED), odd).reason
 
 
+@pytest.mark.parametrize("index", ["{0}", "{7}", "{-9}"])
+def test_a_part_that_is_not_there_is_open_or_an_error_of_ours(index):
+    """What fails when it is run is nothing that a proof stumbles over."""
+    nothing = f"g () => (float[1] y) <float[0] w = {{}}, int64[1] k = {index}> {{"
+    some = f"g () => (float[1] y) <float[2] w = {{1, 2}}, int64[1] k = {index}> {{"
+    for head in (nothing, some):
+        taking = model(head + " y = Gather (w, k) }")
+        assert sl.prove(taking, taking, search=False).status in ("proved", "open")
+
+
 # verify
 
 
@@ -201,8 +211,6 @@ def test_a_demanded_proof_that_is_not_found_withholds_the_result():
         patch.setattr("straightline.proof.prove", lambda *_, **__: failing)
         with pytest.raises(sl.NotVerifiedError, match=r"the rewrite .* not proved: out of steps"):
             sl.rewrite(before, **wanted)
-        with pytest.raises(
-            sl.NotVerifiedError, match=r"conversion .* not proved: out of steps"
-        ):
+        with pytest.raises(sl.NotVerifiedError, match=r"conversion .* not proved: out of steps"):
             sl.convert_version(before, 18, **wanted)
         sl.rewrite(before, verify=True, strict=True)

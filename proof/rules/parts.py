@@ -50,8 +50,10 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         return terms.apply(x.head, (x.args[0], terms.sizes(shape)))
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
-        part = np.take(tensor.numpy(), range(start.value, start.value + size.value), axis)
-        return [terms.constant(np.ascontiguousarray(part))]
+        places = range(start.value, start.value + size.value)
+        if 0 <= places.start and places.stop <= tensor.dims[axis]:  # else it fails when it is run
+            part = np.take(tensor.numpy(), places, axis)
+            return [terms.constant(np.ascontiguousarray(part))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
 
 
