@@ -116,6 +116,27 @@ def test_a_part_that_is_not_there_is_open_or_an_error_of_ours(index):
         assert sl.prove(taking, taking, search=False).status in ("proved", "open")
 
 
+@pytest.mark.parametrize(
+    "bounds",
+    ["{0}, int64[2] e = {2, 2}", "{0, 0}, int64[1] e = {2}", "{0, 1}, int64[2] e = {2, 3}"],
+)
+def test_bounds_that_do_not_fit_each_other(bounds):
+    size = 1 + bounds.split("}", maxsplit=1)[0].count(",")
+    text = f"g (float[4] x) => (float[N] y) <int64[{size}] s = {bounds}> {{ y = Slice (x, s, e) }}"
+    slicing = model(text)
+    assert sl.prove(slicing, slicing, search=False).status in ("proved", "open")
+
+
+@pytest.mark.parametrize("step", [0, -1, 2])
+def test_steps(step):
+    constants = (
+        f"int64[1] s = {{3}}, int64[1] e = {{0}}, int64[1] a = {{0}}, int64[1] t = {{{step}}}"
+    )
+    text = f"g (float[4] x) => (float[N] y) <{constants}> {{ y = Slice (x, s, e, a, t) }}"
+    slicing = model(text)
+    assert sl.prove(slicing, slicing, search=False).status in ("proved", "open")
+
+
 # verify
 
 

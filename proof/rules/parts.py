@@ -14,6 +14,7 @@ import numpy as np
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, element, integers, vector
+from ..budget import OpenError
 from .registry import rule
 from .within import is_index, is_part
 
@@ -37,6 +38,8 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     assert x is not None and first is not None and length is not None
     axis, start, size = head.key, element(first.fact), element(length.fact)
     assert isinstance(axis, int) and x.fact.shape is not None
+    if axis >= len(x.fact.shape):
+        raise OpenError(f"a part is taken along axis {axis} of {len(x.fact.shape)}")
     if x.fact.shape[axis] == size:
         return [x]
     if x.head.name == "narrow":
@@ -51,7 +54,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         places = range(start.value, start.value + size.value)
-        if 0 <= places.start and places.stop <= tensor.dims[axis]:  # else it fails when it is run
+        if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails when it is run
             part = np.take(tensor.numpy(), places, axis)
             return [terms.constant(np.ascontiguousarray(part))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
@@ -141,7 +144,7 @@ def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if shape is None or bounds is None:
         return None
     starts, ends, axes, steps = bounds
-    if len(axes) != len(set(axes)):
+    if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
         return None
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         part = _sliced(terms, head, x, axis, (start, end), step)
