@@ -1,7 +1,8 @@
 """Whether two terms are equal: the same, made of equal ones alike, or equal part by part.
 
-All that is asked must hold, so what was asked once is taken for granted; that the states of two
-recurrences are equal is proved by induction over their trips (`induction.py`).
+All that is asked must hold, so what is asked again need not be compared again; but nothing may hold
+because of itself (`grounds.py`). The states of two recurrences may: they are equal by induction over
+the trips (`induction.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from ..facts.dimension import Dimension
 from .algebra import Terms
 from .differences import Difference, Pair
+from .grounds import groundless
+from .heads import Head
 from .induction import Induction
 from .narrowing import Narrowing
 from .sums import Sums
@@ -33,7 +36,7 @@ class Comparison:
         self.induction = Induction(terms, self.narrowing)
         self._asked: set[Pair] = set()
         self._stack: list[Pair] = []
-        self._partners: dict[Term, Term] = {}
+        self._partners: dict[Head, Head] = {}
         sums = Sums(terms, self.narrowing, self.induction)
         self._rules = (
             self._drawn,
@@ -67,6 +70,7 @@ class Comparison:
             Difference: they are not known to be equal.
         """
         self._ask(before, after)
+        needed: dict[Pair, list[Pair]] = {}
         while self._stack:
             self.terms.budget.step()
             one, other = self._stack.pop()
@@ -74,8 +78,14 @@ class Comparison:
             if pairs is None:
                 reason = f"output '{output}': {one.head.name} is not known to be {other.head.name}"
                 raise Difference(reason, one, other)
+            needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
+        pair_of_itself = groundless(needed, self.induction.earlier)
+        if pair_of_itself is not None:
+            one, other = pair_of_itself
+            reason = f"output '{output}': {one.head.name} is {other.head.name} only if it is"
+            raise Difference(reason, one, other)
 
     def _ask(self, one: Term | None, other: Term | None) -> None:
         if one is other:
@@ -117,6 +127,8 @@ class Comparison:
         or of the trips of a recurrence, where one of them is such."""
         if one.fact.shape is None or one.fact.shape != other.fact.shape:
             return None
+        if any(term.head.name in ("Concat", "stacked") for term in (one, other)):
+            return None  # it is in its own shape already
         for term in (one, other):
             below = term.args[0] if term.head.name == "view" else None
             shape = None if below is None else below.fact.shape
@@ -151,10 +163,11 @@ class Comparison:
         (side, _, head), (side_of_other, _, head_of_other) = one.head.key, other.head.key
         if head is not head_of_other or side == side_of_other or one.index != other.index:
             return None
-        known = self._partners.get(one), self._partners.get(other)
+        nodes = one.head, other.head
+        known = self._partners.get(nodes[0]), self._partners.get(nodes[1])
         if known == (None, None):
-            self._partners[one], self._partners[other] = other, one
-        elif known != (other, one):
+            self._partners[nodes[0]], self._partners[nodes[1]] = nodes[1], nodes[0]
+        elif known != nodes[::-1]:
             return None
         if len(one.args) != len(other.args):
             return None

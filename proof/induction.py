@@ -53,12 +53,14 @@ class Induction:
 
     Attributes:
         positive: numbers of trips that are taken to be 1 or more.
+        earlier: what is needed for a pair on the trip before.
     """
 
     def __init__(self, terms: Terms, narrowing: Narrowing) -> None:
         self._terms = terms
         self._narrowing = narrowing
         self.positive: set[Dimension] = set()
+        self.earlier: set[tuple[Pair, Pair]] = set()
         self._opened: dict[Pair, Opened] = {}
         self._variables: dict[Pair, tuple[Pair, int, int]] = {}
         self._before: dict[Term, State] = {}
@@ -88,8 +90,11 @@ class Induction:
         (a, b), p, q = pair
         opened, before = self._opened[a, b], (a.args[2 + p], b.args[2 + q])
         assert before[0] is not None and before[1] is not None
-        after = _update(a, p), _update(b, q)
-        return [(before[0], before[1]), (opened.one.of(after[0]), opened.other.of(after[1]))]
+        first = before[0], before[1]
+        after = opened.one.of(_update(a, p)), opened.other.of(_update(b, q))
+        if after != first:
+            self.earlier.add(((one, other), after))
+        return [first, after]
 
     def _variables_of(self, one: Term, other: Term) -> tuple[Pair, int, int] | None:
         """The recurrences of which two terms are variables, opened together, and which of them."""
