@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE, Fact, Shape, Symbols, constant_fact, content_from, element
+from ..facts.fact import PRIVATE, Fact, Shape, constant_fact, content_from, element
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget
@@ -19,8 +19,9 @@ from .constants import evaluated, key_of
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
+from .scopes import Sizes
 from .spellings import SPELLINGS
-from .terms import Args, Term, fingerprint, is_closed
+from .terms import Args, Term, fingerprint
 
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
@@ -39,6 +40,7 @@ class Terms:
         heads: what they are made of.
         symbols: the symbols of their sizes.
         limits: for the symbol of a trip of a loop, how many trips the loop makes.
+        loops: what loops do that begin alike, by the tag of their variables.
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
     """
 
@@ -46,9 +48,11 @@ class Terms:
         self.budget = budget
         self.given = given or {}
         self.heads = Heads()
-        self.symbols = Symbols()
+        self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)
         self.limits: dict[str, Dimension] = {}
+        self.loops: dict[Hashable, dict[str, Any]] = {}
+        self.loop_count = 0
         self.used: set[str] = set()
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self._made: dict[tuple[Head, Args], Results] = {}
@@ -94,7 +98,10 @@ class Terms:
         key = joined, axis
         if key not in self._ends:
             shapes = [None if arg is None else arg.fact.shape for arg in joined.args]
-            sizes = [None if shape is None else shape[axis].value for shape in shapes]
+            sizes = [
+                None if shape is None or axis >= len(shape) else shape[axis].value
+                for shape in shapes
+            ]
             known = [size for size in sizes if size is not None]
             ends = list(itertools.accumulate(known)) if len(known) == len(sizes) else None
             self._ends[key] = ends
@@ -117,12 +124,12 @@ class Terms:
     def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """A size that follows from a term. It has one name in all cases of a proof, but where the
         term depends on the trip of a loop, and so is another one once that trip is put in."""
-        if is_closed(term):
+        if not self.symbols.free(term):
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
-            return self.given.get(name) or self.symbols.named(name)
+            return self.given.get(name) or self.symbols.steady(name)
         name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
         self.derived[name] = kind, term, size
-        return self.symbols.named(name)
+        return self.symbols.steady(name)
 
     def derive(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """The size of that kind for another term."""
@@ -133,6 +140,8 @@ class Terms:
     def either(self, one: Fact, other: Fact) -> Fact:
         """What is known of a value that is one of two."""
         if one.other is not None or other.other is not None:
+            if one.other != other.other:
+                return Fact()
             return Fact(other=one.other, count=one.count if one.count == other.count else None)
         elem_type = one.elem_type if one.elem_type == other.elem_type else 0
         a, b = one.shape, other.shape

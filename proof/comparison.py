@@ -32,6 +32,7 @@ class Comparison:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
+        terms.symbols.depth += 1
         self.narrowing = Narrowing(terms)
         self.induction = Induction(terms, self.narrowing)
         self._asked: set[Pair] = set()

@@ -125,6 +125,8 @@ def batching(terms: Terms, head: Head, args: Args, axis: int, rank: int) -> Batc
         rank: the rank of the result.
     """
     if head.name in ELEMENTWISE:
+        if head.attribute("broadcast"):
+            return None  # operands were aligned otherwise (operator specification, version 6)
         return Batching(tuple(_aligned(arg, axis, rank) for arg in args))
     family = _FAMILIES.get(head.name)
     return None if family is None else family(terms, head, args, axis)
@@ -146,6 +148,8 @@ def _along(name: str, default: int) -> Family:
         own = head.attribute(name, default)
         if rank is None or own % rank == axis:
             return None
+        if head.opset < 13 and axis > own % rank:
+            return None  # all axes from that one on were one (operator specification, version 11)
         return Batching((axis, *[None] * (len(args) - 1)), {name: own % rank - 1})
 
     return family
@@ -240,6 +244,14 @@ def _first_only(terms: Terms, head: Head, args: Args, axis: int) -> Batching | N
     return None if axis else Batching((0, *[None] * (len(args) - 1)), None)
 
 
+def _batch_normalization(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
+    """BatchNormalization, by what it is given: that of a batch depends on all of it."""
+    by_batch = head.opset < 7 and not head.attribute("is_test", 0)
+    if by_batch or head.attribute("training_mode", 0):
+        return None
+    return _first_only(terms, head, args, axis)
+
+
 def _concat(terms: Terms, head: Head, args: Args, axis: int) -> Batching | None:
     own = head.attribute("axis")
     return None if own == axis else Batching((axis,) * len(args), {"axis": own - 1})
@@ -260,6 +272,7 @@ _FAMILIES: dict[str, Family] = {
     "MatMul": _matmul,
     "Gemm": _gemm,
     "Gather": _gather,
+    "BatchNormalization": _batch_normalization,
     "Concat": _concat,
     "CumSum": _cum_sum,
     "LayerNormalization": _normalization,
@@ -288,7 +301,6 @@ _FAMILIES: dict[str, Family] = {
     **dict.fromkeys(
         [
             "AveragePool",
-            "BatchNormalization",
             "Conv",
             "ConvTranspose",
             "DepthToSpace",

@@ -254,7 +254,7 @@ class Induction:
         self._symbols += 1
         if limit is not None:
             self._terms.limits[name] = limit
-        return self._terms.symbols.named(name)
+        return self._terms.symbols.trip(name)
 
 
 def _bound(recurrence: Term) -> Bound:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import UNKNOWN, Fact
+from ..facts.fact import PRIVATE, UNKNOWN, Fact, is_private
 from ..ir import Array
 from .algebra import Terms
+from .budget import OpenError
 from .terms import Term
 
 
@@ -33,9 +34,9 @@ def input_terms(
     An input is what the rewrite takes: it may declare sizes that the original leaves open, where
     they were fixed.
     """
-    facts = {info.name: terms.symbols.fact(info.type) for info in before.graph.input}
+    facts = {info.name: _fact(terms, info.type) for info in before.graph.input}
     for info in after.graph.input:
-        known, told = facts.get(info.name, UNKNOWN), terms.symbols.fact(info.type)
+        known, told = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
         facts[info.name] = _both(known, told)
     found = {}
     for name, fact in facts.items():
@@ -45,6 +46,27 @@ def input_terms(
             fact = _in_case(fact, terms.given)
             found[name] = terms.leaf("input", name, terms.facts.one(fact))
     return found
+
+
+def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term]) -> None:
+    """Where a caller gives no value of their own, both models must take the same.
+
+    Raises:
+        OpenError: they do not.
+    """
+    for name, value in before.items():
+        if after.get(name) is not value:
+            raise OpenError(f"input '{name}' has another default")
+
+
+def _fact(terms: Terms, type_: onnx.TypeProto) -> Fact:
+    """What a type says; "2*n" is the name of a size, and not twice another one."""
+    fact = terms.symbols.fact(type_)
+    if fact.shape is None:
+        return fact
+    odd = {s for dim in fact.shape for s in dim.symbols if not (s.isidentifier() or is_private(s))}
+    names = {s: terms.symbols.named(f"{PRIVATE}'{s.encode().hex()}'") for s in odd}
+    return Fact(fact.elem_type, tuple([dim.replaced(names) for dim in fact.shape]))
 
 
 def _both(one: Fact, other: Fact) -> Fact:

@@ -31,7 +31,7 @@ from .budget import Budget, OpenError
 from .comparison import Comparison
 from .differences import Difference
 from .execution import Execution
-from .inputs import input_terms, overridable
+from .inputs import input_terms, overridable, require_same_defaults
 from .printing import shown
 from .programs import Compiler, subgraphs_of
 from .terms import Term, descendants
@@ -149,7 +149,9 @@ class _Question:
         terms = self.terms = Terms(self.budget, given)
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
+            self.defaults: tuple[dict[str, Term], ...] = {}, {}
             one, other = (self._run(side, inputs) for side in (0, 1))
+            require_same_defaults(*self.defaults)
             comparison = Comparison(terms)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
@@ -169,6 +171,8 @@ class _Question:
         by_place = dict(program.constants)
         for name, place in zip(program.names, program.inputs, strict=True):
             default = place in fixed and name not in free
+            if name in free and name not in self.bound:
+                self.defaults[side][name] = execution.constant(by_place[place])
             given.append(execution.constant(by_place[place]) if default else inputs[name])
         return execution.run(program, given)
 

@@ -96,15 +96,18 @@ class Substitution:
         return dataclasses.replace(fact, shape=shape)
 
     def _size(self, dim: Dimension) -> Dimension:
-        """A size with what is put into it, also where it follows from a term."""
+        """A size with what is put into it, also where it follows from a term; one that varies from
+        trip to trip is another one."""
         if dim.value is not None:
             return dim
         derived = self._terms.derived
-        for symbol in dim.symbols:
+        for symbol in sorted(dim.symbols):
             if symbol in derived and symbol not in self._put:
                 kind, term, size = derived[symbol]
                 inner = None if size is None else self._size(size)
                 self._put[symbol] = self._terms.derive(kind, self.of(term), inner)
+            elif symbol in self._terms.symbols.varying and symbol not in self._put:
+                self._put[symbol] = self._terms.symbols.fresh()
         return dim.replaced(self._put)
 
 

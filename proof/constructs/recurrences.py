@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
 
+MOST_ALIKE = 4
+"""With so many loops that begin alike a loop is compared, to see whether it is one of them."""
+
 
 @dataclasses.dataclass
 class Recurrence:
@@ -39,6 +42,7 @@ class Recurrence:
         read: the outputs that are read.
         empty: an element of the scan output after so many outputs, if there are no trips.
         place: how messages call it.
+        tag: what its variables are called by.
     """
 
     execution: Execution
@@ -50,6 +54,7 @@ class Recurrence:
     read: set[int]
     empty: Callable[[int], Fact]
     place: str
+    tag: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,15 +79,17 @@ def recur(loop: Recurrence) -> list[Value]:
     execution, terms = loop.execution, loop.execution.terms
     level = execution.level
     name = _name_of_trip(loop)
-    index = terms.symbols.named(name)
+    index = terms.symbols.trip(name, level)
     if loop.trips is not None:
         terms.limits[name] = loop.trips
     execution.level, around = level + 1, execution.trip
     execution.trip = (*around, terms.size(index))
+    terms.symbols.depth += 1
     try:
-        states, again, outputs = _settled(loop, level, index)
+        states, again, outputs = _identified(loop, level, index)
     finally:
         execution.level, execution.trip = level, around
+        terms.symbols.depth -= 1
     if loop.condition is not None and loop.trips is not None and _holds(loop, again):
         return recur(_counted(loop, loop.condition, loop.trips))
     return _results(loop, name, states, again, outputs)
@@ -102,13 +109,31 @@ def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
     return dataclasses.replace(loop, trips=trips, limit=terms.size(trips), condition=None)
 
 
-def _settled(
-    loop: Recurrence, level: int, index: Dimension
-) -> tuple[list[Term], Term, list[Value]]:
+Settled = tuple[list[Term], Term, "list[Value]"]
+
+
+def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
+    """What a trip is over variables of its own: two loops have them in common only if they are the
+    same, so that what is known of a variable, such as its sizes, says whose it is."""
+    terms = loop.execution.terms
+    begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
+    alike = terms.loops.setdefault(begin, {})
+    for tag, known in list(alike.items())[:MOST_ALIKE]:
+        loop.tag = tag
+        found = _settled(loop, level, index)
+        if found == known:
+            return found
+    terms.loop_count += 1
+    loop.tag = f"{level}.{terms.loop_count}"
+    found = alike[loop.tag] = _settled(loop, level, index)
+    return found
+
+
+def _settled(loop: Recurrence, level: int, index: Dimension) -> Settled:
     """The states as a trip finds them, whether another one follows, and what it gives out: run
     until what is said of the states holds of what a trip makes of them."""
     count = len(loop.inits)
-    facts = [_hypothesis(fact.fact, level, k) for k, fact in enumerate(loop.inits)]
+    facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
     closed: dict[int, Term | None] = {}
     for _ in range(MOST_ROUNDS):
         states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
@@ -131,7 +156,7 @@ def _settled(
                 if facts[k].content is not None:
                     facts[k], changed = _plain(facts[k]), True
                     continue
-            wider = _wider(loop, facts[k], made.fact, level, k)
+            wider = _wider(loop, facts[k], made.fact, k)
             if wider is not None:
                 facts[k], changed = wider, True
         if not changed:
@@ -142,14 +167,14 @@ def _settled(
 def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
     terms = loop.execution.terms
     fact = terms.facts.one(fact)
-    return terms.leaf("bound", (level, k, id(fact)), fact)
+    return terms.leaf("bound", (level, loop.tag, k, id(fact)), fact)
 
 
-def _hypothesis(fact: Fact, level: int, k: int) -> Fact:
+def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
     """What is said of a state first: the type and shape of its initial value; of one integer that
     it is some number, so that it is seen what a trip makes of it."""
     if fact.content is not None and isinstance(element(fact), Dimension):
-        symbol = Dimension.symbol(f"{PRIVATE}state{level}.{k}")
+        symbol = Dimension.symbol(f"{PRIVATE}state{tag}.{k}")
         content = content_from(symbol).reshape(fact.content.shape)
         return dataclasses.replace(fact, content=content)
     return dataclasses.replace(_plain(fact), count=None)
@@ -189,10 +214,12 @@ def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
     return _number(loop, told.replaced({symbol: index + 1}), state)
 
 
-def _wider(loop: Recurrence, fact: Fact, made: Fact, level: int, k: int) -> Fact | None:
+def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
     """What holds of a state before and after a trip; None where that was said already."""
     if fact.other is not None:
-        return None
+        return None if made.other == fact.other else Fact()
+    if made.other is not None:
+        return None if fact == Fact() else Fact()
     elem_type = fact.elem_type if fact.elem_type == made.elem_type else 0
     if fact.shape is None or made.shape is None or len(fact.shape) != len(made.shape):
         shape = None
@@ -200,7 +227,7 @@ def _wider(loop: Recurrence, fact: Fact, made: Fact, level: int, k: int) -> Fact
         symbols = loop.execution.terms.symbols
         shape = tuple(
             [
-                a if a == b else symbols.named(f"{PRIVATE}state{level}.{k}.{axis}")
+                a if a == b else symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
                 for axis, (a, b) in enumerate(zip(fact.shape, made.shape, strict=True))
             ]
         )
@@ -231,7 +258,7 @@ def _results(
     recurrence = terms.keep(head, (loop.limit, loop.condition, *inits), Fact())
     trips = loop.trips
     if honoured or trips is None:
-        trips = terms.symbols.named(f"{PRIVATE}trips{recurrence.number}")
+        trips = terms.symbols.told_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
     results: list[Value] = []
     for k, output in enumerate(outputs):
         if k not in loop.read or output is None:
@@ -342,7 +369,7 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
         return None
     level = loop.execution.level
     symbols = loop.execution.terms.symbols
-    inside = (f"{PRIVATE}state{level}.", f"{PRIVATE}trip{level}:")
+    inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
     return tuple(
         [
             symbols.fresh() if any(s.startswith(inside) for s in dim.symbols) else dim

@@ -276,8 +276,7 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     places = list(index.fact.content.reshape(-1))
     if not places or None in places:
         return None
-    if (places[0]).less(0) is True:
-        places = [place + shape[axis] for place in places]
+    places = [place + shape[axis] if place.less(0) is True else place for place in places]
     if any(place != places[0] + n for n, place in enumerate(places)):
         return None
     if not is_index(terms, places[0], shape[axis]):
