@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import multiprocessing
+import queue
 import random
 import sys
 import time
@@ -34,6 +36,9 @@ from straightline.proof import prove
 Feeds = dict[str, Any]
 MUTANTS = 24
 """Of each model."""
+
+SECONDS = 60
+"""The mutants of one number take less."""
 
 TRIPS = 300
 """A loop that a mutation made longer than that fails."""
@@ -511,6 +516,25 @@ def counted(found: Iterator[Origin], mutants: int = MUTANTS) -> tuple[Counter[st
     return counts, wrong
 
 
+def apart(number: int, mutants: int) -> tuple[Counter[str], list[str]]:
+    """The same for the models of one number, in a process of its own: onnx's checker may crash."""
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_put, args=(results, number, mutants))
+    child.start()
+    try:
+        return results.get(timeout=SECONDS)
+    except queue.Empty:
+        child.kill()
+        return Counter(crashed=1), []
+    finally:
+        child.join()
+
+
+def _put(results: Any, number: int, mutants: int) -> None:
+    results.put(counted(origins(number, 1), mutants))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=int, default=100)
@@ -522,7 +546,7 @@ def main() -> int:
     total: Counter[str] = Counter()
     failed = 0
     for number in range(arguments.seed, arguments.seed + arguments.models):
-        counts, wrong = counted(origins(number, 1), arguments.mutants)
+        counts, wrong = apart(number, arguments.mutants)
         total += counts
         failed += len([text for text in wrong if "told apart" in text])
         for text in wrong:

@@ -1,0 +1,94 @@
+"""Loops whose trips run time tells: what is known of their variables says whose they are."""
+
+import pytest
+from proofs import assert_open, assert_proved
+
+LOOP = """g (%s x, %s y, int64 n) => (%s z) {
+    h, z = Loop (n, , x) <body = b (int64 i, bool c, %s s) => (bool c2, %s t, %s o)
+    { c2 = Identity (c) %s }> }"""
+
+
+def loop(state, output, nodes, rank="k"):
+    kind, dims = output.split("[") if "[" in output else (output, "]")
+    stacked = f"{kind}[{rank}, {dims}" if dims != "]" else f"{kind}[{rank}]"
+    grown = state.replace("[1]", "[d]")
+    return LOOP % (state, state, stacked, grown, grown, output, nodes)
+
+
+def test_sizes_of_states_that_grow_otherwise_are_not_equal():
+    one = loop("float[1]", "int64[1]", "t = Concat <axis = 0> (s, s) o = Shape (s)")
+    other = loop("float[1]", "int64[1]", "t = Concat <axis = 0> (s, s, s) o = Shape (s)")
+    assert_open(one, other)
+    assert_proved(one, one)
+
+
+def test_sizes_that_depend_on_the_elements_of_states_are_not_equal():
+    counted = "q = NonZero (s) r = Shape (q) u = Constant <value_ints = [1]> () o = Gather (r, u)"
+    assert_open(
+        loop("float[1]", "int64[1]", f"t = Neg (s) {counted}"),
+        loop("float[1]", "int64[1]", f"t = Relu (s) {counted}"),
+    )
+
+
+def test_numbers_that_are_not_negative_depend_on_their_states():
+    least = "u = Constant <value_int = 0> () o = Max (s, u)"
+    assert_open(
+        loop("int64", "int64", f"t = Mul (s, s) {least}"),
+        loop("int64", "int64", f"t = Mul (s, y) {least}"),
+    )
+
+
+def test_loops_inside_are_as_long_as_the_states_outside_say():
+    inner = """v = Cast <to = 1> (y) o = Loop (s, , v)
+        <body = d (int64 j, bool e, float p) => (bool e2, float q)
+        { e2 = Identity (e) q = Sin (p) }>"""
+    one = loop("int64", "float", f"t = Mul (s, s) {inner}")
+    assert_open(one, loop("int64", "float", f"t = Mul (s, y) {inner}"))
+    assert_proved(one, one)
+
+
+ROWS = """g (float[n, 1] x, float[1] y) => (int64[n, 1] z) {
+    h, z = Scan <num_scan_inputs = 1%s, body = b (float[d] s, float[1] e) => (float[f] t, int64[1] o)
+    { t = Concat <axis = 0> (s, s) o = Shape (s) }> (y, x) }"""
+
+
+def test_sizes_in_the_opposite_order_are_not_equal():
+    assert_open(ROWS % "", ROWS % ", scan_output_directions = [1]")
+
+
+def test_a_state_that_stays_is_what_it_was_first():
+    assert_proved(
+        loop("float[2]", "float[2]", "t = Identity (s) o = Add (s, y)"),
+        loop("float[2]", "float[2]", "t = Identity (x) o = Add (x, y)"),
+    )
+
+
+def test_a_counter_is_the_number_of_the_trip():
+    counter = """g (int64 n) => (int64 f, int64[k] z) <int64 a = {3}, int64 u = {2}> {
+        f, z = Loop (n, , a) <body = b (int64 i, bool c, int64 s) => (bool c2, int64 t, int64 o)
+        { c2 = Identity (c) %s }> }"""
+    assert_proved(
+        counter % "t = Add (s, u) o = Identity (s)",
+        counter % "t = Add (s, u) p = Mul (i, u) o = Add (p, a)",
+    )
+    assert_open(
+        counter % "t = Add (s, u) o = Identity (s)",
+        counter % "t = Add (s, a) p = Mul (i, u) o = Add (p, a)",
+    )
+
+
+@pytest.mark.parametrize("nodes", ["t = Neg (s) o = Neg (t)", "t = Add (s, y) o = Sin (s)"])
+def test_a_loop_is_equal_to_itself(nodes):
+    text = loop("float[2]", "float[2]", nodes)
+    assert_proved(text, text)
+
+
+def test_two_loops_that_begin_alike_are_two():
+    two = """g (float[2] x, int64 n) => (float[2] a, float[2] b) {
+        a = Loop (n, , x) <body = b1 (int64 i, bool c, float[2] s) => (bool c2, float[2] t)
+        { c2 = Identity (c) t = %s (s) }>
+        b = Loop (n, , x) <body = b2 (int64 i, bool c, float[2] s) => (bool c2, float[2] t)
+        { c2 = Identity (c) t = %s (s) }> }"""
+    assert_open(two % ("Sin", "Tanh"), two % ("Tanh", "Sin"))
+    assert_open(two % ("Sin", "Tanh"), two % ("Sin", "Sin"))
+    assert_proved(two % ("Sin", "Tanh"), two % ("Sin", "Tanh"))

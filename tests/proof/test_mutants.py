@@ -1,0 +1,10 @@
+"""What a run tells apart is never proved (a few of the mutants; proof_mutants.py makes more)."""
+
+import proof_mutants
+
+
+def test_no_mutant_that_a_run_tells_apart_is_proved():
+    counts, wrong = proof_mutants.counted(proof_mutants.origins(0, 4), 16)
+    assert [text for text in wrong if "told apart" in text] == []
+    assert counts["told apart"] >= 60
+    assert counts["originals proved"] >= 0.6 * counts["originals"]

@@ -1,0 +1,33 @@
+"""What tests of proofs share: two models in ONNX text, and what is found of them."""
+
+import onnx
+from straightline.proof import Proof, prove
+
+LOOP = """Loop <body = b (int64 i, bool c{inputs}) => (bool c2{outputs}) {{
+    c2 = Identity (c) {nodes} }}>"""
+
+
+def model(text: str, opset: int = 18) -> onnx.ModelProto:
+    """A model from the text of its graph, or of more."""
+    head = f'<ir_version: 10, opset_import: ["" : {opset}, "local" : 1]>\n'
+    return onnx.parser.parse_model(text if text.lstrip().startswith("<") else head + text)
+
+
+def proof_of(before: str, after: str, opset: int = 18) -> Proof:
+    """What is found of two models."""
+    return prove(model(before, opset), model(after, opset))
+
+
+def assert_proved(before: str, after: str, opset: int = 18) -> Proof:
+    """Check that two models are proved to be equal."""
+    proof = proof_of(before, after, opset)
+    assert proof.proved, str(proof)
+    return proof
+
+
+def assert_open(before: str, after: str, reason: str = "", opset: int = 18) -> Proof:
+    """Check that two models are not proved to be equal, for a reason; each is equal to itself."""
+    proof = proof_of(before, after, opset)
+    assert proof.status in ("open", "refuted"), str(proof)
+    assert reason in proof.reason
+    return proof
