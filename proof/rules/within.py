@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
     """Whether a place is in an axis, or a node that reads there fails: not below 0 for certain.
 
-    A place behind the end is an error at run time, so it need not be excluded.
+    A place behind the end is an error at run time, so it need not be excluded; a node that fails for
+    certain is no part of anything.
     """
-    return _never_negative(terms, place)
+    return (place - size).less(0) is not False and _never_negative(terms, place)
 
 
 def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) -> bool:
