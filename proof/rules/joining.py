@@ -23,9 +23,10 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if known is not None:
         return known
     pieces = [piece for piece in args if piece is not None]
-    rank = next((len(p.fact.shape) for p in pieces if p.fact.shape is not None), None)
-    if rank is None:
+    ranks = {len(p.fact.shape) for p in pieces if p.fact.shape is not None}
+    if len(ranks) != 1 or 0 in ranks:
         return None
+    (rank,) = ranks
     axis = head.attribute("axis", 1) % rank
     joined = _joined(terms, pieces, axis)
     if len(joined) == 1:

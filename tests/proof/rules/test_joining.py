@@ -1,0 +1,49 @@
+"""Concat: of one, of Concats, of parts that lie side by side."""
+
+from proofs import assert_open, assert_proved, proof_of
+
+SAME = "g (float[4, 2] x) => (float[4, 2] z) { z = Identity (x) }"
+HALVES = """g (float[4, 2] x) => (float[4, 2] z) <int64[1] s = {0}, int64[1] m = {2}, int64[1] e = {4}> {
+    a = Slice (x, s, m) b = Slice (x, m, e) z = Concat <axis = %d> (%s) }"""
+
+
+def test_halves_side_by_side_are_the_whole():
+    assert_proved(HALVES % (0, "a, b"), SAME)
+    assert_proved(HALVES % (-2, "a, b"), SAME)
+
+
+def test_halves_in_another_order_are_not():
+    assert_open(HALVES % (0, "b, a"), SAME)
+    assert_open(HALVES % (0, "b, a"), HALVES % (0, "a, b"))
+    assert_open(HALVES % (0, "a, a"), SAME)
+
+
+def test_concats_of_concats_are_one():
+    text = "g (float[a] x, float[b] y, float[c] v) => (float[d] z) { %s }"
+    assert_proved(
+        text % "w = Concat <axis = 0> (x, y) z = Concat <axis = 0> (w, v)",
+        text % "w = Concat <axis = -1> (y, v) z = Concat <axis = 0> (x, w)",
+    )
+
+
+def test_pieces_without_elements_are_left_out():
+    text = "g (float[2] x, float[0] y) => (float[2] z) { z = %s }"
+    assert_proved(text % "Concat <axis = 0> (y, x, y)", text % "Identity (x)")
+
+
+def test_pieces_of_other_ranks_stay_as_they_are():
+    text = "g (float[2] x, float[2, 2] y) => (float[a, b] z) { z = Concat <axis = 1> (x, y) }"
+    assert proof_of(text, text).proved
+
+
+def test_elements_of_a_sequence_are_joined_along_the_axis():
+    text = "g (float[2, 3] x, float[2, 3] y) => (float[%s] z) { %s }"
+    stacked = "s = SequenceConstruct (x, y) z = ConcatFromSequence <axis = %d, new_axis = %d> (s)"
+    joined = "z = Concat <axis = %d> (x, y)"
+    assert_proved(text % ("2, 6", stacked % (-1, 0)), text % ("2, 6", joined % 1))
+    assert_open(text % ("4, 3", stacked % (0, 0)), text % ("4, 3", "z = Concat <axis = 0> (y, x)"))
+    rows = "a = Constant <value_ints = [%d]> () u = Unsqueeze (x, a) v = Unsqueeze (y, a) "
+    assert_proved(
+        text % ("2, 3, 2", stacked % (-1, 1)),
+        text % ("2, 3, 2", rows % 2 + "z = Concat <axis = 2> (u, v)"),
+    )

@@ -1,0 +1,213 @@
+"""What terms are worth: an interpreter of terms, by which rules are checked against runs.
+
+The term of an output of a model, evaluated, must be what the reference gives, bit for bit; and what is
+known of each term on the way (its type, its sizes, its content) must hold of its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from straightline.analysis.shapes.asking import connected
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import PRIVATE
+from straightline.proof.algebra import Terms
+from straightline.proof.budget import Budget
+from straightline.proof.constructs.recurrences import Bound
+from straightline.proof.execution import Execution
+from straightline.proof.inputs import input_terms, overridable
+from straightline.proof.programs import Compiler
+from straightline.proof.terms import Term
+from straightline.reference.evaluator import operator_kernel
+
+
+def terms_of(model: onnx.ModelProto) -> tuple[Terms, list[Term | None]]:
+    """The terms of the outputs of a model."""
+    terms = Terms(Budget())
+    inputs = input_terms(terms, model, model, {})
+    program = Compiler(terms.heads, model).main
+    execution, given = Execution(terms, "before"), []
+    constants, free = dict(program.constants), overridable(model)
+    for name, place in zip(program.names, program.inputs, strict=True):
+        fixed = place in constants and name not in free
+        given.append(execution.constant(constants[place]) if fixed else inputs[name])
+    return terms, execution.run(program, given)
+
+
+def evaluated(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
+    """What the terms of a model are worth for an input."""
+    terms, outputs = terms_of(model)
+    defaults = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    values = Values(terms, {**defaults, **feeds})
+    return [values.of(term) for term in outputs]
+
+
+class Values:
+    """Values of terms.
+
+    Args:
+        terms: where they were made.
+        feeds: the inputs.
+    """
+
+    def __init__(self, terms: Terms, feeds: Mapping[str, Any]) -> None:
+        self.terms = terms
+        self.feeds = feeds
+        self.sizes: dict[str, int] = {}
+        self.known: dict[Term, Any] = {}
+        self._asked: set[Term] = set()
+        for term in [made[0] for made in terms._made.values() if made and made[0] is not None]:
+            if term.head.name == "input" and term.head.key in feeds:
+                self.of(term)
+
+    def of(self, term: Term | None) -> Any:
+        """The value of a term."""
+        if term is None:
+            return None
+        if term not in self.known:
+            value = self._computed(term)
+            self._check(term, value)
+            self.known[term] = value
+        return self.known[term]
+
+    def size(self, size: Any) -> Any:
+        """A size or a truth value as a number."""
+        if not isinstance(size, Dimension):
+            return size
+        for name in size.symbols - self.sizes.keys():
+            self.sizes[name] = self._told(name)
+        numbers = {name: Dimension.constant(self.sizes[name]) for name in size.symbols}
+        return size.replaced(numbers).value
+
+    def _told(self, name: str) -> int:
+        """A size that the value of a term tells."""
+        made = [t for results in self.terms._made.values() for t in results if t is not None]
+        kind = name.removeprefix(PRIVATE)
+        for term in made:
+            if kind.startswith("least0") and self.terms.not_negative(term).symbols == {name}:
+                return max(int(self.of(term)), 0)
+            if kind == f"trips{term.number}":
+                return len(self.of(term)[0])
+        for term in made:
+            shape = term.fact.shape
+            if shape is None or term in self._asked or Dimension.symbol(name) not in shape:
+                continue
+            self._asked.add(term)
+            self.of(term)
+            if name in self.sizes:
+                return self.sizes[name]
+        raise AssertionError(f"nothing tells the size {name}")
+
+    def _check(self, term: Term, value: Any) -> None:
+        """What is known of a term holds."""
+        fact = term.fact
+        if fact.count is not None:
+            assert len(value) == fact.count
+        if not isinstance(value, np.ndarray) or fact.other is not None:
+            return
+        if fact.elem_type:
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+            assert value.dtype == dtype or value.dtype.kind in "OUS", (term.head, value.dtype, dtype)
+        if fact.shape is not None:
+            self._bind(fact.shape, value.shape)
+            shape = tuple(self.size(dim) for dim in fact.shape)
+            assert shape == value.shape, (term.head, fact.shape, value.shape)
+        if fact.content is not None:
+            told = [None if e is None else self.size(e) for e in fact.content.reshape(-1)]
+            pairs = zip(told, value.reshape(-1).tolist(), strict=True)
+            assert all(one is None or one == other for one, other in pairs), (term.head, told, value)
+
+    def _bind(self, shape: Sequence[Dimension], sizes: Sequence[int]) -> None:
+        assert len(shape) == len(sizes), (shape, sizes)
+        for dim, size in zip(shape, sizes, strict=True):
+            if len(dim.symbols) == 1 and dim == Dimension.symbol(name := next(iter(dim.symbols))):
+                self.sizes.setdefault(name, size)
+
+    def _computed(self, term: Term) -> Any:
+        head, args = term.head, term.args
+        tensor = self.terms.tensor(term)
+        if tensor is not None:
+            return tensor.numpy()
+        if head.op is None:
+            return getattr(self, f"_of_{head.name}")(term)
+        values = [self.of(arg) for arg in args]
+        count = max(head.outputs, term.index + 1)
+        constants: dict[int, Any] = {}
+        node = self.terms.facts.node(head, args, constants, count)
+        return operator_kernel(connected(head.op, node), head.imports)(values)[term.index]
+
+    def _of_input(self, term: Term) -> Any:
+        return self.feeds[term.head.key]
+
+    def _of_sizes(self, term: Term) -> Any:
+        content = term.fact.content
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(term.fact.elem_type)
+        return np.array([self.size(e) for e in content.reshape(-1)], dtype).reshape(content.shape)
+
+    def _of_void(self, term: Term) -> Any:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(term.fact.elem_type)
+        return np.zeros([self.size(dim) for dim in term.fact.shape], dtype)
+
+    def _of_view(self, term: Term) -> Any:
+        return np.asarray(self.of(term.args[0])).reshape(self.of(term.args[1]))
+
+    def _of_narrow(self, term: Term) -> Any:
+        x, start, size = (self.of(arg) for arg in term.args)
+        assert 0 <= start and start + size <= x.shape[term.head.key], (start, size, x.shape)
+        return np.take(x, range(start, start + size), term.head.key)
+
+    def _of_reversed(self, term: Term) -> Any:
+        return np.flip(self.of(term.args[0]), term.head.key)
+
+    def _of_choose(self, term: Term) -> Any:
+        condition, x, y = term.args
+        return self.of(x if bool(self.of(condition)) else y)
+
+    def _of_empty(self, term: Term) -> Any:
+        return []
+
+    def _of_append(self, term: Term) -> Any:
+        return [*self.of(term.args[0]), self.of(term.args[1])]
+
+    def _of_nothing(self, term: Term) -> Any:
+        return None
+
+    def _of_recurrence(self, term: Term) -> Any:
+        """The trips, each with the values of what it binds, and the states after the last one."""
+        bound = term.head.key
+        assert isinstance(bound, Bound)
+        limit, first, *states = (self.of(arg) for arg in term.args)
+        again = first is None or bool(first)
+        trips: list[Values] = []
+        while again and (limit is None or len(trips) < int(limit)):
+            trip = self._trip(bound, len(trips), states)
+            trips.append(trip)
+            if bound.honoured:
+                again = bool(trip.of(term.head.parts[0]))
+            states = [trip.of(part) for part in term.head.parts[bound.honoured :]]
+        return trips, states
+
+    def _trip(self, bound: Bound, number: int, states: Sequence[Any]) -> Values:
+        trip = Values.__new__(Values)
+        trip.terms, trip.feeds = self.terms, self.feeds
+        outside = {n: s for n, s in self.sizes.items() if n not in self.terms.symbols.varying}
+        trip.sizes = {**outside, bound.index: number}
+        trip._asked = set()
+        trip.known = dict(zip(bound.states, states, strict=True))
+        for state, value in trip.known.items():
+            trip._check(state, value)
+        return trip
+
+    def _of_final(self, term: Term) -> Any:
+        return self.of(term.args[0])[1][term.head.key]
+
+    def _of_stacked(self, term: Term) -> Any:
+        trips, _ = self.of(term.args[0])
+        if trips:
+            return np.stack([trip.of(term.head.parts[0]) for trip in trips])
+        elem_type, shape = term.head.key[1]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return np.zeros([0, *[self.size(dim) for dim in shape or ()]], dtype)
