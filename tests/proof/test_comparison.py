@@ -95,8 +95,8 @@ def test_a_loop_that_makes_no_trip_gives_what_its_body_declares():
 
 
 def test_rows_of_no_trip_that_are_declared_otherwise_are_not_equal():
-    loop = """g (float[n, 2] x, int64 m) => (float[k, q] z) {
-        z = Loop (m, ) <body = b (int64 i, bool c) => (bool c2, float%s o) {
+    loop = """g (float[n, 2] x, int64 m) => (float[k, q] z) <bool yes = {1}> {
+        z = Loop (m, yes) <body = b (int64 i, bool c) => (bool c2, float%s o) {
             c2 = Identity (c) o = Gather (x, i) }> }"""
     assert_proved(loop % "[2]", loop % "[2]")
     assert_open(loop % "[2]", loop % "[7]")
