@@ -485,13 +485,15 @@ def is_valid(model: onnx.ModelProto) -> bool:
 
 
 def judged(origin: Origin, number: int, expected: Any) -> tuple[str, str]:
-    """What became of a mutant: "invalid", "fails" when it is run, "alike", or "told apart"; with
-    " proved" where it was said to be equal."""
+    """What became of a mutant: "invalid", "alike", "fails" when it is run, or "told apart"; with
+    " proved" where it was said to be equal, which is asked of the last two."""
     model, done = mutated(origin, number)
     if not is_valid(model):
         return "invalid", done
     got = ran(model, origin.feeds)
-    kind = "fails" if got is None else "alike" if got == expected else "told apart"
+    if got == expected:
+        return "alike", done
+    kind = "fails" if got is None else "told apart"
     proved = prove(origin.model, model).proved
     return f"{kind} proved" if proved else kind, done
 
