@@ -70,7 +70,9 @@ def fingerprint(root: Term) -> str:
     """What a term is, in a few letters; the same in every run of a proof."""
     texts: dict[Term, str] = {}
     for term in descendants([root]):
-        key = term.head.key[:2] if term.head.name == "bound" else term.head.key
+        key = term.head.key
+        if term.head.name == "bound":
+            key = key[0], key[2]  # which state of which loop around it, not how often it was run
         inside = [texts.get(part, "") for part in term.head.parts]
         args = ["" if arg is None else texts[arg] for arg in term.args]
         text = f"{term.head.name} {key!r} {inside} {args} {term.index}"

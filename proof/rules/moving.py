@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.fact import Content, Fact, Shape, vector
+from ..budget import OpenError
 from .registry import rule
 from .stretching import ones_in_front
 
@@ -68,8 +70,11 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if x.fact.shape == shape:
         return [x]
     tensor = terms.tensor(x)
-    if tensor is not None and tensor.is_readable:
-        return [terms.constant(tensor.numpy().reshape([dim.value or 0 for dim in shape]))]
+    told = [dim.value for dim in shape if dim.value is not None]
+    if tensor is not None and len(told) == len(shape) and math.prod(told) != tensor.size:
+        raise OpenError("a Reshape fails, whatever the inputs are")
+    if tensor is not None and len(told) == len(shape) and tensor.is_readable:
+        return [terms.constant(tensor.numpy().reshape(told))]
     content = _content(x, shape)
     if x.head.name == "sizes" and content is not None:
         return [terms.content(content, x.fact.elem_type)]

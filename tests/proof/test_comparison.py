@@ -70,19 +70,27 @@ def test_states_are_equal_by_induction():
 
 def test_states_that_are_made_otherwise_are_not_equal():
     assert_open(COUNTED % "t = Tanh (s) o = Identity (s)", COUNTED % "t = Sin (s) o = Identity (s)")
-    assert_open(COUNTED % "t = Tanh (s) o = Identity (s)", COUNTED % "t = Tanh (s) o = Identity (t)")
+    assert_open(
+        COUNTED % "t = Tanh (s) o = Identity (s)", COUNTED % "t = Tanh (s) o = Identity (t)"
+    )
 
 
 def test_states_that_begin_otherwise_are_not_equal():
     before = COUNTED % "t = Tanh (s) o = Identity (s)"
-    assert_open(before, before.replace("{\n    f, z = Loop (m, , y)", "{ v = Neg (y)\n f, z = Loop (m, , v)"))
+    assert_open(
+        before,
+        before.replace("{\n    f, z = Loop (m, , y)", "{ v = Neg (y)\n f, z = Loop (m, , v)"),
+    )
 
 
 def test_trips_of_another_number_are_not_equal():
     before = COUNTED % "t = Tanh (s) o = Identity (s)"
     assert_open(
         before,
-        before.replace("{\n    f, z = Loop (m,", "{ one = Constant <value_int = 1> () p = Add (m, one) f, z = Loop (p,"),
+        before.replace(
+            "{\n    f, z = Loop (m,",
+            "{ one = Constant <value_int = 1> () p = Add (m, one) f, z = Loop (p,",
+        ),
     )
 
 

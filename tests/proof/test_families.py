@@ -48,7 +48,9 @@ def test_along_an_axis_the_others_are_taken_by_themselves(op_type, opset, own, a
     assert proved == (axis < own if opset == 12 else axis != own)
 
 
-@pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ReduceMean"])
+@pytest.mark.parametrize(
+    "op_type", ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ReduceMean"]
+)
 @pytest.mark.parametrize("reduced", [0, 1, -1])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_reductions_take_the_axes_that_stay_one_by_one(op_type, reduced, axis):

@@ -30,7 +30,10 @@ def test_a_size_called_like_a_product_is_none():
 def test_sizes_of_one_name_are_one_size():
     text = "g (float[n] x, float[n] y) => (int64[1] z) { z = Shape (%s) }"
     assert_proved(text % "x", text % "y")
-    assert_open((text % "x").replace("float[n] y", "float[m] y"), (text % "y").replace("float[n] y", "float[m] y"))
+    assert_open(
+        (text % "x").replace("float[n] y", "float[m] y"),
+        (text % "y").replace("float[n] y", "float[m] y"),
+    )
 
 
 def test_signatures_that_differ_stay_open():

@@ -20,7 +20,7 @@ from straightline.proof.constructs.recurrences import Bound
 from straightline.proof.execution import Execution
 from straightline.proof.inputs import input_terms, overridable
 from straightline.proof.programs import Compiler
-from straightline.proof.terms import Term
+from straightline.proof.terms import Term, fingerprint
 from straightline.reference.evaluator import operator_kernel
 
 
@@ -86,9 +86,11 @@ class Values:
         """A size that the value of a term tells."""
         made = [t for results in self.terms._made.values() for t in results if t is not None]
         kind = name.removeprefix(PRIVATE)
+        kind, separator, rest = kind.partition(":")
+        told, _, size = rest.partition(":")
         for term in made:
-            if kind.startswith("least0") and self.terms.not_negative(term).symbols == {name}:
-                return max(int(self.of(term)), 0)
+            if separator and fingerprint(term) == told:
+                return self._derived(kind, term, size)
             if kind == f"trips{term.number}":
                 return len(self.of(term)[0])
         for term in made:
@@ -101,6 +103,13 @@ class Values:
                 return self.sizes[name]
         raise AssertionError(f"nothing tells the size {name}")
 
+    def _derived(self, kind: str, term: Term, size: str) -> int:
+        value = self.of(term)
+        if kind == "least0":
+            return max(int(value), 0)
+        trips = int(size) if size.isdigit() else self.size(self.terms.symbols.named(size))
+        return int(trips) if bool(value) else 0
+
     def _check(self, term: Term, value: Any) -> None:
         """What is known of a term holds."""
         fact = term.fact
@@ -110,7 +119,11 @@ class Values:
             return
         if fact.elem_type:
             dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-            assert value.dtype == dtype or value.dtype.kind in "OUS", (term.head, value.dtype, dtype)
+            assert value.dtype == dtype or value.dtype.kind in "OUS", (
+                term.head,
+                value.dtype,
+                dtype,
+            )
         if fact.shape is not None:
             self._bind(fact.shape, value.shape)
             shape = tuple(self.size(dim) for dim in fact.shape)
@@ -118,7 +131,11 @@ class Values:
         if fact.content is not None:
             told = [None if e is None else self.size(e) for e in fact.content.reshape(-1)]
             pairs = zip(told, value.reshape(-1).tolist(), strict=True)
-            assert all(one is None or one == other for one, other in pairs), (term.head, told, value)
+            assert all(one is None or one == other for one, other in pairs), (
+                term.head,
+                told,
+                value,
+            )
 
     def _bind(self, shape: Sequence[Dimension], sizes: Sequence[int]) -> None:
         assert len(shape) == len(sizes), (shape, sizes)

@@ -9,7 +9,9 @@ CHOICE = """g (bool c, seq(float[2]) s) => (bool z) {
 
 
 def test_a_sequence_or_nothing_may_be_nothing():
-    assert_open(CHOICE % "z = OptionalHasElement (o)", CHOICE % "z = Constant <value = bool {1}> ()")
+    assert_open(
+        CHOICE % "z = OptionalHasElement (o)", CHOICE % "z = Constant <value = bool {1}> ()"
+    )
 
 
 def test_an_optional_of_a_tensor_holds_it():

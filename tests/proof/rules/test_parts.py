@@ -5,7 +5,9 @@ from proofs import assert_open, assert_proved
 
 def test_places_from_both_ends_are_not_side_by_side():
     text = "g (float[1] a, float[1] b) => (float[2] z) { %s }"
-    wrapped = "c = Concat <axis = 0> (a, b) i = Constant <value_ints = [-1, 0]> () z = Gather (c, i)"
+    wrapped = (
+        "c = Concat <axis = 0> (a, b) i = Constant <value_ints = [-1, 0]> () z = Gather (c, i)"
+    )
     assert_open(text % wrapped, text % "z = Concat <axis = 0> (a, b)")
     assert_open(text % wrapped, text % "s = Constant <value_ints = [2]> () z = Expand (b, s)")
 

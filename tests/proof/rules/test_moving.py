@@ -1,0 +1,71 @@
+"""Elements that stay while their axes change."""
+
+import itertools
+
+import pytest
+from proofs import assert_open, assert_proved
+
+TEXT = "g (float[2, 3, 4] x) => (float[a, b, c] z) { %s }"
+
+
+@pytest.mark.parametrize(
+    "perms", list(itertools.product([(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)], repeat=2))
+)
+def test_transposes_of_transposes_are_one(perms):
+    one, other = perms
+    both = [one[axis] for axis in other]
+    twice = TEXT % (
+        f"y = Transpose <perm = {list(one)}> (x) z = Transpose <perm = {list(other)}> (y)"
+    )
+    assert_proved(twice, TEXT % f"z = Transpose <perm = {both}> (x)")
+    assert_open(twice, TEXT % f"z = Transpose <perm = {[both[1], both[0], both[2]]}> (x)")
+
+
+def test_axes_of_length_1_may_stand_anywhere():
+    text = "g (float[2, 1, 3] x) => (float[a, b, c] z) { %s }"
+    assert_proved(
+        text % "z = Transpose <perm = [1, 0, 2]> (x)",
+        text % "s = Constant <value_ints = [1, 2, 3]> () z = Reshape (x, s)",
+    )
+    assert_open(
+        text % "z = Transpose <perm = [1, 2, 0]> (x)",
+        text % "s = Constant <value_ints = [1, 3, 2]> () z = Reshape (x, s)",
+    )
+
+
+def test_reshapes_count_by_what_comes_out():
+    assert_proved(
+        TEXT % "s = Constant <value_ints = [-1]> () y = Reshape (x, s) "
+        "t = Constant <value_ints = [4, 3, 2]> () z = Reshape (y, t)",
+        TEXT % "t = Constant <value_ints = [4, 0, 2]> () z = Reshape (x, t)",
+    )
+    assert_open(
+        TEXT % "t = Constant <value_ints = [4, 3, 2]> () z = Reshape (x, t)",
+        TEXT % "t = Constant <value_ints = [4, 2, 3]> () z = Reshape (x, t)",
+    )
+
+
+def test_casts_to_the_type_that_is_there_are_none():
+    text = "g (float[2] x) => (float[2] z) { %s }"
+    assert_proved(text % "z = Cast <to = 1> (x)", text % "z = Identity (x)")
+    assert_proved(text % "z = CastLike (x, x)", text % "z = Identity (x)")
+    assert_open(text % "y = Cast <to = 10> (x) z = Cast <to = 1> (y)", text % "z = Identity (x)")
+    assert_open(text % "y = Cast <to = 11> (x) z = Cast <to = 1> (y)", text % "z = Identity (x)")
+
+
+def test_an_expand_that_stretches_nothing_is_none():
+    text = (
+        "g (float[2, 3] x) => (float[a, b] z) { s = Constant <value_ints = [%s]> () z = %s (x, s) }"
+    )
+    assert_proved(
+        text % ("1, 3", "Expand"), "g (float[2, 3] x) => (float[a, b] z) { z = Identity (x) }"
+    )
+    assert_proved(text % ("3", "Expand"), text % ("2, 1", "Expand"))
+    assert_open(text % ("2, 2, 3", "Expand"), text % ("1, 2, 3", "Reshape"))
+
+
+def test_a_reshape_that_fails_is_no_part_of_a_proof():
+    text = """g (float[2] x) => (float[a] z) <float[2] c = {1, 2}, int64[1] s = {%d}> {
+        y = Reshape (c, s) w = Neg (y) z = Identity (x) }"""
+    assert_proved(text % 2, text % 2)
+    assert_open(text % 3, text % 3)

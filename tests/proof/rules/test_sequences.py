@@ -1,0 +1,53 @@
+"""Sequences that are known element by element."""
+
+import pytest
+from proofs import assert_open, assert_proved
+
+TEXT = "g (float[2] x, float[2] y, float[2] v) => (float[2] z) { s = SequenceConstruct (x, y) %s }"
+X, Y, V = (TEXT % f"z = Identity ({name})" for name in "xyv")
+
+
+@pytest.mark.parametrize(("at", "result"), [(0, X), (1, Y), (-1, Y), (-2, X)])
+def test_an_element_at_a_known_place(at, result):
+    assert_proved(TEXT % f"i = Constant <value_int = {at}> () z = SequenceAt (s, i)", result)
+
+
+@pytest.mark.parametrize(
+    ("at", "found"), [(0, [V, X, Y]), (1, [X, V, Y]), (-1, [X, V, Y]), (2, [X, Y, V])]
+)
+def test_an_element_is_put_in_before_a_place(at, found):
+    put = f"i = Constant <value_int = {at}> () t = SequenceInsert (s, v, i) "
+    for place, result in enumerate(found):
+        read = f"k = Constant <value_int = {place}> () z = SequenceAt (t, k)"
+        assert_proved(TEXT % (put + read), result)
+
+
+def test_without_a_place_the_end_is_meant():
+    last = "i = Constant <value_int = -1> () z = SequenceAt (t, i)"
+    assert_proved(TEXT % f"t = SequenceInsert (s, v) {last}", V)
+    assert_proved(TEXT % f"t = SequenceErase (s) {last}", X)
+
+
+def test_a_place_that_run_time_tells_stays():
+    text = "g (float[2] x, float[2] y, int64 i) => (float[2] z) { s = SequenceConstruct (x, y) z = %s }"
+    assert_proved(text % "SequenceAt (s, i)", text % "SequenceAt (s, i)")
+    assert_open(text % "SequenceAt (s, i)", text % "Identity (x)")
+
+
+def test_parts_of_a_split():
+    text = """g (float[5, 2] x) => (float[a, b] z) <int64 i = {%d}, int64 k = {2}, int64[1] u = {0}> {
+        s = SplitToSequence %s (x%s) z = SequenceAt (s, i) }"""
+    part = """g (float[5, 2] x) => (float[a, b] z) <int64[1] s = {%d}, int64[1] e = {%d}> {
+        z = Slice (x, s, e) }"""
+    assert_proved(text % (2, "", ", k"), part % (4, 5))
+    assert_proved(text % (1, "", ", k"), part % (2, 4))
+    assert_open(text % (1, "", ", k"), part % (3, 5))
+    assert_proved(text % (1, "", ""), part % (1, 2))
+    # The axis stays where a split is given, whatever keepdims says.
+    assert_proved(text % (1, "<keepdims = 0>", ", k"), part % (2, 4))
+
+
+def test_how_many_elements_there_are():
+    text = "g (float[2] x) => (int64 z) { s = SequenceConstruct (x, x, x) z = %s }"
+    assert_proved(text % "SequenceLength (s)", text % "Constant <value_int = 3> ()")
+    assert_open(text % "SequenceLength (s)", text % "Constant <value_int = 2> ()")

@@ -1,0 +1,26 @@
+"""What a proof may cost is counted."""
+
+import pytest
+from proofs import model
+from straightline.proof import prove
+from straightline.proof.budget import Budget, OpenError
+
+TEXT = "g (float[2] x) => (float[2] z) { a = Neg (x) b = Sin (a) z = Tanh (b) }"
+
+
+def test_a_budget_ends():
+    budget = Budget(terms=1, steps=2)
+    budget.make_term()
+    budget.step(2)
+    with pytest.raises(OpenError, match="too many terms"):
+        budget.make_term()
+    with pytest.raises(OpenError, match="too many steps"):
+        budget.step()
+
+
+@pytest.mark.parametrize("limits", [{"terms": 2}, {"steps": 2}])
+def test_a_proof_that_costs_too_much_is_open(limits):
+    assert prove(model(TEXT), model(TEXT)).proved
+    proof = prove(model(TEXT), model(TEXT), budget=Budget(**limits))
+    assert proof.status == "open"
+    assert "too many" in proof.reason
