@@ -1,4 +1,4 @@
-"""Whether what is needed for each pair of terms is settled before it: nothing holds because of itself."""
+"""Nothing holds because of itself: what is needed for a pair of terms is settled before it."""
 
 from __future__ import annotations
 

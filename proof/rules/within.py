@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
     """Whether a place is in an axis, or a node that reads there fails: not below 0 for certain.
 
-    A place behind the end is an error at run time, so it need not be excluded; a node that fails for
-    certain is no part of anything.
+    A place behind the end is an error at run time, so it need not be excluded; a node that fails
+    for certain is no part of anything.
     """
     return (place - size).less(0) is not False and _never_negative(terms, place)
 

@@ -57,7 +57,8 @@ def test_outputs_that_are_swapped_are_not_equal():
 
 
 COUNTED = """g (float[n] x, float[2] y, int64 m) => (float[2] f, float[k, 2] z) {
-    f, z = Loop (m, , y) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] t, float[2] o)
+    f, z = Loop (m, , y) <body = b (int64 i, bool c, float[2] s)
+        => (bool c2, float[2] t, float[2] o)
     { c2 = Identity (c) %s }> }"""
 
 

@@ -1,7 +1,7 @@
 """What terms are worth: an interpreter of terms, by which rules are checked against runs.
 
-The term of an output of a model, evaluated, must be what the reference gives, bit for bit; and what is
-known of each term on the way (its type, its sizes, its content) must hold of its value.
+The term of an output of a model, evaluated, must be what the reference gives, bit for bit; and what
+is known of each term on the way (its type, its sizes, its content) must hold of its value.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Values:
 
     def _of_narrow(self, term: Term) -> Any:
         x, start, size = (self.of(arg) for arg in term.args)
-        assert 0 <= start and start + size <= x.shape[term.head.key], (start, size, x.shape)
+        assert start >= 0 and start + size <= x.shape[term.head.key], (start, size, x.shape)
         return np.take(x, range(start, start + size), term.head.key)
 
     def _of_reversed(self, term: Term) -> Any:

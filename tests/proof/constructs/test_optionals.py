@@ -4,7 +4,8 @@ from proofs import assert_open, assert_proved
 
 CHOICE = """g (bool c, seq(float[2]) s) => (bool z) {
     o = If (c) <then_branch = a () => (optional(seq(float[2])) u) { u = Optional (s) },
-        else_branch = b () => (optional(seq(float[2])) v) { v = Optional <type = seq(float[2])> () }>
+        else_branch = b () => (optional(seq(float[2])) v) {
+            v = Optional <type = seq(float[2])> () }>
     %s }"""
 
 
@@ -18,7 +19,8 @@ def test_an_optional_of_a_tensor_holds_it():
     assert_proved(
         """g (float[2] x) => (float[2] y, bool z) {
             o = Optional (x) y = OptionalGetElement (o) z = OptionalHasElement (o) }""",
-        "g (float[2] x) => (float[2] y, bool z) { y = Identity (x) z = Constant <value = bool {1}> () }",
+        """g (float[2] x) => (float[2] y, bool z) {
+            y = Identity (x) z = Constant <value = bool {1}> () }""",
     )
 
 

@@ -48,7 +48,8 @@ def test_loops_inside_are_as_long_as_the_states_outside_say():
 
 
 ROWS = """g (float[n, 1] x, float[1] y) => (int64[n, 1] z) {
-    h, z = Scan <num_scan_inputs = 1%s, body = b (float[d] s, float[1] e) => (float[f] t, int64[1] o)
+    h, z = Scan <num_scan_inputs = 1%s,
+        body = b (float[d] s, float[1] e) => (float[f] t, int64[1] o)
     { t = Concat <axis = 0> (s, s) o = Shape (s) }> (y, x) }"""
 
 

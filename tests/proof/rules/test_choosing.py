@@ -3,7 +3,8 @@
 from proofs import assert_open, assert_proved
 
 TEXT = "g (bool c, bool d, float[2] x, float[2] y) => (float[2] z) { %s }"
-BOTH = "If (c) <then_branch = a () => (float[2] u) {{ {} }}, else_branch = b () => (float[2] v) {{ {} }}>"
+BOTH = """If (c) <then_branch = a () => (float[2] u) {{ {} }},
+    else_branch = b () => (float[2] v) {{ {} }}>"""
 
 
 def choice(one, other):

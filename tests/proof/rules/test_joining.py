@@ -3,7 +3,8 @@
 from proofs import assert_open, assert_proved, proof_of
 
 SAME = "g (float[4, 2] x) => (float[4, 2] z) { z = Identity (x) }"
-HALVES = """g (float[4, 2] x) => (float[4, 2] z) <int64[1] s = {0}, int64[1] m = {2}, int64[1] e = {4}> {
+HALVES = """g (float[4, 2] x) => (float[4, 2] z)
+    <int64[1] s = {0}, int64[1] m = {2}, int64[1] e = {4}> {
     a = Slice (x, s, m) b = Slice (x, m, e) z = Concat <axis = %d> (%s) }"""
 
 

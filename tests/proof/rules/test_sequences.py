@@ -29,13 +29,14 @@ def test_without_a_place_the_end_is_meant():
 
 
 def test_a_place_that_run_time_tells_stays():
-    text = "g (float[2] x, float[2] y, int64 i) => (float[2] z) { s = SequenceConstruct (x, y) z = %s }"
+    text = """g (float[2] x, float[2] y, int64 i) => (float[2] z) {
+        s = SequenceConstruct (x, y) z = %s }"""
     assert_proved(text % "SequenceAt (s, i)", text % "SequenceAt (s, i)")
     assert_open(text % "SequenceAt (s, i)", text % "Identity (x)")
 
 
 def test_parts_of_a_split():
-    text = """g (float[5, 2] x) => (float[a, b] z) <int64 i = {%d}, int64 k = {2}, int64[1] u = {0}> {
+    text = """g (float[5, 2] x) => (float[a, b] z) <int64 i = {%d}, int64 k = {2}> {
         s = SplitToSequence %s (x%s) z = SequenceAt (s, i) }"""
     part = """g (float[5, 2] x) => (float[a, b] z) <int64[1] s = {%d}, int64[1] e = {%d}> {
         z = Slice (x, s, e) }"""
