@@ -1,8 +1,8 @@
 """Whether two terms are equal: the same, made of equal ones alike, or equal part by part.
 
 All that is asked must hold, so what is asked again need not be compared again; but nothing may
-hold because of itself (`grounds.py`). The states of two recurrences may: they are equal by induction
-over the trips (`induction.py`).
+hold because of itself (`grounds.py`). The states of two recurrences may: they are equal by
+induction over the trips (`induction.py`).
 """
 
 from __future__ import annotations
