@@ -12,7 +12,6 @@ from .node import Node
 from .operator import Operator
 from .structure import Annotation
 from .tensor import Tensor
-from .topology import downstream
 from .value import Value
 
 Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
@@ -88,7 +87,7 @@ class Template:
         return once + copies * each if copies else 0
 
     def _plan(self) -> None:
-        varying = downstream(self.body.view(), self.body.inputs)
+        varying = self.body.dependents(self.body.inputs)
         for node in self.body.nodes():
             (self._steps if node in varying else self._invariant).append(self._step(node))
         for annotation in self.body.annotations:

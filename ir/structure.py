@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import networkx as nx
@@ -10,7 +10,7 @@ import onnx
 
 from .node import Node
 from .tensor import Tensor
-from .topology import Topology
+from .topology import Topology, downstream
 from .value import Value
 
 if TYPE_CHECKING:
@@ -229,6 +229,10 @@ class Structure:
         For many vertices at once see `upstream` and `downstream` in `straightline.ir`.
         """
         return self._topology.view()
+
+    def dependents(self, vertices: Iterable[Node | Value]) -> set[Any]:
+        """Some vertices of `view`, and all that depends on them."""
+        return downstream(self._topology, vertices)
 
     def vertex(self, value: Value) -> Node | Value:
         """The vertex of `view` that provides a value: the node of this graph that computes it, or

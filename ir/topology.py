@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -124,4 +123,11 @@ def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Ve
 
 def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all that depends on them: `networkx.descendants` of many at once."""
-    return set(itertools.chain.from_iterable(nx.bfs_layers(graph, list(vertices))))
+    found = set(vertices)
+    waiting = list(found)
+    while waiting:
+        for other in graph.successors(waiting.pop()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found

@@ -194,7 +194,9 @@ class Wiring(Structure):
     def _capture(self, value: Value) -> Value:
         """Make a value from around a vertex of this graph, and a use in the graphs between."""
         outer = self.holder.graph if self.holder is not None else None
-        if outer is None or value.owner is self or (value.producer and not value.producer.graph):
+        producer = value.producer
+        removed = producer is not None and producer.graph is None
+        if outer is None or value.owner is self or removed:
             raise GraphError(
                 f"{value} is not visible in graph '{self.name}'; it must be defined there or in a"
                 " graph around it, and not be removed"

@@ -208,7 +208,7 @@ class _Layered(dict[Value, Fact]):
         return self.below[value]
 
     def __contains__(self, value: object) -> bool:
-        return super().__contains__(value) or value in self.below
+        return dict.__contains__(self, value) or value in self.below
 
 
 def _is_body_input(value: Value) -> bool:

@@ -34,12 +34,22 @@ def put_in_place(
     feeding: Feeding, results: Sequence[Value | None], graph: Graph
 ) -> list[Value | None]:
     """Copy what was made of a feeding into the graph around the loop; the results there."""
-    scratch = feeding.emit.graph
+    leave_out_unread(feeding.emit.graph, results)
+    return copied(feeding, results, graph)
+
+
+def leave_out_unread(scratch: Graph, results: Sequence[Value | None]) -> None:
+    """Let a graph give out these values, and hold only what they are made of."""
     give_out(scratch, [value for value in results if value is not None])
     drop_unread(scratch)
     for value in list(scratch.initializers):
         if not scratch.is_used(value):
             scratch.remove_initializer(value)
+
+
+def copied(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> list[Value | None]:
+    """The same of a graph that gives out the results and holds nothing else."""
+    scratch = feeding.emit.graph
     template = Template(scratch, graph, fold=Folder(feeding.inference.model).fold)
     made = iter(template.instantiate(list(feeding.outside)))
     return [None if value is None else next(made) for value in results]
