@@ -89,21 +89,22 @@ class OperatorKernel:
             # more than most operators do on constants; the results are checked here.
             vars(self.operator).update(_log=_ignore, _check_and_fix_outputs=_as_is)
         # The types of the outputs that belong to the types of the inputs seen last.
-        self._signature: list[Any] | None = None
-        self._types: list[Any] = []
+        self._typed: tuple[list[Any] | None, list[Any]] = (None, [])
 
     def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> list[Any]:
         """Evaluate; raises EvaluationError, which names the node, if the operator fails."""
         if self.needs_scope:
             return list(self.operator.run(*inputs, context=scope))  # type: ignore[no-untyped-call]
         signature = [getattr(value, "dtype", None) for value in inputs]
-        if signature != self._signature:
-            self._types, self._signature = self._infer(inputs), signature
+        known, types = self._typed
+        if signature != known:
+            types = self._infer(inputs)
+            self._typed = signature, types
         try:
             results = self.operator.run(*inputs)  # type: ignore[no-untyped-call]
-            if len(results) < len(self._types):
+            if len(results) < len(types):
                 raise EvaluationError("onnx.reference does not compute all its outputs")
-            return [_normalize(*pair) for pair in zip(results, self._types, strict=False)]
+            return [_normalize(*pair) for pair in zip(results, types, strict=False)]
         except Exception as error:
             raise EvaluationError(f"{self.label}: {error}") from error
 

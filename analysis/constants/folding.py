@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
 from ...operators import rules_of
@@ -15,6 +17,9 @@ Kernel = Callable[[list[Array | None]], list[Array]]
 
 MAX_BYTES = 1 << 20
 """Folding makes no tensor larger than this, so that a model does not grow by being folded."""
+
+_MOST_SHARED = 1 << 10
+"""Kernels of nodes of more bytes, which hold constants, are not kept for other models."""
 
 
 class Folder:
@@ -87,12 +92,20 @@ class Folder:
     def _make_kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
         if not self.may_fold(node):
             return None
-        from ...reference.evaluator import operator_kernel  # brings onnx's kernels
-
         proto = node.op.node_proto()
         proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
         proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))
-        try:
-            return operator_kernel(proto, {**root.opset_imports, node.domain: opset})
-        except EvaluationError:
-            return None
+        opsets = tuple(sorted({**root.opset_imports, node.domain: opset}.items()))
+        make = _shared_kernel if proto.ByteSize() <= _MOST_SHARED else _shared_kernel.__wrapped__
+        return make(proto.SerializeToString(deterministic=True), opsets)
+
+
+@functools.lru_cache(maxsize=256)
+def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel | None:
+    """The kernel of a node as it is written, the same one whichever model asks for it."""
+    from ...reference.evaluator import operator_kernel  # brings onnx's kernels
+
+    try:
+        return operator_kernel(onnx.NodeProto.FromString(text), dict(opsets))
+    except EvaluationError:
+        return None
