@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from ...analysis.trips.trip_count import always_holds
 from ...facts.dimension import Dimension
@@ -12,8 +13,7 @@ from ..scans.layout import read_scan, unreadable
 from ..tools.guards import given_by_caller
 
 
-@dataclasses.dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """What is carried from trip to trip.
 
     Attributes:

@@ -66,6 +66,7 @@ class Interpretation:
         self.turned = turned
         self.atoms = Atoms()
         self._rows: dict[Value, Row] = {}
+        self._shapes: dict[Value, Shape | None] = {}
         self._whole: dict[Sum, Value] = {}
         self._unfit: dict[Value | None, str] = {}
         self._depth = 0
@@ -108,7 +109,9 @@ class Interpretation:
 
     def shape(self, value: Value) -> Shape:
         """The shape of a value, whose rank must be known."""
-        shape = self.recurrence.fact(value).shape
+        shape = self._shapes.get(value)
+        if shape is None:
+            shape = self._shapes[value] = self.recurrence.fact(value).shape
         if shape is None:
             raise Unfit(f"is made of '{value.name}', whose rank is not known")
         return shape
@@ -303,4 +306,4 @@ class Interpretation:
 def lead(shape: Shape, turned: bool) -> tuple[object, ...]:
     """The axes of a batch, without those of size 1."""
     axis = len(shape) - 2 if turned and len(shape) > 1 else len(shape) - 1
-    return tuple(dim for index, dim in enumerate(shape) if index != axis and dim != 1)
+    return tuple([dim for index, dim in enumerate(shape) if index != axis and dim.value != 1])

@@ -5,8 +5,8 @@ Multiplied out, (1 - z) * c + z * h and c + z * (h - c) are the same, whatever n
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
 from ...ir import Value
 from ..loops.repetition import State
@@ -24,15 +24,13 @@ Monomial = tuple[int, ...]
 Columns = tuple[int, int]
 
 
-@dataclasses.dataclass(frozen=True)
-class Carried:
+class Carried(NamedTuple):
     """A state as the trip is given it."""
 
     state: State
 
 
-@dataclasses.dataclass(frozen=True)
-class Free:
+class Free(NamedTuple):
     """What does not depend on the states, or some of its columns.
 
     Attributes:
@@ -46,16 +44,14 @@ class Free:
     columns: Columns | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """Something times a matrix."""
 
     source: Monomial
     matrix: Matrix
 
 
-@dataclasses.dataclass(frozen=True)
-class Activation:
+class Activation(NamedTuple):
     """A function of each element.
 
     Attributes:

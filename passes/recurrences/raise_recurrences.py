@@ -21,7 +21,7 @@ from ...analysis.trips.certainty import runs_certainly
 from ...ir import Graph, Model, Node, Value
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
-from ..loops.placing import drop_unread, give_out, is_used, pass_on_facts, put_in_place
+from ..loops.placing import copied, is_used, leave_out_unread, pass_on_facts
 from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import SizesToDrop
 from ..scans.layout import replace_outputs
@@ -155,16 +155,15 @@ class _Raising:
     def put_in_place(self) -> None:
         """Put the operators in the place of the Loop or Scan."""
         node = self._repetition.node
-        placed = put_in_place(self._trips.feeding, self._results, self._graph)
+        placed = copied(self._trips.feeding, self._results, self._graph)
         pass_on_facts(self._trips.feeding, placed)
         replace_outputs(self._graph, node, placed[: len(node.outputs)])
 
 
 def _leave_out(graph: Graph, results: Sequence[Value | None]) -> None:
     """Let operators compute only the outputs that something reads."""
-    give_out(graph, [value for value in results if value is not None])
-    drop_unread(graph)
-    for node in graph.nodes():
+    leave_out_unread(graph, results)
+    for node in list(graph.unordered_nodes()):
         if node.is_op("RNN", "GRU", "LSTM"):
             read = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
             graph.set_node_outputs(node, read)

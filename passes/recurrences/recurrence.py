@@ -10,7 +10,7 @@ import networkx as nx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
-from ...ir import Node, Value, captured_by, downstream
+from ...ir import Node, Value, captured_by
 from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
 from ..loops.dependences import Dependences
@@ -155,7 +155,7 @@ class AllTrips(Batcher):
     def _varying(self) -> set[object]:
         body = self.repetition.body
         same = {state.given for state in self.repetition.states if is_invariant(state)}
-        return downstream(body.view(), [v for v in body.inputs if v not in same])
+        return body.dependents([v for v in body.inputs if v not in same])
 
     def count_along(self, source: Value, axis: int) -> None:
         """Count the trips of a Scan along an axis that is certainly as long as its first one, so
@@ -186,9 +186,8 @@ class AllTrips(Batcher):
         graph = Dependences(self.repetition, (), self._known_states()).graph
         positions = {state: index for index, state in enumerate(self.repetition.states)}
         places = {node: index for index, node in enumerate(self.repetition.body.nodes())}
-        condensed = nx.condensation(graph)
-        for component in nx.topological_sort(condensed):
-            members = condensed.nodes[component]["members"]
+        # A component comes after those that it leads to.
+        for members in reversed(list(nx.strongly_connected_components(graph))):
             states = [vertex for vertex in members if isinstance(vertex, State)]
             nodes = [vertex for vertex in members if isinstance(vertex, Node)]
             if not states or states[0].given in self.operands:

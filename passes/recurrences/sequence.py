@@ -41,6 +41,7 @@ class Sequence3:
         self.hidden = hidden
         self.backward = False
         self._initial: dict[State, Value] = {}
+        self._varying: dict[Value, bool] = {}
         self.shape = of.shape(hidden.given)
         self.axis = of.axis(len(self.shape))
         axes = self._batch_axes(self.shape)
@@ -82,11 +83,13 @@ class Sequence3:
 
     def varies(self, frees: Sequence[Free]) -> bool:
         """Whether a product differs from trip to trip or from row to row."""
-        for free in frees:
-            shape = self.of.shape(free.value)
-            if self.recurrence.free(free.value).batched or self.of.lead_of(shape):
-                return True
-        return False
+        return any(self._varies(free.value) for free in frees)
+
+    def _varies(self, value: Value) -> bool:
+        if value not in self._varying:
+            free, lead = self.recurrence.free(value), self.of.lead_of(self.of.shape(value))
+            self._varying[value] = free.batched or bool(lead)
+        return self._varying[value]
 
     def turn(self, sources: Iterable[Sequence[Free]]) -> None:
         """Find out whether all that is to be fed is read from its end."""

@@ -6,8 +6,9 @@ nodes are made that run once, outside of the loop.
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,7 @@ Block = Array | Value
 """A part of a weight: known, or made by nodes."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Matrix:
+class Matrix(NamedTuple):
     """A part of a matrix, by which a row is multiplied from the right.
 
     Attributes:
@@ -91,9 +91,15 @@ class Weights:
         self.emit = emit
         self.same = same
         self.dtype = dtype
+        self._known: dict[Value, Block] = {}
 
     def known(self, value: Value) -> Block:
         """The elements of a value, if they are known before run time; else the value outside."""
+        if value not in self._known:
+            self._known[value] = self._find(value)
+        return self._known[value]
+
+    def _find(self, value: Value) -> Block:
         tensor = value.constant
         if tensor is not None and tensor.is_readable and not tensor.is_sparse:
             return tensor.numpy()
@@ -127,7 +133,7 @@ class Weights:
         if size == whole[axis]:
             return block
         if not isinstance(block, Value):
-            return np.take(block, range(start, start + size), axis)
+            return block[(slice(None),) * axis + (slice(start, start + size),)]
         bounds = [self.emit.vector((bound,), "k") for bound in (start, start + size, axis)]
         return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
 
@@ -157,12 +163,11 @@ class Weights:
     def joined(self, blocks: Sequence[Block], axis: int) -> Block:
         """Blocks side by side along an axis; neighbours that are known become one."""
         merged: list[Block] = []
-        for block in blocks:
-            last = merged[-1] if merged else None
-            if isinstance(block, Value) or last is None or isinstance(last, Value):
-                merged.append(block)
+        for made, run in itertools.groupby(blocks, lambda block: isinstance(block, Value)):
+            if made:
+                merged += run
             else:
-                merged[-1] = np.concatenate([last, block], axis)
+                merged.append(np.concatenate([b for b in run if not isinstance(b, Value)], axis))
         if len(merged) == 1:
             return merged[0]
         return self.emit.concat([self.value(block) for block in merged], axis, "weights")
