@@ -76,6 +76,9 @@ class Dimension:
 
     def less(self, other: Dimension | int) -> bool | None:
         """Whether it is below the other for all sizes (True) or for none (False); else None."""
+        number = other.value if isinstance(other, Dimension) else other
+        if self.value is not None and number is not None:
+            return self.value < number
         difference = self - other
         low, high = difference.at_least, difference.at_most
         if high is not None and high < 0:

@@ -94,7 +94,7 @@ def is_private(name: str) -> bool:
 
 def is_named(dim: Dimension) -> bool:
     """Whether a dimension is known by a number or by names that mean something to the user."""
-    return not any(is_private(name) for name in dim.symbols)
+    return dim.value is not None or not any(is_private(name) for name in dim.symbols)
 
 
 class Symbols:

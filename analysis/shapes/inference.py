@@ -63,9 +63,11 @@ class ShapeInference:
 
     def fact(self, value: Value) -> Fact:
         """What is known about a value."""
-        if value not in self._facts:
+        found = self._facts.get(value)
+        if found is None:
             self._require([value])
-        return self._facts[value]
+            found = self._facts[value]
+        return found
 
     def assume(self, value: Value, fact: Fact) -> None:
         """Take a fact for granted: the hypothesis of a body, or what a rewrite just made."""
@@ -130,12 +132,17 @@ class ShapeInference:
 
     def _require(self, values: Sequence[Value]) -> None:
         """Compute facts, what they depend on first; without recursion along the data flow."""
-        facts = self._facts
+        facts, own = self._facts, dict.__contains__
+        below = facts.below if isinstance(facts, _Layered) else _NOTHING
         stack = list(values)
         while stack:
             value = stack[-1]
-            if value not in facts:
-                needed = [v for v in _needs(value) if v is not None and v not in facts]
+            if not own(facts, value) and value not in below:
+                needed = [
+                    v
+                    for v in _needs(value)
+                    if v is not None and not own(facts, v) and v not in below
+                ]
                 if needed:
                     stack += needed
                     continue
@@ -186,15 +193,18 @@ class ShapeInference:
 
     def _declared(self, value: Value) -> Fact:
         info, graph = value.info, value.graph
-        if info is None or not info.HasField("type"):
-            return UNKNOWN
         if graph is not None and graph.holder is not None and not self._trusts_bodies:
+            return UNKNOWN
+        if info is None or not info.HasField("type"):
             return UNKNOWN
         return self.symbols.fact((without_symbols(info) if self._calling else info).type)
 
 
 def _better(ours: Dimension, theirs: Dimension) -> Dimension:
     return theirs if is_named(theirs) and not is_named(ours) else ours
+
+
+_NOTHING: dict[Value, Fact] = {}
 
 
 class _Layered(dict[Value, Fact]):

@@ -193,7 +193,7 @@ class Atoms:
         """
         terms: dict[Monomial, float] = {}
         for monomial, factor in total.terms.items():
-            part = tuple(sorted(self._cut_atom(index, start, stop) for index in monomial))
+            part = tuple(sorted([self._cut_atom(index, start, stop) for index in monomial]))
             terms[part] = terms.get(part, 0.0) + factor
         return Sum(terms)
 
