@@ -54,7 +54,9 @@ class Operator:
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
         self._origin: Operator | None = None
-        self.references = any(message.ref_attr_name for message in self.attributes.values())
+        self.references = bool(attributes) and any(
+            message.ref_attr_name for message in self.attributes.values()
+        )
         self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
 
     @classmethod

@@ -193,8 +193,9 @@ class Structure:
 
     def is_needed(self, node: Node) -> bool:
         """Whether anything uses an output of the node, or names one from outside the data flow."""
-        pinned = any(value is not None and value.pinned for value in node.outputs)
-        return pinned or bool(self._topology.users[node])
+        if self._topology.users[node]:
+            return True
+        return any(value is not None and value.pinned for value in node.outputs)
 
     def view(self) -> nx.DiGraph[Any]:
         """A read-only networkx view of this graph, for every algorithm that networkx has.
@@ -244,9 +245,12 @@ class Structure:
         if user is self:
             return not self._all_given_out().isdisjoint(values)
         assert isinstance(user, Node)
-        if any(v is not None and v in values for v in user.inputs):
-            return True
-        return any(v in graph._topology.sources for graph in user.graphs() for v in values if v)
+        for value in user.inputs:
+            if value is not None and value in values:
+                return True
+        return bool(user.bodies) and any(
+            v in graph._topology.sources for graph in user.graphs() for v in values if v
+        )
 
     def _all_given_out(self) -> frozenset[Value]:
         """The outputs as a set: a Loop may have thousands that each are asked for."""

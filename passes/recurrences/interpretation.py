@@ -164,10 +164,11 @@ class Interpretation:
         shape = self.shape(value)
         batch = self.lead_of(shape)
         free = node not in self._circle
-        wide = sum(width for _, width in row)
         if batch != self.lead and not (free and not batch):
             raise Unfit(f"is broadcast by {node}")
-        if not free and (not shape or wide != self.width(value)):
+        if free:
+            return
+        if not shape or sum([width for _, width in row]) != self.width(value):
             raise Unfit(f"is broadcast by {node}")
 
     def row(self, value: Value) -> Row:

@@ -9,6 +9,7 @@ import pytest
 from nested import MODEL, RELU, SPLIT, node, value
 from straightline import ir
 from straightline.ir import Graph, Model, Node, Operator
+from straightline.ir.structure import Structure
 
 
 @pytest.fixture
@@ -127,3 +128,35 @@ def nest(model: Model, depth: int) -> Node:
     graph.set_outputs([graph.add_node(RELU, [c], ["e"]).output()], info)
     assert top is not None
     return top
+
+
+def test_what_depends_on_vertices():
+    model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
+        main (float[3] x, float[3] w) => (float[3] z) {
+            a = Exp (x) b = Mul (a, w) c = Neg (w) z = Add (b, a)
+        }""")
+    graph = model.graph
+    x, w = graph.inputs
+    exp, mul, neg, add = graph.nodes()
+    assert graph.dependents([]) == set()
+    assert graph.dependents([neg]) == {neg}
+    assert graph.dependents([w]) == {w, mul, neg, add, graph}
+    assert graph.dependents([mul, x]) == {x, exp, mul, add, graph}
+
+
+def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):
+    model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
+        main (bool c, float[3] x) => (float[3] z) {
+            a = Exp (x)
+            z = If (c) <then_branch = t () => (float[3] y) { y = Neg (x) },
+                        else_branch = e () => (float[3] y) { y = Abs (x) }>
+        }""")
+    exp, holder = model.graph.nodes()
+
+    def counted(graph):
+        raise AssertionError(f"the nodes of {graph} are counted")
+
+    monkeypatch.setattr(Structure, "__len__", counted)
+    branch = holder.body("then_branch")
+    node = branch.add_node(RELU, [exp.output()], ["r"])
+    assert node in branch.users(exp.output())

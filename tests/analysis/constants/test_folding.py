@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.folding import Folder
+from straightline.analysis.constants.folding import Folder, _shared_kernel
 from straightline.ir import Tensor
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
@@ -186,3 +186,47 @@ def test_outputs_that_are_left_out_are_computed_all_the_same():
     (node,) = model.graph.nodes()
     results = Folder(model).fold(node, [Tensor(array=floats(5, 1, 5))])
     assert results is not None and results[2].numpy().tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "given", "wanted"),
+    [
+        ("y = Softmax <axis = 0> (x)", 17, [[1.0, 1.0], [1.0, 1.0]], 0.5),
+        ("y = Softmax <axis = 0> (x)", 12, [[1.0, 1.0], [1.0, 1.0]], 0.25),
+        ("y = Softmax <axis = 1> (x)", 17, [[1.0, 1.0, 1.0, 1.0]], 0.25),
+        ("y = Clip (x)", 17, [-2.0], -2.0),
+        ("y = Clip (x, zero)", 17, [-2.0], 0.0),
+        ("y = Clip (x, , zero)", 17, [2.0], 0.0),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nodes_of_many_models_that_differ_in_one_thing_each(text, version, given, wanted, dtype):
+    model = ir.load(
+        as_model(f"""<ir_version: 8, opset_import: ["" : {version}]>
+        g (float[N] x, float zero) => (y) {{ {text} }}""")
+    )
+    (node,) = model.graph.nodes()
+    known = {"x": np.array(given, dtype), "zero": np.array(0, dtype)}
+    tensors = [v and Tensor(array=known[v.name]) for v in node.inputs]
+    (result,) = Folder(model).fold(node, tensors)
+    assert result.numpy().dtype == dtype
+    assert result.numpy().reshape(-1)[0] == wanted
+
+
+def test_a_kernel_is_made_once_for_all_models(monkeypatch):
+    made = []
+
+    def operator_kernel(proto, opsets):
+        made.append(proto.op_type)
+        return lambda arrays: [arrays[0] * 2]
+
+    monkeypatch.setattr("straightline.reference.evaluator.operator_kernel", operator_kernel)
+    _shared_kernel.cache_clear()
+    try:
+        for _ in range(3):
+            node, folder = node_of("y = Elu <alpha = 0.125> (x)")
+            (result,) = folder.fold(node, [Tensor(array=np.ones(2, np.float32))])
+            assert result.numpy().tolist() == [2, 2]
+    finally:
+        _shared_kernel.cache_clear()
+    assert made == ["Elu"]
