@@ -164,7 +164,7 @@ def samples_of(case: Case, model: onnx.ModelProto) -> list[dict[str, Any]]:
                 if special:
                     array.flat[0], array.flat[-1] = np.inf, np.nan if case.nan else -np.inf
                 feeds[value.name] = array
-        if case.name.endswith(("run-time indices", "run-time axes")):
+        if case.name.endswith(("run-time indices", "run-time axes", "run-time shape")):
             feeds["k"] = np.zeros_like(feeds["k"])
         found.append(feeds)
     return found

@@ -217,7 +217,10 @@ def test_extremes_of_other_types(op_type, type_):
 
 
 def test_what_is_refused_of_axes_from_run_time():
-    reason = "computed at run time, and opset 17 wants it constant .a way around: "
+    reason = (
+        "computed at run time, and opset 17 wants it constant; it depends on input 'a'; decide it"
+    )
+    reason += " with --set a=... .a way around: "
     for op_type, signature, why in (
         ("ReduceProd", "float[2, 3] x, int64[1] a", ""),
         ("ReduceMax", "float[2, 3] x, int64[K] a", "how many axes there are is not known, or none"),

@@ -1,0 +1,273 @@
+"""Operators that compute numbers."""
+
+from .case import Case
+
+COMPUTING = [
+    Case(
+        "CumSum",
+        11,
+        "float[2,3] x",
+        "a = Constant <value = int64 {1}> () y = CumSum (x, a)",
+    ),
+    Case(
+        "CumSum, exclusive, reverse",
+        11,
+        "float[2,3] x",
+        "a = Constant <value = int64 {0}> () y = CumSum <exclusive = 1, reverse = 1> (x, a)",
+    ),
+    Case(
+        "Einsum, one input",
+        12,
+        "float[2,3] x",
+        'y = Einsum <equation = "ij->ji"> (x)',
+    ),
+    Case(
+        "Einsum, two inputs",
+        12,
+        "float[2,3] x, float[4,3] u",
+        'y = Einsum <equation = "ij,kj->ik"> (x, u)',
+    ),
+    Case(
+        "LayerNormalization",
+        17,
+        "float[2,3] x, float[3] u",
+        "y = LayerNormalization (x, u)",
+    ),
+    Case(
+        "GroupNormalization",
+        21,
+        "float[1,4,3] x, float[4] u, float[4] v",
+        "y = GroupNormalization <num_groups = 2> (x, u, v)",
+        gives="float[1,4,3] y",
+    ),
+    Case(
+        "Gelu",
+        20,
+        "float[2,3] x",
+        "y = Gelu (x)",
+    ),
+    Case(
+        "Mish",
+        18,
+        "float[2,3] x",
+        "y = Mish (x)",
+    ),
+    Case(
+        "HardSwish",
+        14,
+        "float[2,3] x",
+        "y = HardSwish (x)",
+    ),
+    Case(
+        "Celu",
+        12,
+        "float[2,3] x",
+        "y = Celu (x)",
+    ),
+    Case(
+        "MeanVarianceNormalization",
+        9,
+        "float[1,2,3,4] x",
+        "y = MeanVarianceNormalization (x)",
+        gives="float[1,2,3,4] y",
+    ),
+    Case(
+        "Clip, both bounds",
+        11,
+        "float[2,3] x",
+        "a = Constant <value = float {-0.5}> () b = Constant <value = float {0.5}> () "
+        "y = Clip (x, a, b)",
+    ),
+    Case(
+        "Clip, least above greatest",
+        12,
+        "float[2,3] x",
+        "a = Constant <value = float {1}> () b = Constant <value = float {0}> () y = "
+        "Clip (x, a, b)",
+    ),
+    Case(
+        "Dropout, mask read",
+        13,
+        "float[2,3] x",
+        "d, m = Dropout (x) f = Cast <to = 1> (m) y = Add (d, f)",
+    ),
+    Case(
+        "Softmax, an axis inside",
+        13,
+        "float[1,2,3,4] x",
+        "y = Softmax <axis = 1> (x)",
+    ),
+    Case(
+        "Softmax, coerced to rows",
+        7,
+        "float[1,2,3,4] x",
+        "y = Softmax <axis = 1> (x)",
+        12,
+    ),
+    Case(
+        "IsNaN",
+        9,
+        "float[2,3] x",
+        "y = IsNaN (x)",
+    ),
+    Case(
+        "IsInf",
+        10,
+        "float[2,3] x",
+        "y = IsInf (x)",
+    ),
+    Case(
+        "Equal of floats",
+        11,
+        "float[2,3] x, float[2,3] u",
+        "y = Equal (x, u)",
+    ),
+    Case(
+        "Relu of integers",
+        14,
+        "int32[2,3] k",
+        "y = Relu (k)",
+    ),
+    Case(
+        "Max of integers",
+        12,
+        "int64[2,3] k",
+        "n = Neg (k) y = Max (k, n)",
+    ),
+    Case(
+        "Pow, mixed types",
+        12,
+        "float[2,3] x",
+        "e = Constant <value = int64 {2}> () y = Pow (x, e)",
+    ),
+    Case(
+        "ReduceMax, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceMax (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "ReduceSum, constant axes",
+        13,
+        "float[2,3] x",
+        "a = Constant <value = int64[1] {-1}> () y = ReduceSum (x, a)",
+    ),
+    Case(
+        "Less of 64-bit integers",
+        9,
+        "int64[2,3] k",
+        "n = Neg (k) y = Less (k, n)",
+    ),
+    Case(
+        "Greater of 64-bit integers",
+        9,
+        "int64[2,3] k",
+        "n = Neg (k) y = Greater (k, n)",
+    ),
+    Case(
+        "ArgMax, last index",
+        12,
+        "float[2,3] x",
+        "y = ArgMax <axis = 1, select_last_index = 1> (x)",
+    ),
+    Case(
+        "Mod, fmod of integers",
+        10,
+        "int64[2,3] k",
+        "d = Constant <value = int64 {3}> () y = Mod <fmod = 1> (k, d)",
+    ),
+    Case(
+        "ThresholdedRelu",
+        10,
+        "float[2,3] x",
+        "y = ThresholdedRelu <alpha = 0.5> (x)",
+    ),
+    Case(
+        "ReduceLogSumExp",
+        18,
+        "float[2,3] x",
+        "y = ReduceLogSumExp (x)",
+    ),
+    Case(
+        "LayerNormalization, broadcast scale",
+        17,
+        "float[2,3,4] x, float[4] u",
+        "y = LayerNormalization <axis = 1> (x, u)",
+    ),
+    Case(
+        "Clip, run-time bounds",
+        11,
+        "float[2,3] x, float a, float b",
+        "y = Clip (x, a, b)",
+        nan=False,
+    ),
+    Case(
+        "Equal of text",
+        19,
+        "float[2,3] x",
+        'a = Constant <value_strings = ["a", "b"]> () b = Constant <value_strings = ["a", '
+        '"c"]> () e = Equal (a, b) y = Cast <to = 1> (e)',
+        gives="float[2] y",
+    ),
+    Case(
+        "Pow, run-time exponents",
+        12,
+        "double[2,3] x, int32[2,3] k",
+        "y = Pow (x, k)",
+    ),
+    Case(
+        "Mod of integers",
+        10,
+        "int64[2,3] k",
+        "n = Constant <value = int64 {-3}> () y = Mod (k, n)",
+    ),
+    Case(
+        "Round",
+        11,
+        "float[2,3] x",
+        "t = Constant <value = float {0.5}> () r = Mul (x, t) y = Round (r)",
+    ),
+    Case(
+        "Sum, broadcast",
+        8,
+        "float[2,3] x, float[3] u",
+        "y = Sum (x, u)",
+    ),
+    Case(
+        "Mean, broadcast",
+        8,
+        "float[2,3] x, float[3] u",
+        "y = Mean (x, u, u)",
+    ),
+    Case(
+        "ReduceMin, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceMin (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "ReduceMean, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceMean (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "ReduceLogSumExp, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceLogSumExp (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "Range of half precision",
+        27,
+        "float[5] x",
+        "a = Constant <value = float {0}> () b = Constant <value = float {5}> () c = "
+        "Constant <value = float {1}> () f = Cast <to = 10> (a) g = Cast <to = 10> (b) h = "
+        "Cast <to = 10> (c) r = Range (f, g, h) e = Cast <to = 1> (r) y = Mul (x, e)",
+        gives="float[5] y",
+    ),
+]
