@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .phrases import length_of
+from .phrases import length_of, reshaped
 from .site import Site
 
 _END = np.iinfo(np.int64).max
@@ -51,19 +51,25 @@ def depth_of(site: Site) -> int:
     return shape[-1]
 
 
-def rows_shape(site: Site, data: Value, depth: int) -> Value:
-    """The shape of `data` with its first axes made one: -1, then the lengths of the others."""
+def rows(site: Site, data: Value, depth: int) -> Value:
+    """`data` with its first axes made one."""
+    if depth == 1:
+        return data
     shape = site.types.shape(data)
     rest = None if shape is None else shape[depth:]
-    if rest is not None and None not in rest and 0 not in rest:
-        return site.ints([-1, *[length or 0 for length in rest]], "rows")
-    return site.emit("Concat", [site.ints([-1], "all"), lengths(site, data, depth)], axis=0)
+    if rest is not None and all(rest):
+        wanted = site.ints([-1, *[length or 0 for length in rest]], "rows")
+        return site.emit("Reshape", [data, wanted], "rows")
+    first = lengths(site, data, 0, depth)
+    count = site.emit("ReduceProd", [first], "count", axes=[0], keepdims=1)
+    around = site.emit("Concat", [count, lengths(site, data, depth)], "around", axis=0)
+    return reshaped(site, data, around)
 
 
-def lengths(site: Site, data: Value, first: int) -> Value:
-    """The lengths of the axes from one on."""
+def lengths(site: Site, data: Value, first: int, end: int = _END) -> Value:
+    """The lengths of the axes from one on, to another one."""
     whole = site.emit("Shape", [data], "shape")
-    ends = [site.ints([number], "place") for number in (first, _END)]
+    ends = [site.ints([number], "place") for number in (first, end)]
     return site.emit("Slice", [whole, *ends], "lengths")
 
 

@@ -11,6 +11,8 @@ import onnx
 from ..ir import Array, Value
 from .site import Site
 
+_END = np.iinfo(np.int64).max
+
 
 def is_float(site: Site) -> bool:
     """Whether input 0 has a float type.
@@ -56,6 +58,28 @@ def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
     """The length of an axis, out of a shape that is a tensor, as a tensor of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")
     return site.emit("Gather", [shape, place], "length", axis=0)
+
+
+def reshaped(site: Site, data: Value, shape: Value) -> Value:
+    """A tensor of the type of input 0 in a shape from run time, in which zeros mean zero: reshaped
+    to ones in their place, with something to fill these, which is cut off."""
+    dtype = site.required_dtype(0, "a run-time shape that may have zeros")
+    zero, one = site.ints([0], "zero"), site.ints([1], "one")
+    is_zero = site.emit("Equal", [shape, zero], "is_zero")
+    ones = site.emit("Where", [is_zero, one, shape], "ones")
+    product = site.emit("ReduceProd", [ones], "product", axes=[0])
+    all_ = site.emit("ReduceProd", [shape], "product", axes=[0])
+    is_empty = site.emit("Equal", [all_, zero], "is_empty")
+    missing = site.emit("Where", [is_empty, product, zero], "missing")
+    nothing = site.const(blank(dtype), "nothing")
+    filling = site.emit("Expand", [nothing, missing], "filling")
+    flat = site.emit("Reshape", [data, site.ints([-1], "all")], "flat")
+    whole = site.emit("Concat", [flat, filling], "whole", axis=0)
+    is_open = site.emit("Less", [shape, zero], "is_open")
+    ends = site.emit("Where", [is_open, site.ints([_END], "end"), shape], "ends")
+    starts = site.emit("Sub", [shape, shape], "starts")
+    filled = site.emit("Reshape", [whole, ones], "filled")
+    return site.emit("Slice", [filled, starts, ends], "reshaped")
 
 
 def mean_along(site: Site, value: Value, axes: Sequence[int]) -> Value:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows_shape
+from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows
 from ..registry import Outcome, longer_form
 from ..site import Site
 
@@ -25,8 +25,7 @@ def gather_rows(site: Site) -> Outcome:
     data, depth, indices = site.input(0), depth_of(site), as_int64(site, 1)
     assert data is not None
     flat = flat_index(site, data, indices, depth)
-    rows = site.emit("Reshape", [data, rows_shape(site, data, depth)], "rows")
-    return [site.emit("Gather", [rows, flat], axis=0)]
+    return [site.emit("Gather", [rows(site, data, depth), flat], axis=0)]
 
 
 @longer_form(12, "GatherND")
@@ -41,15 +40,15 @@ def say_the_batch(site: Site) -> Outcome:
         )
     lengths = [length or 0 for length in batch]
     places = np.moveaxis(np.indices(lengths, np.int64), 0, -1)
-    rows = places.reshape(*lengths, *[1] * (len(given) - count - 1), count)
+    tuples = places.reshape(*lengths, *[1] * (len(given) - count - 1), count)
     indices = as_int64(site, 1)
     around = site.emit("Shape", [indices], "shape")
     ends = [site.ints([number], "place") for number in (0, -1)]
     kept = site.emit("Slice", [around, *ends], "kept")
     full = site.emit("Concat", [kept, site.ints([count], "count")], "full", axis=0)
-    spread = site.emit("Expand", [site.const(rows, "batch"), full], "batch")
-    tuples = site.emit("Concat", [spread, indices], "tuples", axis=len(given) - 1)
-    return [site.emit("GatherND", [data, tuples])]
+    spread = site.emit("Expand", [site.const(tuples, "batch"), full], "batch")
+    longer = site.emit("Concat", [spread, indices], "tuples", axis=len(given) - 1)
+    return [site.emit("GatherND", [data, longer])]
 
 
 @longer_form(11, "GatherElements")

@@ -21,15 +21,11 @@ https://onnx.ai/onnx/operators/onnx__Reshape.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...facts.dimension import Dimension
 from ..form import writes
-from ..phrases import blank
+from ..phrases import reshaped
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
-
-_TO_THE_END = np.iinfo(np.int64).max
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
@@ -58,23 +54,7 @@ def _says_the_same(site: Site) -> bool:
 
 @longer_form(14, "Reshape")
 def cut_zeros(site: Site) -> Outcome:
-    """Reshape to ones in the place of zeros, with something to fill them, and cut that off."""
+    """A zero in the wanted shape is one wherever it stands."""
     data, shape = site.input(0), site.input(1)
-    dtype = site.required_dtype(0, "a run-time shape with allowzero = 1")
     assert data is not None and shape is not None
-    zero, one = site.ints([0], "zero"), site.ints([1], "one")
-    is_zero = site.emit("Equal", [shape, zero], "is_zero")
-    ones = site.emit("Where", [is_zero, one, shape], "ones")
-    product = site.emit("ReduceProd", [ones], "product", axes=[0])
-    all_ = site.emit("ReduceProd", [shape], "product", axes=[0])
-    is_empty = site.emit("Equal", [all_, zero], "is_empty")
-    missing = site.emit("Where", [is_empty, product, zero], "missing")
-    nothing = site.const(blank(dtype), "nothing")
-    filling = site.emit("Expand", [nothing, missing], "filling")
-    flat = site.emit("Reshape", [data, site.ints([-1], "all")], "flat")
-    whole = site.emit("Concat", [flat, filling], "whole", axis=0)
-    is_open = site.emit("Less", [shape, zero], "is_open")
-    ends = site.emit("Where", [is_open, site.ints([_TO_THE_END], "end"), shape], "ends")
-    starts = site.emit("Sub", [shape, shape], "starts")
-    filled = site.emit("Reshape", [whole, ones], "filled")
-    return [site.emit("Slice", [filled, starts, ends])]
+    return [reshaped(site, data, shape)]

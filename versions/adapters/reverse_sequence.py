@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..flat_indices import rows_shape
+from ..flat_indices import rows
 from ..registry import Outcome, longer_form
 from ..site import Site
 
@@ -25,9 +25,9 @@ def gather_backwards(site: Site) -> Outcome:
         site.refuse_unknown("places need the lengths of the first two axes; one of them")
     sizes = [length or 0 for length in shape[:2]]
     steps = np.arange(sizes[time])[None]
-    rows = lengths.astype(np.int64)[:, None]
-    places = np.where(steps < rows, rows - 1 - steps, steps)
+    limits = lengths.astype(np.int64)[:, None]
+    places = np.where(steps < limits, limits - 1 - steps, steps)
     batch = np.arange(sizes[1 - time])[:, None]
     flat = batch * sizes[1] + places if time else (places * sizes[1] + batch).T
-    table = site.emit("Reshape", [data, rows_shape(site, data, 2)], "rows")
+    table = rows(site, data, 2)
     return [site.emit("Gather", [table, site.const(flat, "places")], axis=0)]

@@ -24,7 +24,7 @@ import numpy as np
 from ...ir import Graph, Value
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import carried_through
-from ..phrases import length_of, pick
+from ..phrases import length_of, pick, reshaped
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..schemas import allowed_types, schema_at, tensor_text
 from ..site import Site
@@ -153,13 +153,20 @@ def scatter_rows(site: Site) -> Outcome:
     data, updates, depth, indices = site.input(0), site.input(2), depth_of(site), as_int64(site, 1)
     assert data is not None
     flat = flat_index(site, data, indices, depth)
-    width = site.emit("ReduceProd", [lengths(site, data, depth)], "width", axes=[0], keepdims=1)
-    rows = site.emit("Concat", [site.ints([-1], "all"), width], "rows", axis=0)
-    table, new = (site.emit("Reshape", [value, rows], "table") for value in (data, updates))
+    table = site.emit("Flatten", [data], "table", axis=depth)
+    new = site.emit("Flatten", [updates], "new", axis=len(site.shape(1) or ()) - 1)
     column = site.emit("Reshape", [flat, site.ints([-1, 1], "column")], "places")
     places = site.emit("Expand", [column, site.emit("Shape", [new], "shape")], "places")
     changed = site.emit("ScatterElements", [table, places, new], "changed", axis=0)
-    return [site.emit("Reshape", [changed, site.emit("Shape", [data], "shape")])]
+    return [_like_data(site, changed, data)]
+
+
+def _like_data(site: Site, table: Value, data: Value) -> Value:
+    """A matrix of as many elements in the shape of the data, in which zeros mean zero."""
+    shape, own = site.types.shape(data), site.emit("Shape", [data], "shape")
+    if shape is not None and all(shape[1:]):
+        return site.emit("Reshape", [table, own])
+    return reshaped(site, table, own)
 
 
 added_values(18, "ScatterElements", "ScatterND", attribute="reduction", values=[b"max", b"min"])
