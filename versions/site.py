@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import onnx
 
-from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value
+from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
 from ..ir.well_formed.attributes import value_of
 from .constants import Constants
 from .errors import Refused
@@ -141,10 +141,11 @@ class Site:
         """
         array = self.constant(index)
         if array is None:
-            self.refuse(
-                f"{what} of it is computed at run time, and opset {self.target} wants it constant",
-                self.input(index),
-            )
+            value = self.input(index)
+            graph = None if value is None else value.graph
+            is_default = graph is not None and value in graph.inputs and value in graph.initializers
+            why = "may be overridden by callers" if is_default else "is computed at run time"
+            self.refuse(f"{what} of it {why}, and opset {self.target} wants it constant", value)
         return array
 
     def rank(self, index: int = 0) -> int | None:
@@ -205,9 +206,13 @@ class Site:
             Refused: it would have to be a Constant node, and the version has none of this type.
         """
         tensor = Tensor(array=array)
-        if isinstance(self.graph.root, Function) and not self.takes_constant(tensor):
+        if not isinstance(self.graph.root, Function):
+            return self.graph.add_initializer(self.label(label), tensor)
+        if not self.takes_constant(tensor):
             return self.cast_constant(tensor, label)
-        return self.graph.add_initializer(self.label(label), tensor)
+        # A node, so that steps further down see it.
+        attributes = constant_operator(tensor).attributes
+        return self.emit("Constant", [], label, attributes=attributes)
 
     def cast_constant(self, tensor: Tensor, label: str) -> Value:
         """A constant in a function of a version whose Constant nodes hold floats only.

@@ -26,8 +26,8 @@ def origins(value: Value) -> str:
     """
     found = list(dict.fromkeys(_Walk().roots(value)))
     text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
-    options = [origin.option for origin in found if origin.option]
-    if not options or len(options) < len(found):
+    options = list(dict.fromkeys([origin.option for origin in found]))
+    if not options or "" in options:
         return text
     return f"{text}; decide it with {' '.join(options[:_MOST_NAMED])}"
 
@@ -101,9 +101,8 @@ def _source(value: Value, shape_only: bool) -> Origin:
     if value in getattr(graph.root, "trained", ()):
         return Origin(f"'{value.name}', an initializer that training updates")
     if value in graph.initializers:
-        return Origin(
-            f"'{value.name}', an initializer that callers may override (see freeze-initializers)"
-        )
+        what = f"'{value.name}', an initializer that callers may override"
+        return Origin(what, "--freeze-initializers")
     if getattr(graph.root, "name", ""):
         return Origin(f"parameter '{value.name}' of {graph.root}")
     if value.type is not None and not value.type.HasField("tensor_type"):

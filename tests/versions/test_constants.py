@@ -4,6 +4,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from harness import assert_equal_outputs
 from onnx import helper
 from straightline import convert_version, reference
 from straightline.versions import ConversionError
@@ -72,3 +73,20 @@ def test_nodes_on_the_way_are_computed_in_the_version_in_which_they_stand(first)
     ):
         down = convert_version(onnx.parser.parse_model(model), 12)
         np.testing.assert_array_equal(reference.run(down, {"x": x})[0], x.sum(1))
+
+
+def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 13]>'
+        " g (float[2, 3] x, int64[1] a = {1}) => (float[2, 1] y) { y = ReduceSum (x, a) }"
+    )
+    with pytest.raises(ConversionError) as caught:
+        convert_version(proto, 12)
+    (failure,) = caught.value.failures
+    assert failure.reason == (
+        "input 'axes' of it may be overridden by callers, and opset 12 wants it constant; it"
+        " depends on 'a', an initializer that callers may override; decide it with"
+        " --freeze-initializers"
+    )
+    after = convert_version(proto, 12, freeze_initializers=True)
+    assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})

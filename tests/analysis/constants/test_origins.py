@@ -18,7 +18,10 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
         ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
         ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
         ("v = SequenceLength (s)", "input 's', which is no tensor"),
-        ("v = Neg (w)", "'w', an initializer that callers may override (see freeze-initializers)"),
+        (
+            "v = Neg (w)",
+            "'w', an initializer that callers may override; decide it with --freeze-initializers",
+        ),
         ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
         ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
     ],

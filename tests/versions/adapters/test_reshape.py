@@ -4,9 +4,17 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from conversions import assert_becomes, assert_refuses, converted, known_model
+from conversions import (
+    assert_becomes,
+    assert_carried_everywhere,
+    assert_refuses,
+    converted,
+    known_model,
+    placed,
+)
 from harness import assert_equal_outputs
 from straightline import convert_version
+from straightline.versions import ConversionError
 
 NODE = "y = Reshape <allowzero = 1> (x, s)"
 
@@ -114,3 +122,19 @@ def test_a_shape_that_is_computed_from_a_known_one_has_no_zeros():
     body = "s = Shape (x) y = Reshape <allowzero = 1> (x, s)"
     proto = known_model(body, "float[2, 3]", 14)
     onnx.checker.check_model(convert_version(proto, 13), full_check=True)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 4), (3, 0)])
+def test_down_to_opset_7_in_every_place(shape):
+    """Constants of functions too, which are floats below opset 9: one is the largest integer."""
+    x = np.arange(np.prod(shape), dtype=np.float32)
+    feeds = {"x": x, "s": np.array(shape)}
+    assert_carried_everywhere(NODE, 14, (13, 9, 8, 7), feeds, "float[N] x, int64[2] s")
+
+
+def test_a_function_has_no_text_below_opset_9():
+    before = placed(NODE, 14, "string[N] x, int64[2] s", "function")
+    with pytest.raises(
+        ConversionError, match=r"no Constant of the type.*inline the function first"
+    ):
+        convert_version(before, 8)
