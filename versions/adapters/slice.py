@@ -26,6 +26,7 @@ import onnx
 
 from ...ir import Tensor, Value
 from ...reference.slicing import taken
+from ..flat_indices import as_int64, from_the_front
 from ..moves import Move, moved
 from ..phrases import length_of, pick
 from ..registry import Outcome, downgrade
@@ -51,6 +52,8 @@ def slice_by_gathering(site: Site) -> Outcome:
     if plain and site.constant(1) is not None and site.constant(2) is not None:
         site.set_input(4, None)
         return None
+    if site.input(3) is not None and site.constant(3) is None:
+        _spread_bounds(site)
     axes = _axes(site)
     value = site.input(0)
     for place, axis in enumerate(axes):
@@ -59,6 +62,24 @@ def slice_by_gathering(site: Site) -> Outcome:
             numbers = _numbers(site, place, axis)
         value = site.emit("Gather", [value, numbers], axis=axis)
     return [value]
+
+
+def _spread_bounds(site: Site) -> None:
+    """Give the draft bounds of all axes, in their order, where run time tells which axes have some:
+    a matrix says which axis is which, and what has no bounds is taken whole."""
+    rank = site.required_rank("a Slice along axes from run time")
+    axes = from_the_front(site, as_int64(site, 3), site.const(np.array(rank), "rank"))
+    column = site.const(np.arange(rank)[:, None], "column")
+    same = site.emit("Cast", [site.emit("Equal", [column, axes], "same")], to=_INT64)
+    known = site.emit("ReduceSum", [same], "known", axes=[1], keepdims=0)
+    other = site.emit("Sub", [site.ints([1] * rank, "ones"), known], "other")
+    for index, default in ((1, 0), (2, _FAR), (4, 1)):
+        if site.input(index) is not None:
+            terms = site.emit("Mul", [same, as_int64(site, index)], "terms")
+            found = site.emit("ReduceSum", [terms], "found", axes=[1], keepdims=0)
+            rest = site.emit("Mul", [other, site.ints([default] * rank, "default")], "rest")
+            site.set_input(index, site.emit("Add", [found, rest], "bounds"))
+    site.set_input(3, site.ints(range(rank), "axes"))
 
 
 def _axes(site: Site) -> list[int]:
@@ -177,8 +198,15 @@ def count_slice_axes(site: Site) -> Outcome:
     """Write negative axes as positive ones; they are an input already."""
     if site.input(3) is None:
         return None
-    axes = site.required_constant(3, "input 'axes'")
-    if (axes < 0).any():
+    axes = site.constant(3)
+    if axes is None:
+        rank = site.required_rank("a Slice along axes from run time")
+        number = site.const(np.array(rank), "rank")
+        site.set_input(3, from_the_front(site, as_int64(site, 3), number))
+        for index in (1, 2, 4):  # all are of one type
+            if site.input(index) is not None:
+                site.set_input(index, as_int64(site, index))
+    elif (axes < 0).any():
         rank = site.required_rank("a negative axis")
         site.set_input(3, site.const(np.where(axes < 0, axes + rank, axes), "axes"))
     return None

@@ -166,3 +166,31 @@ def test_axes_of_a_slice_are_counted_from_the_front():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("type_", ["int64", "int32"])
+@pytest.mark.parametrize(
+    ("axes", "starts", "ends", "steps"),
+    [
+        ([1], [1], [3], None),
+        ([-1, 0], [-2, 0], [9, 1], None),
+        ([0, 1], [1, 3], [-9, -9], [-1, -2]),
+        ([-2], [2**31 - 1], [-(2**31)], [-1]),
+        ([1, -3], [0, 1], [0, 2], [1, 3]),
+        ([], [], [], []),
+    ],
+)
+def test_axes_from_run_time(type_, axes, starts, ends, steps):
+    given = {"s": starts, "e": ends, "a": axes} | ({} if steps is None else {"t": steps})
+    feeds = {name: np.array(numbers, type_) for name, numbers in given.items()}
+    feeds["x"] = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for sizes in ("2, 3, 4", "A, B, C"):
+        signature = f"float[{sizes}] x" + "".join(f", {type_}[K] {name}" for name in given)
+        body = f"y = Slice (x, {', '.join(given)})"
+        assert_carried_everywhere(body, 13, (10, 9, 7), feeds, signature, ("graph", "function"))
+
+
+def test_axes_from_run_time_need_the_rank():
+    reason = "a Slice along axes from run time needs the rank of input 0, which is not known"
+    signature = "float[] x, int64[1] s, int64[1] e, int64[1] a"
+    assert_refuses("y = Slice (x, s, e, a)", 11, 10, reason, signature)
