@@ -11,6 +11,7 @@ from . import bounds as bounds
 from . import casts as casts
 from . import comparisons as comparisons
 from . import extremes as extremes
+from . import gathered as gathered
 from . import inputs as inputs
 from . import reductions as reductions
 from . import resizing as resizing

@@ -22,7 +22,6 @@ _NOT_PART_OF_INPUT = {"OneHot": 1}
     "ArgMin",
     "Compress",
     "DequantizeLinear",
-    "Gather",
     "GatherElements",
     "LpNormalization",
     "OneHot",

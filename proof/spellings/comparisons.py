@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 
 from ...ir import Operator
@@ -49,9 +50,17 @@ def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
         return _nan(terms, one, other, greater)
     if greater.args != less.args or any(not p.is_op("IsNaN") for p in rest):
         return None
-    if {p.args[0] for p in rest} != {one, other}:
+    if {p.args[0] for p in rest} != {
+        term for term in (one, other) if not _is_a_number(terms, term)
+    }:
         return None
     return terms.apply(terms.heads.of(Operator("Equal"), {"": 11}), (one, other))
+
+
+def _is_a_number(terms: Terms, term: Term) -> bool:
+    """Whether it is constant and has no NaN, so that nobody asks for one."""
+    tensor = terms.tensor(term)
+    return tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
 
 
 def _nan(terms: Terms, x: Term, high: Term, greater: Term) -> Sequence[Term | None] | None:

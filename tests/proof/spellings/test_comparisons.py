@@ -32,6 +32,17 @@ def test_equal_floats():
     require_open(model("l = Less (x, z) g = Greater (x, z) d = Or (l, g) y = Not (d)", 9, TWO), new)
 
 
+def test_a_constant_is_a_number_or_none():
+    signature = "(float[2,8] x) => (bool[2,8] y)"
+    old = f"<float z = {{1.5}}> {{ {EQUAL} }}"
+    new = "<float z = {1.5}> { y = Equal (x, z) }"
+    require_same(model(old, 9, signature), model(new, 11, signature))
+    unasked = old.replace("b = IsNaN (z) n = Or (a, b)", "n = Identity (a)")
+    require_same(model(unasked, 9, signature), model(new, 11, signature))
+    careless = old.replace("n = Or (a, b) o = Or (d, n)", "o = Identity (d)")
+    require_open(model(careless, 9, signature), model(new, 11, signature))
+
+
 def test_what_is_not_a_number():
     signature = "(float[2,8] x) => (bool[2,8] y)"
     old = (
