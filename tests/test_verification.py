@@ -129,11 +129,9 @@ def test_bounds_that_do_not_fit_each_other(bounds):
 
 @pytest.mark.parametrize("step", [0, -1, 2])
 def test_steps(step):
-    constants = (
-        f"int64[1] s = {{3}}, int64[1] e = {{0}}, int64[1] a = {{0}}, int64[1] t = {{{step}}}"
-    )
-    text = f"g (float[4] x) => (float[N] y) <{constants}> {{ y = Slice (x, s, e, a, t) }}"
-    slicing = model(text)
+    bounds = f"int64[1] s = {{3}}, int64[1] e = {{0}}, int64[1] t = {{{step}}}"
+    text = f"g (float[4] x) => (float[N] y) <{bounds}, int64[1] a = {{0}}>"
+    slicing = model(text + " { y = Slice (x, s, e, a, t) }")
     assert sl.prove(slicing, slicing, search=False).status in ("proved", "open")
 
 
