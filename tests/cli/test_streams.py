@@ -118,7 +118,7 @@ def test_what_cannot_be_encoded_is_replaced(environment):
 
 def test_names_that_are_no_text():
     os.rename("in.onnx", b"in\xff.onnx")
-    line = r"rewrite $'in\xff.onnx' $'out\xff.onnx'"
+    line = r"rewrite $'in\xff.onnx' $'out\xff.onnx' --samples 3"
     code, errors, found = shell(line)
     assert (code, errors) == (0, "")
     assert r"out\udcff.onnx: " in found
