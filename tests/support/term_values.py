@@ -40,9 +40,14 @@ def terms_of(model: onnx.ModelProto) -> tuple[Terms, list[Term | None]]:
 def evaluated(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """What the terms of a model are worth for an input."""
     terms, outputs = terms_of(model)
-    defaults = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
-    values = Values(terms, {**defaults, **feeds})
+    values = Values(terms, fed(model, feeds))
     return [values.of(term) for term in outputs]
+
+
+def fed(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    """An input with the defaults of what it leaves out."""
+    defaults = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    return {**defaults, **feeds}
 
 
 class Values:
