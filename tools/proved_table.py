@@ -178,6 +178,7 @@ HEADER = """# What is proved
 
 Written by `python tools/proved_table.py`: each model is rewritten by the default pipeline and
 converted to opsets {targets}, and what changed is proved equal to what it was, or stays open.
+A model counts once for each change that succeeds and changes more than the number of the opset.
 
 """
 
