@@ -21,7 +21,7 @@ class Budget:
         folded: elements of constants that may be computed.
     """
 
-    terms: int = 4_000_000
+    terms: int = 1_000_000
     steps: int = 4_000_000
     folded: int = 50_000_000
 

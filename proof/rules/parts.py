@@ -272,7 +272,7 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     x, index = args
     assert x is not None and index is not None
     shape, shape_of_index = x.fact.shape, index.fact.shape
-    if shape is None or shape_of_index is None or index.fact.content is None:
+    if not shape or shape_of_index is None or index.fact.content is None:
         return None
     axis = head.attribute("axis", 0) % len(shape)
     places = list(index.fact.content.reshape(-1))
@@ -293,7 +293,7 @@ def split(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     x = args[0]
     assert x is not None
     shape = x.fact.shape
-    if shape is None:
+    if not shape:
         return None
     axis = head.attribute("axis", 0) % len(shape)
     lengths = _lengths(terms, head, args, shape, axis)
