@@ -13,7 +13,7 @@ from ...facts.fact import Fact
 from ...ir import Node, Value, captured_by
 from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
-from ..loops.dependences import Dependences
+from ..loops.dependences import Dependences, Vertex
 from ..loops.feeding import Feeding
 from ..loops.repetition import Repetition, State
 from ..loops.states import counter, is_invariant
@@ -186,8 +186,7 @@ class AllTrips(Batcher):
         graph = Dependences(self.repetition, (), self._known_states()).graph
         positions = {state: index for index, state in enumerate(self.repetition.states)}
         places = {node: index for index, node in enumerate(self.repetition.body.nodes())}
-        # A component comes after those that it leads to.
-        for members in reversed(list(nx.strongly_connected_components(graph))):
+        for members in self._components(graph):
             states = [vertex for vertex in members if isinstance(vertex, State)]
             nodes = [vertex for vertex in members if isinstance(vertex, Node)]
             if not states or states[0].given in self.operands:
@@ -198,6 +197,19 @@ class AllTrips(Batcher):
                 self._solve((first, *others), tuple(nodes))
             else:
                 self.compute(first)
+
+    def _components(self, graph: nx.DiGraph[Vertex]) -> list[set[Vertex]]:
+        """What depends on each other, those first that others are made of. Mostly all states that
+        are not known stand in one circle; then nothing else need be put in order."""
+        found = list(nx.strongly_connected_components(graph))
+        open_ones = [members for members in found if any(map(self._is_open, members))]
+        if len(open_ones) <= 1:
+            return open_ones
+        condensed = nx.condensation(graph, found)
+        return [condensed.nodes[c]["members"] for c in nx.topological_sort(condensed)]
+
+    def _is_open(self, vertex: Vertex) -> bool:
+        return isinstance(vertex, State) and vertex.given not in self.operands
 
     def _known_states(self) -> list[State]:
         """Enter the states that are known from the start: those that never change, and counters."""
