@@ -13,7 +13,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import PRIVATE, Fact, Shape, constant_fact, content_from, element
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
-from .budget import Budget
+from .budget import Budget, OpenError
 from .chains import Elements
 from .constants import evaluated, key_of
 from .facts import TermFacts, is_empty
@@ -310,7 +310,10 @@ class Terms:
         if all(isinstance(e, bool) or e.value is not None for e in flat):
             dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
             numbers = [e if isinstance(e, bool) else e.value for e in flat]
-            return self.constant(np.array(numbers, dtype).reshape(content.shape))
+            try:
+                return self.constant(np.array(numbers, dtype).reshape(content.shape))
+            except OverflowError as error:
+                raise OpenError("a number grows beyond its type") from error
         shape = tuple([Dimension.constant(n) for n in content.shape])
         head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
         return self._one(head, (), Fact(elem_type, shape, content))

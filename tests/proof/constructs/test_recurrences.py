@@ -93,3 +93,11 @@ def test_two_loops_that_begin_alike_are_two():
     assert_open(two % ("Sin", "Tanh"), two % ("Tanh", "Sin"))
     assert_open(two % ("Sin", "Tanh"), two % ("Sin", "Sin"))
     assert_proved(two % ("Sin", "Tanh"), two % ("Sin", "Tanh"))
+
+
+def test_a_number_that_grows_beyond_its_type_is_left_to_the_run():
+    text = """g (int64[1] x) => (int64 f) <int64 a = {4611686018427387904}, int64 n = {3000000},
+        bool yes = {1}> { f = Loop (n, yes, a)
+        <body = b (int64 i, bool c, int64 s) => (bool c2, int64 t)
+        { c2 = Identity (c) t = Add (s, a) }> }"""
+    assert_open(text, text.replace("Add (s, a)", "Sub (s, a)"))
