@@ -54,7 +54,7 @@ def _says_the_same(site: Site) -> bool:
 
 @longer_form(14, "Reshape")
 def cut_zeros(site: Site) -> Outcome:
-    """A zero in the wanted shape is one wherever it stands."""
+    """Of a shape from run time: ones in the place of zeros, filled, then cut off."""
     data, shape = site.input(0), site.input(1)
     assert data is not None and shape is not None
     return [reshaped(site, data, shape)]
