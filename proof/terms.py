@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from ..facts.fact import PRIVATE, Fact
+from ..facts.fact import Fact
 from .heads import Head
 
 Args = tuple["Term | None", ...]
@@ -78,20 +78,3 @@ def fingerprint(root: Term) -> str:
         text = f"{term.head.name} {key!r} {inside} {args} {term.index}"
         texts[term] = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     return texts[root]
-
-
-def is_closed(root: Term) -> bool:
-    """Whether a term depends on no trip and no state of a loop around it."""
-    return not any(term.head.name == "bound" or _on_trips(term) for term in descendants([root]))
-
-
-def _on_trips(term: Term) -> bool:
-    if term.head.name != "sizes" or term.fact.content is None:
-        return False
-    elements = term.fact.content.reshape(-1)
-    return any(
-        symbol.startswith((f"{PRIVATE}trip", f"{PRIVATE}state"))
-        for element in elements
-        if not isinstance(element, bool)
-        for symbol in element.symbols
-    )
