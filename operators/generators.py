@@ -31,6 +31,8 @@ class Constant(Total):
 class ConstantOfShape(OperatorRules):
     """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -73,6 +75,8 @@ def _fill(node: Node) -> Any:
 class Range(OperatorRules):
     """Range, from opset 11 on, of scalars."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -114,6 +118,8 @@ class Range(OperatorRules):
 class OneHot(OperatorRules):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def prove_safe(self, given: Premises) -> None:
         rank = len(given.shape(0))
         given.axis(rank, -1, extra=1)
@@ -135,6 +141,8 @@ class OneHot(OperatorRules):
 class EyeLike(KeepsShape):
     """EyeLike, from opset 9 on: of its input only the shape and the type matter."""
 
+    reads_sizes_only: ClassVar[bool] = True
+
     def batch(self, given: Batch) -> Sequence[Value]:
         # One trip's matrix is needed, of whatever elements, even where there are no trips.
         like = given.emit.add("ConstantOfShape", [sizes_of(given, 0)], given.label("_like"))
@@ -149,6 +157,8 @@ class EyeLike(KeepsShape):
 class SignalWindow(OperatorRules):
     """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])
 
@@ -156,6 +166,8 @@ class SignalWindow(OperatorRules):
 @describes("DFT")
 class DFT(OperatorRules):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         value, length = given.given(0).value, given.fixed(1)
@@ -170,6 +182,8 @@ class DFT(OperatorRules):
 class MelWeightMatrix(OperatorRules):
     """MelWeightMatrix, from opset 17 on."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0]) * size_of(arrays[1])
 
@@ -177,6 +191,8 @@ class MelWeightMatrix(OperatorRules):
 @describes("AffineGrid")
 class AffineGrid(OperatorRules):
     """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return 3 * size_of(arrays[1])

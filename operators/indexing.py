@@ -23,6 +23,8 @@ from .rules import KeepsShape, Moving, OperatorRules, Total, describes
 class Compress(Moving):
     """Compress, from opset 9 on."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         axis = given.node.attribute("axis")
         if axis is None:
@@ -238,9 +240,17 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
     why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         shape = inputs[0].fact.shape
         most = greatest(shape) if shape else None
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
+
+
+@describes("Unique", "NonMaxSuppression")
+class Selecting(OperatorRules):
+    """Unique and NonMaxSuppression: how much they give depends on all that they are given."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)

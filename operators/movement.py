@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,8 @@ class Reshape(Moving):
     """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
     allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -204,6 +206,8 @@ def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> lis
 class Squeeze(Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -245,6 +249,8 @@ class Squeeze(Moving):
 class Unsqueeze(Moving):
     """Unsqueeze: its axes are an input from opset 13 on."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -278,6 +284,8 @@ class Unsqueeze(Moving):
 @describes("Expand")
 class Expand(Moving):
     """Expand, from opset 8 on: data and new shape broadcast in both directions."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -313,6 +321,8 @@ class Expand(Moving):
 @describes("Tile")
 class Tile(Moving):
     """Tile: from opset 6 on an input holds the repeats, one for each axis."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class Concat(OperatorRules):
 @describes("Split")
 class Split(Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -166,6 +168,8 @@ def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
 class Slice(Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -265,6 +269,8 @@ class Pad(OperatorRules):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1, 3)
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -322,6 +328,8 @@ class Pad(OperatorRules):
 @describes("CenterCropPad")
 class CenterCropPad(OperatorRules):
     """CenterCropPad, from opset 18 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Reduction(OperatorRules):
     For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
     each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -142,6 +145,8 @@ class ArgExtreme(OperatorRules):
 @describes("TopK")
 class TopK(OperatorRules):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [None, _position(inputs, node.attribute("axis", -1))]

@@ -47,6 +47,15 @@ class OperatorRules:
     why_unbatchable: ClassVar[str] = "has no batching rule"
     """Why it cannot be computed for all trips at once, where it has no rule for that."""
 
+    sized_by: ClassVar[tuple[int, ...]] = ()
+    """Inputs whose elements, not their shapes, say how large the outputs are."""
+
+    sized_like: ClassVar[tuple[int, ...] | None] = None
+    """Inputs whose shapes say how large the outputs are; None for all that are not sized by."""
+
+    reads_sizes_only: ClassVar[bool] = False
+    """Whether the elements of its outputs follow from the sizes of its inputs alone."""
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -135,6 +144,8 @@ class Total(OperatorRules):
 
 class KeepsShape(OperatorRules):
     """The first output has the shape of the first input."""
+
+    sized_like: ClassVar[tuple[int, ...] | None] = (0,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import onnx
@@ -62,6 +63,8 @@ class SplitToSequence(OperatorRules):
     """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
     as the axis takes."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         split = inputs[1] if node.input(1) is not None else None
         if split is not None and split.shape is None:
@@ -79,6 +82,8 @@ class SplitToSequence(OperatorRules):
 @describes("SequenceLength")
 class SequenceLength(OperatorRules):
     """SequenceLength, from opset 11 on: an integer of 64 bits, whatever the elements are."""
+
+    reads_sizes_only: ClassVar[bool] = True
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
         count = inputs[0].count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ..facts.dimension import product
 from ..facts.fact import Content, Fact, content_from
@@ -15,6 +16,8 @@ from .rules import Total, describes
 @describes("Shape")
 class Shape(Total):
     """Shape: of a part of the axes from opset 15 on."""
+
+    reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         dims = inputs[0].shape
@@ -30,6 +33,8 @@ class Shape(Total):
 @describes("Size")
 class Size(Total):
     """Size."""
+
+    reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         dims = inputs[0].shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, Symbols
@@ -175,6 +175,8 @@ class Resize(OperatorRules):
     """Resize, from opset 10 on: the scales come second in opset 10 and behind the region from 11
     on, then the sizes."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         factors = [1, *(arrays[2:] or arrays[1:])]
         return max(times(arrays[0], factor) for factor in factors if factor is not None)
@@ -217,6 +219,8 @@ def _sizes_of_all(given: Batch) -> Value:
 class Upsample(OperatorRules):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
 
@@ -225,5 +229,21 @@ class Upsample(OperatorRules):
 class Col2Im(Rowwise):
     """Col2Im, from opset 18 on."""
 
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
+
+
+@describes("MaxUnpool")
+class MaxUnpool(OperatorRules):
+    """MaxUnpool: its size may be given."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (2,)
+
+
+@describes("STFT")
+class STFT(OperatorRules):
+    """STFT, from opset 17 on: a frame for each step."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 3)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...ir import Node, Value
-from ...operators.randomness import draws_random_numbers
+from onnx import TensorProto
 
-_SHAPE_OPERATORS = ("Shape", "Size", "SequenceLength")
+from ...ir import Model, Node, Value, normal_domain
+from ...operators.randomness import draws_random_numbers
+from .dependence import Asked, comes_from, fed_from, is_iteration_number
+
 _MOST_NAMED = 3
+_MOST_SET = 16
+"""A list of so many whole numbers or truth values at most is taken for settings."""
+
+_WHOLE = tuple(n for kind, n in TensorProto.DataType.items() if "INT" in kind or kind == "BOOL")
+
+BY_DATA = "decided by data"
+"""How what no option makes known is called."""
 
 
 class Origin(NamedTuple):
-    """One source of what is not known: its description, and the option that makes it known."""
+    """One source of what is not known.
+
+    Attributes:
+        what: its description.
+        option: the option that makes it known; "" where there is none.
+        data: it is what the model computes with, which differs from run to run.
+        value: the input, where it is one.
+    """
 
     what: str
     option: str = ""
+    data: bool = False
+    value: Value | None = None
 
 
 def origins(value: Value) -> str:
@@ -24,12 +43,19 @@ def origins(value: Value) -> str:
 
     For example: "input 'n'; decide it with --set n=...".
     """
-    found = list(dict.fromkeys(_Walk().roots(value)))
+    found = origins_of(value)
     text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
-    options = list(dict.fromkeys([origin.option for origin in found]))
-    if not options or "" in options:
+    if any(origin.data for origin in found):
+        return f"{text}; {BY_DATA}"
+    if not found or not all(origin.option for origin in found):
         return text
-    return f"{text}; decide it with {' '.join(options[:_MOST_NAMED])}"
+    options = dict.fromkeys(origin.option for origin in found)
+    return f"{text}; decide it with {' '.join(options)}"
+
+
+def origins_of(value: Value) -> list[Origin]:
+    """The sources that keep a value from being known, each once, the nearest first."""
+    return list(dict.fromkeys(_Walk().roots(value)))
 
 
 def _listed(names: list[str]) -> str:
@@ -40,73 +66,77 @@ def _listed(names: list[str]) -> str:
 
 class _Walk:
     def __init__(self) -> None:
-        self.seen: set[tuple[Value, bool]] = set()
+        self.seen: set[Asked] = set()
 
     def roots(self, value: Value) -> Iterator[Origin]:
-        """Walk against the data flow; what only gives its shape is marked as such."""
-        stack = [(value, False)]
+        """Walk against the data flow; what only gives its sizes is marked as such."""
+        stack = [Asked(value, False)]
         while stack:
-            value, shape_only = stack.pop()
-            if (value, shape_only) in self.seen:
+            asked = stack.pop()
+            if asked in self.seen:
                 continue
-            self.seen.add((value, shape_only))
+            self.seen.add(asked)
+            value, sizes = asked
             node = value.producer
             if value.constant is not None:
-                if not value.constant.is_readable and not shape_only:
+                if not value.constant.is_readable and not sizes:
                     yield Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")
             elif node is None:
-                outer = list(_fed_from(value))
-                if outer:
-                    stack += [(v, shape_only) for v in reversed(outer)]
-                else:
-                    yield _source(value, shape_only)
-            elif draws_random_numbers(node) and not shape_only:
-                yield Origin(f"the random operator {node}")
+                outer = list(fed_from(value))
+                stack += [Asked(v, sizes) for v in reversed(outer)]
+                if not outer and not is_iteration_number(value):
+                    yield from _source(value, sizes)
+            elif _is_opaque(node) or (draws_random_numbers(node) and not sizes):
+                random = "" if _is_opaque(node) else "random "
+                yield Origin(f"the {random}operator {node}")
             else:
-                inner = shape_only or node.is_op(*_SHAPE_OPERATORS)
-                reads = [v for v in (*node.inputs, *_given_out(node, value)) if v is not None]
-                if all(v.constant is not None and v.constant.is_readable for v in reads):
+                before = list(comes_from(asked))
+                reads = [a.value.constant for a in before]
+                if all(tensor is not None and tensor.is_readable for tensor in reads):
                     yield Origin(f"the operator {node}")
-                stack += [(v, inner) for v in reversed(reads)]
+                stack += reversed(before)
 
 
-def _given_out(node: Node, value: Value) -> Iterator[Value]:
-    """What a node's bodies give out for one of its outputs."""
-    index = node.outputs.index(value)
-    for graph in node.graphs():
-        extra = 1 if node.is_op("Loop") else 0
-        if index + extra < len(graph.outputs):
-            yield graph.outputs[index + extra]
+def _is_opaque(node: Node) -> bool:
+    """Whether nothing is known of an operator: it is neither ONNX's nor a function."""
+    assert node.graph is not None
+    root = node.graph.root
+    foreign = bool(normal_domain(node.domain)) and not node.bodies
+    return foreign and isinstance(root, Model) and node.op.function_key not in root.functions
 
 
-def _fed_from(value: Value) -> Iterator[Value]:
-    """Where a body's input takes its values from: the node's input, and the body's own output."""
-    body = value.owner
-    node = body.holder if body is not None else None
-    if body is None or node is None or value not in body.inputs:
-        return
-    index = body.inputs.index(value)
-    shift = len(body.inputs) - len(node.inputs)
-    outer = node.input(index - shift) if index >= shift else None
-    if outer is not None:
-        yield outer
-    if node.is_op("Loop") and index >= 2:
-        yield body.outputs[index - 1]
-
-
-def _source(value: Value, shape_only: bool) -> Origin:
+def _source(value: Value, sizes: bool) -> Iterator[Origin]:
+    """What a value that nothing computes is; nothing where only its sizes matter and are told."""
     graph = value.owner
+    if sizes and value.shape is not None and all(isinstance(dim, int) for dim in value.shape):
+        return
     if graph is None or graph.holder is not None:
-        return Origin(f"value '{value.name}' inside a body")
-    if value in getattr(graph.root, "trained", ()):
-        return Origin(f"'{value.name}', an initializer that training updates")
-    if value in graph.initializers:
+        yield Origin(f"value '{value.name}' inside a body")
+    elif value in getattr(graph.root, "trained", ()):
+        yield Origin(f"'{value.name}', an initializer that training updates")
+    elif value in graph.initializers:
         what = f"'{value.name}', an initializer that callers may override"
-        return Origin(what, "--freeze-initializers")
-    if getattr(graph.root, "name", ""):
-        return Origin(f"parameter '{value.name}' of {graph.root}")
-    if value.type is not None and not value.type.HasField("tensor_type"):
-        return Origin(f"input '{value.name}', which is no tensor")
-    if shape_only:
-        return Origin(f"the shape of input '{value.name}'", f"--shape {value.name}=...")
-    return Origin(f"input '{value.name}'", f"--set {value.name}=...")
+        yield Origin(what, "--freeze-initializers")
+    elif getattr(graph.root, "name", ""):
+        yield Origin(f"parameter '{value.name}' of {graph.root}")
+    elif value.type is not None and not value.type.HasField("tensor_type"):
+        yield Origin(f"input '{value.name}', which is no tensor")
+    elif sizes:
+        option = f"--shape {value.name}=..."
+        yield Origin(f"the shape of input '{value.name}'", option, value=value)
+    elif is_setting(value):
+        yield Origin(f"input '{value.name}'", f"--set {value.name}=...", value=value)
+    else:
+        yield Origin(f"input '{value.name}'", data=True, value=value)
+
+
+def is_setting(value: Value) -> bool:
+    """Whether an input is one that a caller may fix, rather than what the model computes with:
+    one element, or a short list of whole numbers or truth values."""
+    whole, shape = value.elem_type in _WHOLE, value.shape
+    if shape is None:
+        return whole
+    sizes = [dim for dim in shape if isinstance(dim, int)]
+    if len(sizes) < len(shape):
+        return False
+    return math.prod(sizes) == 1 or (whole and len(shape) == 1 and sizes[0] <= _MOST_SET)

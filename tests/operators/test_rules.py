@@ -17,8 +17,9 @@ from straightline.operators.rules import Moving, Total
 
 @pytest.fixture
 def apart(monkeypatch):
-    """What a test describes is forgotten after it."""
-    monkeypatch.setattr(rules, "_DESCRIBED", dict(described()))
+    """What a test describes is forgotten after it; Unique is not described yet."""
+    kept = {name: known for name, known in described().items() if name != "Unique"}
+    monkeypatch.setattr(rules, "_DESCRIBED", kept)
 
 
 UNIQUE = """<ir_version: 10, opset_import: ["" : 21]>
@@ -107,7 +108,8 @@ def test_no_class_says_nothing():
     methods = [getattr(OperatorRules, name) for name in vars(OperatorRules) if name[0] != "_"]
     methods = [method for method in methods if callable(method)]
     for name, one in described().items():
-        says = one.kept_from_folding or any(one.defines(method) for method in methods)
+        says = one.kept_from_folding or one.sized_by
+        says = says or any(one.defines(method) for method in methods)
         assert says, name
 
 

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.origins import origins
+from straightline.analysis.constants.origins import is_setting, origins
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 
@@ -22,6 +22,9 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
             "v = Neg (w)",
             "'w', an initializer that callers may override; decide it with --freeze-initializers",
         ),
+        ("v = com.microsoft.Strange (n)", "the operator com.microsoft::Strange 'v'"),
+        ("v = ArgMax (x)", "input 'x'; decided by data"),
+        ("a = Cast <to = 7> (x) v = Add (a, n)", "input 'x', input 'n'; decided by data"),
         ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
         ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
     ],
@@ -71,3 +74,78 @@ def test_constants_on_the_way_name_nothing():
     )
     (output,) = model.graph.outputs
     assert origins(output) == "input 'n', input 'm'; decide it with --set n=... --set m=..."
+
+
+SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other) => (int64 y)
+    <int64 zero = {0}, int64 one = {1}, int64[1] flat = {-1}, float filled = {1.0}> {
+        %s  sizes = Shape (v)  y = ReduceSum <keepdims = 0> (sizes)
+    }"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ("v = Range (zero, n, one)", "input 'n'; decide it with --set n=..."),
+        ("v = ConstantOfShape (two)", "input 'two'; decide it with --set two=..."),
+        ("v = Expand (fixed, two)", "input 'two'; decide it with --set two=..."),
+        ("v = Reshape (fixed, two)", "input 'two'; decide it with --set two=..."),
+        ("m = Unsqueeze (n, flat) v = Tile (fixed, m)", "input 'n'; decide it with --set n=..."),
+        ("v = OneHot (fixed, n, fixed)", "input 'n'; decide it with --set n=..."),
+        ("m = Unsqueeze (n, flat) v, w = TopK (fixed, m)", "input 'n'; decide it with --set n="),
+        ("m = Unsqueeze (n, flat) v = Slice (fixed, m, m)", "input 'n'; decide it with --set n="),
+        ("v = Pad (fixed, two)", "input 'two'; decide it with --set two=..."),
+        ("v = Neg (x)", "the shape of input 'x'; decide it with --shape x=..."),
+        ("v = Add (x, fixed)", "the shape of input 'x'; decide it with --shape x=..."),
+        ("v = NonZero (x)", "input 'x'; decided by data"),
+        ("c = Cast <to = 9> (x) v = Compress (other, c)", "the shape of input 'other', input 'x';"),
+        ("v, w, u, t = Unique (x)", "input 'x'; decided by data"),
+        (
+            "s = Shape (x) o = ConstantOfShape (s) v = NonZero (o)",
+            "the shape of input 'x'; decide it with --shape x=...",
+        ),
+        (
+            "v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+            " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+            " f = Constant <value = float[1] {1}> () }>",
+            "the shape of input 'x'; decide it with --shape x=...",
+        ),
+        (
+            "w, v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+            " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+            " f = Constant <value = float[1] {1}> () }>",
+            "input 'n'; decide it with --set n=...",
+        ),
+    ],
+)
+def test_where_sizes_come_from(nodes, said):
+    """Only what a size is made of is named: elements of one operand, the sizes of another one."""
+    graph = ir.load(as_model(HEAD + SIZED % nodes)).graph
+    assert origins(graph.outputs[0]).startswith(said)
+
+
+def test_every_option_is_named_that_is_needed():
+    inputs = ", ".join(f"int64 i{k}" for k in range(6))
+    text = f"g ({inputs}) => (int64 y) {{ y = Sum ({', '.join(f'i{k}' for k in range(6))}) }}"
+    said = origins(ir.load(as_model(HEAD + text)).graph.outputs[0])
+    assert all(f"--set i{k}=..." in said for k in range(6))
+
+
+@pytest.mark.parametrize(
+    ("declared", "setting"),
+    [
+        ("float", True),
+        ("float[1, 1]", True),
+        ("float[2]", False),
+        ("float[N]", False),
+        ("int64[4]", True),
+        ("int64[17]", False),
+        ("int64[2, 2]", False),
+        ("bool[2]", True),
+        ("int64[]", True),
+        ("float[]", False),
+    ],
+)
+def test_what_is_a_setting_and_what_is_data(declared, setting):
+    text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
+    graph = ir.load(as_model(HEAD + text)).graph
+    assert is_setting(graph.inputs[0]) == setting

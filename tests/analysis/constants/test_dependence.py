@@ -1,0 +1,48 @@
+"""One step against the data flow: elements or sizes of which values decide."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.analysis.constants.dependence import Asked, comes_from, fed_from
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
+    a = Reshape (x, two)
+    s = Shape (x)
+    l, r = Loop (n, q, x) <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w, float[] e)
+    {
+        d = Not (c) w = Neg (v) e = ReduceSum (v)
+    }>
+    y = If (q) <then_branch = t () => (float[] o) { o = Neg (x) },
+                else_branch = f () => (float[] p) { p = Abs (x) }>
+}"""
+
+
+@pytest.fixture(scope="module")
+def values():
+    model = ir.load(as_model(HEAD + TEXT))
+    found = {v.name: v for node in model.graph.nodes() for v in node.outputs}
+    (loop,) = [node for node in model.graph.nodes() if node.is_op("Loop")]
+    return {**found, **{v.name: v for v in loop.body("body").inputs}}
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "wanted"),
+    [
+        ("a", False, ["x", "two"]),
+        ("a", True, ["sizes of x", "two"]),
+        ("s", False, ["sizes of x"]),
+        ("l", True, ["sizes of x", "sizes of w"]),
+        ("l", False, ["n", "q", "d", "x", "w"]),
+        ("r", True, ["n", "q", "d", "sizes of e"]),
+        ("y", True, ["q", "sizes of o", "sizes of p"]),
+    ],
+)
+def test_one_step(values, name, sizes, wanted):
+    found = comes_from(Asked(values[name], sizes))
+    assert [f"{'sizes of ' * asked.sizes}{asked.value.name}" for asked in found] == wanted
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("i", ["n"]), ("c", ["q", "d"]), ("v", ["x", "w"])])
+def test_what_a_body_is_fed(values, name, wanted):
+    assert [value.name for value in fed_from(values[name])] == wanted
