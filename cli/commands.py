@@ -33,6 +33,7 @@ from .options import (
     RuntimeOption,
     Samples,
     Seed,
+    Selected,
     Set,
     Shape,
     Source,
@@ -81,6 +82,7 @@ def rewrite(
     *,
     passes: Passes = None,
     runs_in: AcceleratedFor = None,
+    selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     assignments: Set = None,
@@ -113,7 +115,7 @@ def rewrite(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    text = pipeline_text(passes, runs_in)
+    text = pipeline_text(passes, runs_in, selects)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
     from ..api import pipeline_of
@@ -289,6 +291,7 @@ def inspect(
     *,
     passes: Passes = None,
     runs_in: AcceleratedFor = None,
+    selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     assignments: Set = None,
@@ -298,7 +301,7 @@ def inspect(
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    text = pipeline_text(passes, runs_in)
+    text = pipeline_text(passes, runs_in, selects)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     from ..inspection import inspect as look

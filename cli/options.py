@@ -45,6 +45,14 @@ AcceleratedFor = Annotated[
         " '--passes accelerate'.",
     ),
 ]
+Selected = Annotated[
+    bool,
+    typer.Option(
+        "--selects",
+        help="Also run both branches of what only run time decides, and select: the same as"
+        " '--passes selects'.",
+    ),
+]
 MaxTrips = Annotated[int | None, typer.Option(min=0, help="Leave loops with more trips.")]
 MaxNodes = Annotated[int | None, typer.Option(min=0, help="How many nodes may be added in all.")]
 Set = Annotated[
@@ -169,14 +177,20 @@ Timeout = Annotated[
 ]
 
 
-def pipeline_text(passes: str | None, target: Accelerated | None) -> str | None:
-    """The pipeline that --passes or --target asks for; None for the default one.
+def pipeline_text(
+    passes: str | None, target: Accelerated | None, selects: bool = False
+) -> str | None:
+    """The pipeline that --passes, --target or --selects asks for; None for the default one.
 
     Raises:
-        BadParameter: both are given.
+        BadParameter: more than one is given.
     """
     if passes is not None and target is not None:
         raise typer.BadParameter("--target stands for '--passes accelerate'; give one of the two")
+    if selects and (passes is not None or target is not None):
+        raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
+    if selects:
+        return "selects"
     return passes if target is None else "accelerate"
 
 

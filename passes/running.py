@@ -82,3 +82,14 @@ class Repeated(Pass):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Selects(Repeated):
+    """Straighten, then let selects take the place of what run time decides, until none is left.
+
+    Options:
+        passes: `straighten` around ifs-to-selects and predicate-loops.
+    """
+
+    name: ClassVar[str] = "selects"

@@ -6,14 +6,14 @@ import dataclasses
 import functools
 import re
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import registry
 from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
 from .pipeline import Pipeline
-from .running import Repeated
+from .running import Repeated, Selects
 
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
@@ -51,9 +51,9 @@ def accelerate(**options: Any) -> Pipeline:
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
     """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
 
-    `straighten` stands for the default pipeline, run until it changes nothing any more, and
-    `accelerate` for the one that makes models faster; they may stand among others, as in
-    `straighten,predicate-loops,straighten`.
+    `straighten` stands for the default pipeline, run until it changes nothing any more, `selects`
+    for that one with ifs-to-selects and predicate-loops, and `accelerate` for the one that makes
+    models faster; they may stand among others, as in `straighten,predicate-loops,straighten`.
 
     Args:
         options: as for `straighten`; what the text itself says comes first.
@@ -79,7 +79,7 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def _find(name: str) -> type[Pass]:
-    kinds: tuple[type[Pass], ...] = (*registry.PASSES, Repeated, Accelerate)
+    kinds: tuple[type[Pass], ...] = (*registry.PASSES, *_PIPELINES)
     for kind in kinds:
         if kind.name == name:
             return kind
@@ -101,10 +101,9 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     passes: list[Pass] = []
     unknown = set(shared)
     for kind, own in items:
-        if kind in (Repeated, Accelerate):
+        if kind in _PIPELINES:
             given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
-            make = _repeated if kind is Repeated else _accelerated
-            passes.append(make({**given, **own}))
+            passes.append(_PIPELINES[kind]({**given, **own}))
             unknown -= _DEFAULT_OPTIONS
             continue
         names = {field.name for field in dataclasses.fields(kind)}
@@ -129,6 +128,14 @@ def _repeated(options: dict[str, Any]) -> Repeated:
     return Repeated(tuple(_standard(options)))
 
 
+def _selects(options: dict[str, Any]) -> Selects:
+    """Inner Ifs go before the Loops around them; what both leave may be decided then."""
+    names = {name for name, _ in registry.PredicateLoops().options()}
+    own = {name: value for name, value in options.items() if name in names}
+    predicated = make_pass(registry.PredicateLoops, own)
+    return Selects((_repeated(options), registry.IfsToSelects(), predicated))
+
+
 def _accelerated(options: dict[str, Any]) -> Accelerate:
     """The pipelines that are tried, each pass with these options and the costs of onnxruntime."""
     unknown = set(options) - _DEFAULT_OPTIONS
@@ -145,6 +152,14 @@ def _costed(kind: type[Pass], options: dict[str, Any]) -> Pass:
     names = {field.name for field in dataclasses.fields(kind)}
     known = {name: value for name, value in {**_COSTS, **options}.items() if name in names}
     return make_pass(kind, known)
+
+
+_PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {
+    Repeated: _repeated,
+    Selects: _selects,
+    Accelerate: _accelerated,
+}
+"""Pipelines that stand in a text like a pass, and how they are made of options."""
 
 
 def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:

@@ -17,14 +17,20 @@ from .given import given_condition, iteration_number
 class ConditionSlice:
     """The nodes of a body that its condition depends on, and their values from trip to trip.
 
+    Args:
+        loop: the node.
+        folder: computes the nodes.
+        wanted: follow this truth value of the body instead of its condition.
+
     Attributes:
         obstacle: what keeps the condition from being computed; None if nothing does.
         failure: why the condition could not be computed.
         settled: the latest trip changed nothing that the condition depends on.
     """
 
-    def __init__(self, loop: Node, folder: Folder) -> None:
+    def __init__(self, loop: Node, folder: Folder, wanted: Value | None = None) -> None:
         self.body = loop.body("body")
+        self.wanted = wanted or self.body.outputs[0]
         self.folder = folder
         self.obstacle: str | None = None
         self.failure = ""
@@ -52,7 +58,7 @@ class ConditionSlice:
                 return iter([self.body.vertex(updates[vertex])])
             return view.predecessors(vertex)
 
-        start = self.body.vertex(self.body.outputs[0])
+        start = self.body.vertex(self.wanted)
         yield start
         yield from (vertex for _, vertex in nx.generic_bfs_edges(view, start, before))
 
@@ -70,7 +76,7 @@ class ConditionSlice:
             needed.add(vertex)
             return None
         if vertex.owner is not self.body:
-            return origins(self.body.outputs[0])
+            return origins(self.wanted)
         return self._enter(loop, vertex, self._inputs[vertex])
 
     def _enter(self, loop: Node, value: Value, index: int) -> str | None:
@@ -80,7 +86,7 @@ class ConditionSlice:
             return None
         initial = loop.input(index)
         if initial is None or initial.constant is None or not initial.constant.is_readable:
-            return origins(self.body.outputs[0])
+            return origins(self.wanted)
         self._carried[value] = initial.constant
         self._updates[value] = self.body.outputs[index - 1]
         return None
@@ -103,7 +109,7 @@ class ConditionSlice:
             _is_same(tensor, self._carried[v]) for v, tensor in carried.items()
         )
         self._carried = carried
-        condition = self.body.outputs[0]
+        condition = self.wanted
         tensor = condition.constant or known[condition]
         if tensor.size != 1:
             self.failure = f"'{condition.name}' has {tensor.size} elements"

@@ -1,4 +1,4 @@
-"""Replace Loops that have a constant bound and end at run time by straight-line code with selects.
+"""Replace Loops that have a known bound and end at run time by straight-line code with selects.
 
     x = Loop (two, c, x0) <body = b (i, c1, a) => (go, r) { r = Relu(a)  go = Less(r, limit) }>
 ->
@@ -23,12 +23,12 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
-from ...analysis.constants.origins import origins
 from ...analysis.safety.predication import Prediction, Trip, predict
 from ...analysis.safety.selectable import without_select
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.given import given_condition, iteration_number
+from ...analysis.trips.maximum import maximum
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...facts.fact import Shape
 from ...ir import Graph, Model, Node, Template, Value
@@ -46,7 +46,7 @@ _SELECT_NODES = 4
 
 @dataclasses.dataclass(frozen=True)
 class PredicateLoops(Pass):
-    """Unroll Loops of a constant maximum whose end only run time tells, where that cannot fail.
+    """Unroll Loops of a known maximum whose end only run time tells, where that cannot fail.
 
     Options:
         max_trips: leave Loops with a larger maximum; no limit by default.
@@ -83,7 +83,8 @@ class _Predicator:
         """Rewrite one Loop, or say why not."""
         reason = self.obstacle(loop)
         if reason is None:
-            most = _maximum(loop)
+            most, reason = self.maximum(loop)
+        if reason is None:
             template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
             reason = self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True)
             if reason is None:
@@ -105,17 +106,18 @@ class _Predicator:
         trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:
             return f"constants decide its trips, {trips.count}; unroll-loops unrolls it"
-        maximum = loop.input(0)
-        if maximum is None:
-            return "it has no maximum, so its copies cannot be counted"
-        if maximum.constant is None or maximum.constant.size != 1:
-            return f"its maximum depends on {origins(maximum)}"
         if loop.input(1) is None and self.options.absent_cond == "keep":
             return trips.reason
         random = find_random(loop.body("body"), self.model.functions)
         if random is not None:
             return f"it draws random numbers ({random}), and each copy would draw, live or not"
         return named_from_outside(loop)
+
+    def maximum(self, loop: Node) -> tuple[int, str | None]:
+        """The most trips that a Loop can make, or why nothing bounds them."""
+        limit = self.budget.most_trips() + 1
+        found = maximum(loop, self.folder, limit, self.options.absent_cond)
+        return (0, found.reason) if found.trips is None else (found.trips, None)
 
     def predicate(
         self, graph: Graph, loop: Node, template: Template, prediction: Prediction
@@ -248,9 +250,3 @@ def _cost(loop: Node, template: Template, trips: int) -> int:
     """How many nodes the copies and their selects take at most."""
     outputs = len(loop.body("body").outputs)
     return template.cost(trips) + outputs * _SELECT_NODES * (trips + 1)
-
-
-def _maximum(loop: Node) -> int:
-    maximum = loop.inputs[0]
-    assert maximum is not None and maximum.constant is not None
-    return int(maximum.constant.numpy().reshape(()))

@@ -7,6 +7,7 @@ what would become of it over one run of a pass. Bytes are asked of the `Folder`,
 from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
+from ...analysis.trips.maximum import NO_MAXIMUM
 from ..base import Run
 
 DEFAULT_MAX_NODES = 20_000
@@ -61,6 +62,8 @@ class Budget:
             cost: how many nodes they add.
             maximum: whether run time may end them earlier.
         """
+        if trips >= NO_MAXIMUM:
+            return f"{trips} trips are more than can be written out"
         what, are = (f"its maximum of {trips}", "is") if maximum else (f"its {trips}", "are")
         if self.max_trips is not None and trips > self.max_trips:
             return f"{what} trips {are} more than max_trips={self.max_trips} allows"

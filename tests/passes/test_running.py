@@ -3,7 +3,8 @@
 import dataclasses
 from typing import ClassVar
 
-from harness import as_model
+import numpy as np
+from harness import as_model, assert_equal_outputs
 from straightline import ir
 from straightline.passes import Pass, Pipeline, Run, parse_pipeline, straighten
 from straightline.passes.running import rewrite_model
@@ -124,3 +125,44 @@ def test_passes_share_what_is_known_until_one_changes_something():
     rewrite_model(passes, ir.load(as_model(TEXT)), run, repeat=False)
     assert log[0] is log[1] and log[1] is not log[2]
     assert run.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model
+
+
+EARLY_STOP = (
+    HEAD
+    + """g (float[2] x, int64 n) => (float[2] y)
+    <int64 zero = {0}, int64 one = {1}, int64 five = {5}, bool yes = {1}, float lots = {9.0}> {
+        y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 j)
+                                             => (bool go, float[2] r, int64 k) {
+            top = ReduceMax <keepdims = 0> (a)
+            small = Less (top, lots)
+            r = If (small) <then_branch = t () => (float[2] u) { u = Add (a, x) },
+                            else_branch = e () => (float[2] v) { v = Mul (a, x) }>
+            k = Add (j, one)
+            inside = Less (k, five)
+            go = And (small, inside)
+        }>
+    }"""
+)
+
+
+def test_selects_is_the_whole_recipe():
+    """An If in a loop that data ends: neither pass does by itself, in the wrong order neither."""
+    kept = parse_pipeline("straighten").run(as_model(EARLY_STOP))
+    assert any(node.op_type == "Loop" for node in kept.model.graph.node)
+    result = parse_pipeline("selects").run(as_model(EARLY_STOP))
+    assert {node.op_type for node in result.model.graph.node}.isdisjoint({"Loop", "If"})
+    for value in (-1.0, 0.5, 2.0, 4.0, 10.0, np.nan):
+        feeds = {"x": np.array([value, 1], np.float32), "n": np.array(3)}
+        assert_equal_outputs(EARLY_STOP, result.model, feeds)
+
+
+def test_selects_leaves_what_cannot_run_when_it_is_not_taken():
+    failing = EARLY_STOP.replace("v = Mul (a, x)", "w = Reshape (a, s) v = Identity (w)")
+    failing = failing.replace("int64 n)", "int64 n, int64[1] s)")
+    result = parse_pipeline("selects").run(as_model(failing))
+    assert any("cannot run when it is not taken" in remark.reason for remark in result.kept)
+
+
+def test_options_reach_all_passes_of_selects():
+    result = parse_pipeline("selects", max_trips=4).run(as_model(EARLY_STOP))
+    assert any("max_trips=4" in remark.reason for remark in result.kept)

@@ -87,3 +87,8 @@ def test_no_family_of_passes_imports_from_another():
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and node.level == 2:
                     assert (node.module or "").split(".")[0] not in FAMILIES, path
+
+
+def test_what_no_budget_allows_is_not_offered():
+    refused = Budget(Run(), 100).refuses_trips(2**63 - 1, 2**63)
+    assert refused == "9223372036854775807 trips are more than can be written out"
