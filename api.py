@@ -54,6 +54,15 @@ def pipeline_of(
     return pipeline
 
 
+def selects_of(
+    passes: str | Pass | Iterable[Pass] | None, *, freeze_initializers: bool = False, **options: Any
+) -> Pipeline | None:
+    """The pipeline `selects` with the same options, where the default one was asked for."""
+    if passes is not None:
+        return None
+    return pipeline_of("selects", freeze_initializers=freeze_initializers, **options)
+
+
 def _pass_objects(given: Pass | Iterable[Pass]) -> list[Pass]:
     found = list(given) if isinstance(given, Iterable) else [given]
     for item in found:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Literal
 
-import onnx
-
 from .analysis.constants.origins import origins
-from .analysis.trips.trip_count import always_holds
-from .api import pipeline_of
+from .analysis.trips.constructs import control_flow, deciding
+from .api import pipeline_of, selects_of
 from .binding import Shapes, Values
-from .ir import BaseDir, Function, Graph, Model, ModelSource, Node, Operator, Value
+from .hints import Advice, Hint, advise
+from .ir import BaseDir, Function, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
 from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
 
 Outcome = Literal["rewritten", "kept", "removed"]
-
-
-_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +57,14 @@ class Inspection:
         nodes_after: how many there would be after the rewrite.
         left: how many Loops, Scans, Ifs and the like it would hold, those among them that a rewrite
             makes of others.
+        hints: options that were tried and decide some of what stays.
     """
 
     constructs: tuple[Construct, ...]
     nodes_before: int
     nodes_after: int
     left: int
+    hints: tuple[Hint, ...] = ()
 
     @property
     def straight_line(self) -> bool:
@@ -77,7 +75,9 @@ class Inspection:
         """The inspection as JSON takes it."""
         found = [construct.to_dict() for construct in self.constructs]
         nodes = {"before": self.nodes_before, "after": self.nodes_after}
-        return {"straight_line": self.straight_line, "nodes": nodes, "constructs": found}
+        hints = [hint.to_dict() for hint in self.hints]
+        told = {"straight_line": self.straight_line, "nodes": nodes}
+        return {**told, "constructs": found, "hints": hints}
 
     def __str__(self) -> str:
         lines = [f"{c.op_type} '{c.path}': {c.outcome}, {c.reason}" for c in self.constructs]
@@ -96,13 +96,15 @@ def inspect(
 ) -> Inspection:
     """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
 
-    The model is rewritten in memory to find out; it is not changed.
+    The model is rewritten in memory to find out; it is not changed. What is offered for what stays
+    was tried in the same way.
 
     Raises:
         straightline.Error: as `rewrite`.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    copy, _ = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir).prepare()
+    rewriting = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir)
+    copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
     log = _Log()
@@ -111,14 +113,18 @@ def inspect(
     watched(pipeline, log, lambda *_: None).apply(copy)
     left = Counter(node.op.origin for node in control_flow(copy))
     calls = _calls_kept(copy, kept_constructs(log.remarks))
+    selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
+    advice = advise(rewriting, copy, selects) if left else Advice()
+    places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
     for (node, path, decider, op), root in zip(found, roots, strict=True):
         outcome, reason, remaining = log.outcome(op, left[op])
         if outcome == "kept":
-            reason = _with_call(reason, root, calls)
+            reason = advice.reason(places[op], _with_call(reason, root, calls))
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
-    return Inspection(tuple(described), before, count_all_nodes(copy), left.total())
+    after = count_all_nodes(copy)
+    return Inspection(tuple(described), before, after, left.total(), advice.hints)
 
 
 def left_over(result: Result[Model]) -> list[Remark]:
@@ -175,33 +181,10 @@ def describe_passes() -> list[dict[str, Any]]:
     ]
 
 
-def control_flow(model: Model) -> Iterator[Node]:
-    """Every node that holds graphs (Loop, Scan, If and the like), or is given one by the caller of
-    its function, outer before inner."""
-    for root in model.roots():
-        yield from _holders(root.graph)
-
-
-def _holders(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes():
-        if any(message.type in _GRAPHS for message in node.op.attributes.values()):
-            yield node
-        for inner in node.graphs():
-            yield from _holders(inner)
-
-
 def decided_by(node: Node) -> str:
     """What decides how a construct runs: "constants", or the inputs it is computed from."""
-    found = [_origins(value) for value in _deciding(node) if value.constant is None]
+    found = [_origins(value) for value in deciding(node) if value.constant is None]
     return ", ".join(dict.fromkeys(filter(None, found))) or "constants"
-
-
-def _deciding(node: Node) -> list[Value]:
-    """The values on which the number of trips, or the choice of the branch, depends."""
-    if node.is_op("Loop") and "body" in node.bodies:
-        ends = [] if always_holds(node.body("body")) else [node.body("body").outputs[0]]
-        return [value for value in (*node.inputs[:2], *ends) if value is not None]
-    return [value for value in node.inputs[: 1 if node.is_op("If") else None] if value is not None]
 
 
 def _origins(value: Value) -> str:

@@ -5,12 +5,14 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import interrupts, report
+from .again import command_again
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .comparing import comparison, demanded, keep, kept_for, verified
 from .options import (
@@ -77,6 +79,7 @@ def version(
 
 @app.command()
 def rewrite(
+    context: typer.Context,
     source: Source,
     target: Target,
     *,
@@ -118,7 +121,8 @@ def rewrite(
     text = pipeline_text(passes, runs_in, selects)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
-    from ..api import pipeline_of
+    from ..api import pipeline_of, selects_of
+    from ..hints import Advice, advise, corrected
     from ..inspection import left_over
     from ..ir import save
     from ..passes.pipeline import require_all_rewritten
@@ -132,7 +136,11 @@ def rewrite(
         rewritten = Rewriting(original, pipeline, values, shapes).run(told)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
-    left = left_over(rewritten.result)
+    left, advice = left_over(rewritten.result), Advice()
+    if left:
+        other = selects_of(text, freeze_initializers=freeze_initializers, **options)
+        advice = advise(rewritten.rewriting, rewritten.model, other)
+        left = corrected(left, advice)
     found: Verdict | MismatchError | None = None
     code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
     if verify and not code:
@@ -142,9 +150,11 @@ def rewrite(
     if not code:
         save(rewritten.model, target, force=force, keep=read)
         keep(certificate, rewritten, original, found, force)
-    written = None if code else target
+    written, again = None if code else target, functools.partial(command_again, context)
     code = finish(
-        code, lambda: report.show_rewrite(rewritten, left, found, written, as_json), product=False
+        code,
+        lambda: report.show_rewrite(rewritten, left, found, written, as_json, advice.hints, again),
+        product=False,
     )
     report.tell_verification(found, written)
     if code == EXIT_CONTROL_FLOW_LEFT:
@@ -287,6 +297,7 @@ def convert(
 
 @app.command()
 def inspect(
+    context: typer.Context,
     source: Source,
     *,
     passes: Passes = None,
@@ -315,7 +326,8 @@ def inspect(
         freeze_initializers=freeze_initializers,
         **_chosen(max_trips=max_trips, max_nodes=max_nodes),
     )
-    return finish(0, lambda: report.show_inspection(found, source, as_json), product=True)
+    again = functools.partial(command_again, context)
+    return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)
 
 
 @app.command("passes")

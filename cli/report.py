@@ -20,6 +20,7 @@ from .terminal import complain, shown
 
 if TYPE_CHECKING:
     from ..conversion import Converted
+    from ..hints import Hint
     from ..inspection import Inspection
     from ..passes import Remark
     from ..reference.verdict import Verdict
@@ -35,8 +36,12 @@ STYLES = {
     "removed": "dim",
     "different": "bold red",
 }
+Again = Callable[[Sequence[str]], str]
+"""The command that is running with options added, to be pasted."""
+
 _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
+_MOST_NAMED = 3
 _PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
 
 
@@ -162,6 +167,8 @@ def show_rewrite(
     found: Verdict | MismatchError | None,
     written: Path | None,
     as_json: bool,
+    hints: Sequence[Hint] = (),
+    again: Again = " ".join,
 ) -> None:
     """What was rewritten, what is left, how the comparison went, and how long all of it took."""
     verdict, mismatch = _parts(found)
@@ -171,6 +178,7 @@ def show_rewrite(
                 **rewritten.to_dict(),
                 "written": None if written is None else str(written),
                 "left": [remark.to_dict() for remark in left],
+                "hints": [hint.to_dict() for hint in hints],
                 "verification": None if verdict is None else verdict.to_dict(),
                 "culprit": mismatch.culprit if mismatch else None,
             }
@@ -183,11 +191,25 @@ def show_rewrite(
     say(f"{_where(written)}: {nodes}, rewritten in {rewritten.seconds:.2f} s")
     if left:
         say(f"control flow left: {len(left)}", "yellow")
+    _show_hints(hints, again)
     for remark in rewritten.result.remarks:
         if remark.action == "noted":
             _note(f"{remark.op_type} '{remark.path}': {remark.reason}")
     if verdict is not None:
         show_verdict(verdict)
+
+
+def _show_hints(hints: Sequence[Hint], again: Again) -> None:
+    """Commands that were tried, to be pasted."""
+    for hint in hints:
+        own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
+        say(f"this decides {_listed(hint.decides)}{own}:", "yellow")
+        say(f"  {again(hint.options)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _note(text: str) -> None:
@@ -289,7 +311,7 @@ def _status(status: str, detail: str) -> None:
     console().print(line, soft_wrap=True)
 
 
-def show_inspection(found: Inspection, model: Path, as_json: bool) -> None:
+def show_inspection(found: Inspection, model: Path, as_json: bool, again: Again = " ".join) -> None:
     """The constructs, and whether a rewrite would leave any."""
     if as_json:
         show_json({"model": str(model), **found.to_dict()})
@@ -301,6 +323,7 @@ def show_inspection(found: Inspection, model: Path, as_json: bool) -> None:
     kept = sum(construct.outcome == "kept" for construct in found.constructs)
     left = f"{kept} of {len(found.constructs)} stay" if kept else "none stays"
     say(f"{left}; {found.nodes_before} nodes would become {found.nodes_after}")
+    _show_hints(found.hints, again)
 
 
 def show_passes(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:

@@ -1,0 +1,35 @@
+"""The constructs of a model, and the values that decide how each one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+
+from ...ir import Graph, Model, Node, Value
+from .trip_count import always_holds
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
+def control_flow(model: Model) -> Iterator[Node]:
+    """Every node that holds graphs (Loop, Scan, If and the like), or is given one by the caller of
+    its function, outer before inner."""
+    for root in model.roots():
+        yield from _holders(root.graph)
+
+
+def _holders(graph: Graph) -> Iterator[Node]:
+    for node in graph.nodes():
+        if any(message.type in _GRAPHS for message in node.op.attributes.values()):
+            yield node
+        for inner in node.graphs():
+            yield from _holders(inner)
+
+
+def deciding(node: Node) -> list[Value]:
+    """The values on which the number of trips, or the choice of the branch, depends."""
+    if node.is_op("Loop") and "body" in node.bodies:
+        ends = [] if always_holds(node.body("body")) else [node.body("body").outputs[0]]
+        return [value for value in (*node.inputs[:2], *ends) if value is not None]
+    return [value for value in node.inputs[: 1 if node.is_op("If") else None] if value is not None]

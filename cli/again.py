@@ -1,0 +1,62 @@
+"""The command that the user gave, with other options: to be pasted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import typer
+
+
+def command_again(context: typer.Context, options: Sequence[str]) -> str:
+    """The command that is running as a shell takes it, with options added.
+
+    An option that names an input takes the place of the one that was given for the same input.
+    """
+    new = list(_pairs(options))
+    given = [pair for pair in _given(context) if not any(_same(pair, other) for other in new)]
+    names = [context.find_root().info_name or "straightline", context.info_name or ""]
+    return shlex.join(part for pair in ((*names,), *given, *new) for part in pair)
+
+
+def _pairs(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Options, each with its value, if it has one."""
+    rest = list(options)
+    while rest:
+        valued = len(rest) > 1 and not rest[1].startswith("--")
+        yield tuple(rest[: 1 + valued])
+        del rest[: 1 + valued]
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two options speak of one thing."""
+    about = [pair[1].partition("=")[0] if len(pair) > 1 else "" for pair in (one, other)]
+    return one[0] == other[0] and about[0] == about[1]
+
+
+def _given(context: typer.Context) -> Iterator[tuple[str, ...]]:
+    """What the user wrote, arguments first."""
+    for kind in ("argument", "option"):
+        for parameter in context.command.params:
+            if parameter.param_type_name == kind and _is_written(context, parameter):
+                yield from _as_written(parameter, context.params[parameter.name])
+
+
+def _is_written(context: typer.Context, parameter: Any) -> bool:
+    source = context.get_parameter_source(parameter.name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _as_written(parameter: Any, value: Any) -> Iterator[tuple[str, ...]]:
+    if parameter.param_type_name == "argument":
+        yield (str(value),)
+    elif parameter.is_flag:
+        yield ((parameter.opts if value else parameter.secondary_opts)[0],)
+    else:
+        for one in value if parameter.multiple else [value]:
+            yield (parameter.opts[-1], _text(one))
+
+
+def _text(value: Any) -> str:
+    return str(getattr(value, "value", value))

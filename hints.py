@@ -1,0 +1,282 @@
+"""What would decide the control flow that is left: options that were tried on a copy first."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from onnx import TensorProto
+
+from .analysis.constants.origins import Origin, origins_of
+from .analysis.trips.constructs import control_flow, deciding
+from .analysis.trips.maximum import parts
+from .ir import Error, Model, Node, Value
+from .passes import FreezeInitializers, Pipeline, Remark
+from .rewriting import Rewriting, count_all_nodes
+
+Key = tuple[str, str]
+"""The operator and the path of a construct."""
+
+STAND_INS = (4, 1)
+"""Numbers that are tried for what only the user knows."""
+_MOST_TRIALS = 6
+_MOST_NODES = 50_000
+"""So many nodes at most are rewritten on trial, all trials together."""
+_UNTRUE = re.compile(r"; decide it with(?: --[\w-]+(?: \S+=\.\.\.)?)+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """Options that were tried and decide something.
+
+    Attributes:
+        options: as the command line takes them: ("--set", "n=4").
+        decides: the constructs that go, such as "Loop 'y'".
+        stand_ins: the inputs whose values or sizes are the user's to choose.
+    """
+
+    options: tuple[str, ...]
+    decides: tuple[str, ...]
+    stand_ins: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hint as JSON takes it."""
+        return {name: list(value) for name, value in dataclasses.asdict(self).items()}
+
+
+class Refuted(NamedTuple):
+    """Options that do not decide a construct, and why it stays with them."""
+
+    options: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Advice:
+    """What was found by trying.
+
+    Attributes:
+        hints: what decides something, each construct in one hint at most.
+        refuted: of constructs that stay what was tried, and why they stay with it.
+    """
+
+    hints: tuple[Hint, ...] = ()
+    refuted: Mapping[Key, Refuted] = dataclasses.field(default_factory=dict)
+
+    def reason(self, key: Key, reason: str) -> str:
+        """What is said of a construct, without a hint that turned out to be untrue."""
+        if key not in self.refuted:
+            return reason
+        options, reasons = self.refuted[key]
+        plain = _UNTRUE.sub("", reason)
+        other = [why for why in (_UNTRUE.sub("", why) for why in reasons) if why not in plain]
+        more = "".join(f"; {why}" for why in dict.fromkeys(other))
+        return f"{plain}; it stays with {' '.join(options)}{more}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """What may be added to a rewrite: values and shapes of inputs by name, and other options."""
+
+    values: tuple[Value, ...] = ()
+    shapes: tuple[Value, ...] = ()
+    freeze: bool = False
+    selects: bool = False
+
+    def options(self, size: int) -> tuple[str, ...]:
+        """As the command line takes them, with a number for what only the user knows."""
+        found = [("--set", f"{v.name}={json.dumps(_stand_in(v, size))}") for v in self.values]
+        found += [
+            ("--shape", f"{v.name}={','.join(map(str, _sizes(v, size)))}") for v in self.shapes
+        ]
+        flags = [("--freeze-initializers", self.freeze), ("--selects", self.selects)]
+        return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
+
+    def applied(self, rewriting: Rewriting, size: int, selects: Pipeline | None) -> Rewriting:
+        """The rewrite with these options added."""
+        pipeline = selects if self.selects and selects is not None else rewriting.pipeline
+        if self.freeze:
+            pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
+        values = {value.name: _stand_in(value, size) for value in self.values}
+        shapes = {value.name: _sizes(value, size) for value in self.shapes}
+        return dataclasses.replace(
+            rewriting,
+            source=rewriting.original,  # read once
+            pipeline=pipeline,
+            values={**rewriting.values, **values},
+            shapes={**rewriting.shapes, **shapes},
+        )
+
+
+def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advice:
+    """Try what could decide the control flow that a rewrite has left.
+
+    Each way is tried once, for all constructs that it may help, and few of them are.
+
+    Args:
+        rewriting: what was asked for.
+        after: the rewritten model.
+        selects: the pipeline of `--selects` with the same options; None where it cannot be taken.
+    """
+    left = {(node.op_type, node.path): node for node in control_flow(after)}
+    trials = _Trials(rewriting, selects, len(left))
+    hints: dict[tuple[str, ...], Hint] = {}
+    refuted: dict[Key, Refuted] = {}
+    for key, node in left.items():
+        if any(str(_named(key)) in hint.decides for hint in hints.values()):
+            continue
+        for way in _ways(node, selects is not None):
+            found = trials.of(way)
+            if found is None:
+                continue
+            options, stay = found
+            gone = tuple(_named(other) for other in left if other not in stay)
+            if key not in stay and len(stay) < len(left):
+                names = tuple(value.name for value in (*way.values, *way.shapes))
+                hints.setdefault(options, Hint(options, gone, names))
+                refuted.pop(key, None)
+                break
+            if key in stay:
+                refuted[key] = Refuted(options, tuple(stay[key]))
+    return Advice(tuple(hints.values()), refuted)
+
+
+def _named(key: Key) -> str:
+    return f"{key[0]} '{key[1]}'"
+
+
+class _Trials:
+    """Rewrites on copies, each way once.
+
+    Args:
+        rewriting: what was asked for.
+        selects: the pipeline that selects.
+        left: how many constructs the rewrite left.
+    """
+
+    def __init__(self, rewriting: Rewriting, selects: Pipeline | None, left: int) -> None:
+        self.rewriting = rewriting
+        self.selects = selects
+        self.left = left
+        self.done: dict[Way, tuple[tuple[str, ...], dict[Key, list[str]]] | None] = {}
+        self.nodes = 0
+
+    def of(self, way: Way) -> tuple[tuple[str, ...], dict[Key, list[str]]] | None:
+        """The options, and the constructs that stay with them, with the reasons; None where it
+        was not tried, or cannot be asked for."""
+        if way not in self.done:
+            if len(self.done) >= _MOST_TRIALS or self.nodes > _MOST_NODES:
+                return None
+            self.done[way] = self._tried(way)
+        return self.done[way]
+
+    def _tried(self, way: Way) -> tuple[tuple[str, ...], dict[Key, list[str]]] | None:
+        best = None
+        for size in STAND_INS if way.values or way.shapes else STAND_INS[:1]:
+            stay = self._stay(way.applied(self.rewriting, size, self.selects))
+            if stay is not None and (best is None or len(stay) < len(best[1])):
+                best = way.options(size), stay
+            if stay is not None and len(stay) < self.left:
+                break
+        return best
+
+    def _stay(self, rewriting: Rewriting) -> dict[Key, list[str]] | None:
+        try:
+            model, _ = rewriting.prepare()
+        except Error:  # the number does not fit the input: nothing to offer
+            return None
+        self.nodes += count_all_nodes(model)
+        result = rewriting.pipeline.apply(model)
+        reasons: dict[Key, list[str]] = {
+            (node.op_type, node.path): [] for node in control_flow(result.model)
+        }
+        for remark in result.kept:
+            if (remark.op_type, remark.path) in reasons:
+                reasons[remark.op_type, remark.path].append(remark.reason)
+        return reasons
+
+
+def _ways(node: Node, selects: bool) -> Iterator[Way]:
+    """What may decide a construct, the best first."""
+    found = [origin for value in deciding(node) for origin in origins_of(value)]
+    found = list(dict.fromkeys(found))
+    if found and all(origin.option for origin in found):
+        way = _way(found)
+        if way is not None:
+            yield way
+            if selects:
+                yield dataclasses.replace(way, selects=True)
+    elif selects and found and node.is_op("If", "Loop"):
+        yield Way(selects=True)
+        bounds = list(_bounds(node))
+        way = _way(bounds) if bounds else None
+        if way is not None:
+            yield dataclasses.replace(way, selects=True)
+
+
+def _bounds(node: Node) -> Iterator[Origin]:
+    """What would bound the trips of a Loop: its maximum, and parts of its condition."""
+    if not node.is_op("Loop"):
+        return
+    values = [part.value for part in parts(node.body("body"))]
+    for value in [*node.inputs[:1], *values]:
+        origins = [] if value is None or value.constant is not None else origins_of(value)
+        if origins and all(origin.option for origin in origins):
+            yield from origins
+
+
+def _way(found: Iterable[Origin]) -> Way | None:
+    """What gives all of these; None where one cannot be written down."""
+    values, shapes, freeze = [], [], False
+    for origin in found:
+        if origin.option.startswith("--set") and origin.value is not None:
+            values.append(origin.value)
+        elif origin.option.startswith("--shape") and origin.value is not None:
+            if origin.value.shape is None:
+                return None
+            shapes.append(origin.value)
+        elif origin.option == "--freeze-initializers":
+            freeze = True
+        else:
+            return None
+    return Way(tuple(dict.fromkeys(values)), tuple(dict.fromkeys(shapes)), freeze)
+
+
+def _stand_in(value: Value, size: int) -> Any:
+    """A value for an input: a number that the model compares it with, or this one."""
+    compared = _compared_with(value)
+    kind = value.elem_type
+    one: Any = size if compared is None else compared
+    if kind == TensorProto.BOOL:
+        one = size > 1
+    elif kind == TensorProto.STRING:
+        one = "a" if compared is None else compared
+    shape = value.shape
+    return [one] * shape[0] if shape and len(shape) == 1 and isinstance(shape[0], int) else one
+
+
+def _compared_with(value: Value) -> Any:
+    """A constant to which the model compares an input, such as the sample rate of a branch."""
+    graph = value.owner
+    assert graph is not None
+    for node in graph.users(value):
+        if isinstance(node, Node) and node.is_op("Equal"):
+            for other in node.inputs:
+                constant = None if other is None else other.constant
+                if constant is not None and constant.is_readable and constant.size == 1:
+                    return constant.numpy().reshape(-1)[0].item()
+    return None
+
+
+def _sizes(value: Value, size: int) -> list[int]:
+    return [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+
+
+def corrected(remarks: Iterable[Remark], advice: Advice) -> list[Remark]:
+    """Remarks on what is left, without hints that turned out to be untrue."""
+    return [
+        dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason)) for r in remarks
+    ]
