@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from onnx import TensorProto
@@ -41,6 +41,11 @@ class Hint:
     options: tuple[str, ...]
     decides: tuple[str, ...]
     stand_ins: tuple[str, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> Hint:
+        """The same with other names for constructs."""
+        decides = dict.fromkeys(names.get(name, name) for name in self.decides)
+        return dataclasses.replace(self, decides=tuple(decides))
 
     def to_dict(self) -> dict[str, Any]:
         """The hint as JSON takes it."""
@@ -126,25 +131,30 @@ def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advi
     hints: dict[tuple[str, ...], Hint] = {}
     refuted: dict[Key, Refuted] = {}
     for key, node in left.items():
-        if any(str(_named(key)) in hint.decides for hint in hints.values()):
+        if any(named(key) in hint.decides for hint in hints.values()):
             continue
         for way in _ways(node, selects is not None):
             found = trials.of(way)
             if found is None:
                 continue
             options, stay = found
-            gone = tuple(_named(other) for other in left if other not in stay)
-            if key not in stay and len(stay) < len(left):
+            gone = [other for other in left if _is_gone(other, stay, left)]
+            if key in gone:
                 names = tuple(value.name for value in (*way.values, *way.shapes))
-                hints.setdefault(options, Hint(options, gone, names))
+                hints.setdefault(options, Hint(options, tuple(map(named, gone)), names))
                 refuted.pop(key, None)
                 break
-            if key in stay:
-                refuted[key] = Refuted(options, tuple(stay[key]))
+            refuted[key] = Refuted(options, tuple(stay.get(key, ["copies of it stay"])))
     return Advice(tuple(hints.values()), refuted)
 
 
-def _named(key: Key) -> str:
+def _is_gone(key: Key, stay: Collection[Key], left: Collection[Key]) -> bool:
+    """Whether nothing is left of a construct: one that was not there before may be a copy of it."""
+    return key not in stay and not any(k[0] == key[0] and k not in left for k in stay)
+
+
+def named(key: Key) -> str:
+    """A construct as remarks name it."""
     return f"{key[0]} '{key[1]}'"
 
 

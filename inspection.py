@@ -11,7 +11,7 @@ from .analysis.constants.origins import origins
 from .analysis.trips.constructs import control_flow, deciding
 from .api import pipeline_of, selects_of
 from .binding import Shapes, Values
-from .hints import Advice, Hint, advise
+from .hints import Advice, Hint, advise, named
 from .ir import BaseDir, Function, Model, ModelSource, Node, Operator, Value
 from .passes import PASSES, Pass, Remark, Result, Run, straighten
 from .passes.base import kept_constructs
@@ -124,7 +124,11 @@ def inspect(
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
     after = count_all_nodes(copy)
-    return Inspection(tuple(described), before, after, left.total(), advice.hints)
+    names = {
+        named(places[op]): f"{node.op_type} '{path}'" for node, path, _, op in found if op in places
+    }
+    hints = [hint.renamed(names) for hint in advice.hints]
+    return Inspection(tuple(described), before, after, left.total(), tuple(hints))
 
 
 def left_over(result: Result[Model]) -> list[Remark]:

@@ -29,10 +29,12 @@ class Part(NamedTuple):
 
 
 class Maximum(NamedTuple):
-    """The most trips that a Loop can make, or why nothing bounds them."""
+    """The most trips that a Loop can make, or why nothing bounds them; `exceeded` where a part of
+    its condition still holds after the limit."""
 
     trips: int | None
     reason: str = ""
+    exceeded: bool = False
 
 
 def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep") -> Maximum:
@@ -48,6 +50,7 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     known = _number(given)
     found = [] if known is None else [known]
     reasons: list[str] = []
+    exceeded = False
     if loop.input(1) is not None or given is None or absent_cond == "honour":
         for part in parts(loop.body("body")):
             condition = ConditionSlice(loop, folder, part.value)
@@ -55,10 +58,13 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
                 reasons.append(condition.obstacle)
                 continue
             trips = _most(condition, part.holds, min([*found, limit]))
-            if trips is not None:
+            if trips is not None and trips <= limit:
                 found.append(trips)
+            exceeded |= trips is not None and trips > limit
     if found:
         return Maximum(min(found))
+    if exceeded:
+        return Maximum(None, f"it may make more than {limit} trips", exceeded)
     if given is not None and given.constant is None:
         return Maximum(None, f"its maximum depends on {origins(given)}")
     ways = [why for why in reasons if BY_DATA not in why]
@@ -99,7 +105,8 @@ def _number(value: Value | None) -> int | None:
 
 
 def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:
-    """After how many trips a part of the condition ends the Loop; None where it does not."""
+    """After how many trips a part of the condition ends the Loop: more than the limit where it
+    still holds then, None where it never does or cannot be computed."""
     for trip in range(limit):
         found = condition.step(trip)
         if found is None:
@@ -108,4 +115,4 @@ def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:
             return trip + 1
         if condition.settled:
             return None
-    return None
+    return limit + 1

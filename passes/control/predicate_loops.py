@@ -115,9 +115,12 @@ class _Predicator:
 
     def maximum(self, loop: Node) -> tuple[int, str | None]:
         """The most trips that a Loop can make, or why nothing bounds them."""
-        limit = self.budget.most_trips() + 1
+        limit = self.budget.most_trips()
         found = maximum(loop, self.folder, limit, self.options.absent_cond)
-        return (0, found.reason) if found.trips is None else (found.trips, None)
+        if found.trips is not None:
+            return found.trips, None
+        more = f", more than {self.budget.told(limit)}" if found.exceeded else ""
+        return 0, found.reason + more
 
     def predicate(
         self, graph: Graph, loop: Node, template: Template, prediction: Prediction

@@ -1,0 +1,76 @@
+"""The user's own command with options added."""
+
+import json
+import shlex
+from pathlib import Path
+
+import onnx
+import onnx.parser
+import pytest
+from straightline.cli.commands import app
+from typer.testing import CliRunner
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[N] w, int64 n, bool q) => (float[2] y) {
+        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+            d = Identity (c)  s = Sin (a)  r = Exp (s) }>
+        y = If (q) <then_branch = t () => (float[2] s) { s = Neg (z) },
+                    else_branch = e () => (float[2] u) { u = Abs (z) }>
+    }"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(TEXT), tmp_path / "my model.onnx")
+    return tmp_path
+
+
+def commands(*arguments: str) -> list[list[str]]:
+    """The commands that are offered, as a shell reads them."""
+    found = CliRunner().invoke(app, list(arguments), prog_name="straightline")
+    assert found.exit_code == 0, found.output
+    lines = [line.strip() for line in found.stdout.splitlines()]
+    return [shlex.split(line) for line in lines if line.startswith("straightline ")]
+
+
+def test_a_pasted_command_decides_what_it_says(folder: Path) -> None:
+    first = commands("rewrite", "my model.onnx", "out.onnx", "--samples", "2", "--force")
+    assert first == [
+        ["straightline", "rewrite", "my model.onnx", "out.onnx", "--force", "--samples", "2", *more]
+        for more in (["--set", "n=4"], ["--set", "q=true"])
+    ]
+    ((*words, option, value),) = commands(*first[0][1:])
+    assert sorted(words) == sorted(first[0]) and [option, value] == ["--set", "q=true"]
+    both = [*first[0], "--set", "q=true"]
+    assert commands(*both[1:]) == []
+    nodes = onnx.load(folder / "out.onnx").graph.node
+    assert {node.op_type for node in nodes} == {"Sin", "Exp", "Neg"}
+
+
+def test_inspect_offers_itself() -> None:
+    found = commands("inspect", "my model.onnx", "--shape", "w=3")
+    assert found[0] == [
+        "straightline",
+        "inspect",
+        "my model.onnx",
+        "--shape",
+        "w=3",
+        "--set",
+        "n=4",
+    ]
+
+
+def test_flags_are_given_on() -> None:
+    (command, _) = commands("rewrite", "my model.onnx", "o.onnx", "--no-verify", "--max-trips", "9")
+    assert command[4:] == ["--max-trips", "9", "--no-verify", "--set", "n=4"]
+
+
+def test_json_has_hints() -> None:
+    found = CliRunner().invoke(app, ["inspect", "my model.onnx", "--json"])
+    hints = json.loads(found.stdout)["hints"]
+    assert hints[0] == {
+        "options": ["--set", "n=4"],
+        "decides": ["Loop 'z'"],
+        "stand_ins": ["n"],
+    }

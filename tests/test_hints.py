@@ -1,0 +1,180 @@
+"""Hints are tried before they are given: following each one of a corpus of models decides what it
+says, and no option is left in a reason that changes nothing."""
+
+import re
+
+import pytest
+import straightline as sl
+from backend import CASES
+from harness import as_model, assert_equal_outputs
+from hypothesis import HealthCheck, Phase, given, settings
+from straightline.cli.options import shapes_of, values_of
+from strategies import models
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+BRANCHES = """<then_branch = t () => (float[] a) { a = Relu (x) },
+              else_branch = e () => (float[] b) { b = Neg (x) }>"""
+BODY = """<body = b (int64 i, bool c, float[] a) => (bool d, float[] r) {
+              d = Identity (c)  q = Sin (a)  r = Exp (q) }>"""
+WHILE = """y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 j)
+                                        => (bool go, float[2] r, int64 k) {
+              r = Add (a, a)  top = ReduceMax <keepdims = 0> (r)  low = Less (top, limit)
+              k = Add (j, one)  few = Less (k, LAST)  go = And (low, few) }>"""
+
+MODELS = {
+    "an If on a sample rate": (
+        f"g (float[N] x, int64 sr) => (float[] y) <int64 wide = {{16000}}> {{"
+        f" c = Equal (sr, wide) y = If (c) {BRANCHES} }}",
+        ["--set sr=16000"],
+    ),
+    "an If on a size": (
+        f"g (float[N, M] x) => (float[] y) <int64 one = {{1}}> {{"
+        f" s = Shape (x) m = Gather (s, one) c = Equal (m, one) y = If (c) {BRANCHES} }}",
+        ["--shape x=4,4"],
+    ),
+    "an If on data": (
+        f"g (float[2, 3] x, float[2, 3] z) => (float[] y) {{"
+        f" s = ReduceSum <keepdims = 0> (x) t = ReduceSum <keepdims = 0> (z) c = Less (s, t)"
+        f" y = If (c) {BRANCHES} }}",
+        ["--selects"],
+    ),
+    "an If on data, of branches that differ in shape": (
+        f"g (float[2, 3] x) => (float[] y) <float zero = {{0}}> {{"
+        f" s = ReduceSum <keepdims = 0> (x) c = Less (s, zero)"
+        f" y = If (c) {BRANCHES.replace('Neg (x)', 'Flatten <axis = 0> (x)')} }}",
+        [],
+    ),
+    "a default that callers override": (
+        f"g (float[2] x, bool q) => (float[] y) <bool q = {{1}}> {{ y = If (q) {BRANCHES} }}",
+        ["--freeze-initializers"],
+    ),
+    "a Loop of as many trips as Range gives": (
+        f"g (float[2] x, int64 n) => (float[] y) <int64 zero = {{0}}, int64 one = {{1}}> {{"
+        f" r = Range (zero, n, one) s = Shape (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
+        ["--set n=4"],
+    ),
+    "a Loop over what NonZero finds": (
+        f"g (float[8] x) => (float[] y) {{"
+        f" r = NonZero (x) s = Shape <start = 1> (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
+        [],
+    ),
+    "a Loop that data may end early": (
+        "g (float[2] x, float[3] ends) => (float[] y)"
+        " <int64 zero = {0}, int64 one = {1}, bool yes = {1}, int64 five = {5}> {"
+        f" limit = ReduceMax <keepdims = 0> (ends) {WHILE.replace('LAST', 'five')} }}",
+        ["--selects"],
+    ),
+    "a Loop that data may end before an input does": (
+        "g (float[2] x, float[3] ends, int64 n) => (float[] y)"
+        " <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {"
+        f" limit = ReduceMax <keepdims = 0> (ends) {WHILE.replace('LAST', 'n')} }}",
+        ["--set n=4 --selects"],
+    ),
+    "two constructs that two inputs decide": (
+        f"g (float[2] x, bool q, int64 n) => (float[] y) {{"
+        f" z = If (q) {BRANCHES} y = Loop (n, , z) {BODY} }}",
+        ["--set q=true", "--set n=4"],
+    ),
+}
+
+
+def followed(model, hint, **options):
+    """What stays where the options of a hint are given, as the command line reads them."""
+    given_ = list(hint.options)
+    texts = {name: [] for name in ("--set", "--shape")}
+    while given_:
+        option = given_.pop(0)
+        if option in texts:
+            texts[option].append(given_.pop(0))
+        else:
+            assert option in ("--selects", "--freeze-initializers")
+    passes = "selects" if "--selects" in hint.options else None
+    found = sl.inspect(
+        model,
+        passes,
+        values=values_of(texts["--set"]),
+        shapes=shapes_of(texts["--shape"]),
+        freeze_initializers="--freeze-initializers" in hint.options,
+        **options,
+    )
+    return {f"{c.op_type} '{c.path}'" for c in found.constructs if c.outcome == "kept"}
+
+
+def check_hints(model):
+    """Follow every hint; what is only said in a reason must have been given as one."""
+    found = sl.inspect(model)
+    decided = {name for hint in found.hints for name in hint.decides}
+    for hint in found.hints:
+        assert followed(model, hint).isdisjoint(hint.decides), hint
+    for one in found.constructs:
+        if one.outcome == "kept" and re.search(r"decide it with --(set|shape|freeze)", one.reason):
+            assert f"{one.op_type} '{one.path}'" in decided, one
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_hint_decides_what_it_says(name):
+    text, wanted = MODELS[name]
+    found = check_hints(as_model(HEAD + text))
+    assert [" ".join(hint.options) for hint in found.hints] == wanted
+
+
+LEFT = [case for case in CASES if re.match("test_(if|loop|sequence_map|affine_grid_3d)", case.name)]
+
+
+@pytest.mark.parametrize("case", LEFT, ids=lambda case: case.name)
+def test_hints_on_the_models_of_the_backend(case):
+    check_hints(case.model)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(models())
+def test_hints_on_models_drawn_at_random(model):
+    check_hints(model)
+
+
+def test_a_hint_that_changes_nothing_is_taken_back():
+    """What selects would need is said instead."""
+    text, _ = MODELS["an If on data, of branches that differ in shape"]
+    (construct,) = sl.inspect(as_model(HEAD + text)).constructs
+    assert "decided by data; it stays with --selects; its output 'y' " in construct.reason
+    assert "decide it with" not in construct.reason
+
+
+def test_an_option_that_does_not_decide_is_not_offered():
+    """The input is given, and the operator behind it is one that nobody knows."""
+    text = MODELS["an If on a sample rate"][0].replace("Equal (sr, wide)", "f.Strange (sr)")
+    model = as_model(HEAD.replace("17]", '17, "f" : 1]') + text)
+    found = sl.inspect(model)
+    assert [hint.options for hint in found.hints] == [("--selects",)]
+    assert "decide it with" not in found.constructs[0].reason
+
+
+def test_hints_keep_what_was_asked_for():
+    """A budget that was given holds for what is tried, too."""
+    text, _ = MODELS["a Loop that data may end early"]
+    found = sl.inspect(as_model(HEAD + text), max_trips=3)
+    assert not found.hints
+    assert "more than 3 trips, more than max_trips=3 allows" in found.constructs[0].reason
+
+
+def test_no_selects_beside_passes_of_ones_own():
+    text, _ = MODELS["an If on data"]
+    assert not sl.inspect(as_model(HEAD + text), "inline-ifs").hints
+
+
+def test_the_rewrite_that_a_hint_offers_is_right():
+    import numpy as np
+
+    text, _ = MODELS["a Loop that data may end early"]
+    flat = sl.rewrite(as_model(HEAD + text), "selects")
+    for top in (0.0, 3.0, 40.0, 1e9, float("nan")):
+        feeds = {"x": np.array([1, 2], np.float32), "ends": np.array([0, 1, top], np.float32)}
+        assert_equal_outputs(HEAD + text, flat, feeds)
