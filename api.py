@@ -23,7 +23,9 @@ from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
 if TYPE_CHECKING:
     from .reference.verdict import Verdict
 
-_COMPARISON_OPTIONS = ("feeds", "runtime", "rtol", "atol", "samples", "seed", "timeout", "prove")
+_COMPARISON_OPTIONS = (
+    *("feeds", "runtime", "rtol", "atol", "samples", "sample_shapes", "seed", "timeout", "prove"),
+)
 """Those of `straightline.verify` that are the caller's to choose."""
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .proof import Proof
     from .reference.feeds import Given
     from .reference.runtimes import Workers
+    from .reference.sample_shapes import SampleShapes
 
 PROVED = "proved for every input"
 _SAMPLES = 3
@@ -90,6 +91,7 @@ def verify(
     atol: float | None = None,
     samples: int | None = None,
     seed: int = 0,
+    sample_shapes: SampleShapes | None = None,
     timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
@@ -116,6 +118,8 @@ def verify(
             are drawn (at most one of each kind) where the original takes them, and no `atol` is
             given.
         seed: the same seed draws the same inputs.
+        sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
+            size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
         timeout: seconds for loading one model or running it once; 60 without. After a timeout of
             the original nothing else is tried.
         bound: values of inputs that the rewrite no longer has.
@@ -124,6 +128,7 @@ def verify(
 
     Raises:
         VerifyError: an option is out of range.
+        SampleShapeError: a shape for samples does not fit its input.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
@@ -152,6 +157,7 @@ def verify(
             atol=atol,
             samples=drawn,
             seed=seed,
+            sample_shapes=sample_shapes,
             timeout=timeout,
             bound=bound,
             base_dir=base_dir,

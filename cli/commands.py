@@ -34,6 +34,7 @@ from .options import (
     Runtime,
     RuntimeOption,
     Samples,
+    SampleShape,
     Seed,
     Selected,
     Set,
@@ -107,6 +108,7 @@ def rewrite(
     prove: Prove = None,
     certificate: Certificate = None,
     inputs: Inputs = None,
+    sample_shape: SampleShape = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
@@ -121,6 +123,7 @@ def rewrite(
     text = pipeline_text(passes, runs_in, selects)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
+    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..api import pipeline_of, selects_of
     from ..hints import Advice, advise, corrected
     from ..inspection import left_over
@@ -144,7 +147,6 @@ def rewrite(
     found: Verdict | MismatchError | None = None
     code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
     if verify and not code:
-        wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             found, code = verified(rewritten.verify, wanted, strict)
     if not code:
@@ -200,6 +202,7 @@ def verify(
     prove: Prove = None,
     certificate: KeptCertificate = None,
     inputs: Inputs = None,
+    sample_shape: SampleShape = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
@@ -216,6 +219,7 @@ def verify(
     """
     values, most = values_of(assignments), bytes_of(max_input_size)
     prove = demanded(prove, certificate)
+    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..binding import typed_values
     from ..verification import verify as compare
 
@@ -226,8 +230,7 @@ def verify(
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        options = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
-        verdict = compare(original, rewritten, bound=bound, **options)
+        verdict = compare(original, rewritten, bound=bound, **wanted)
     if kept is not None and verdict.status != "different":
         kept.require_proof(verdict.proof)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
@@ -257,6 +260,7 @@ def convert(
     prove: Prove = None,
     certificate: Certificate = None,
     inputs: Inputs = None,
+    sample_shape: SampleShape = None,
     runtime: RuntimeOption = Runtime.auto,
     rtol: Rtol = None,
     atol: Atol = None,
@@ -270,6 +274,7 @@ def convert(
     """
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
+    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..conversion import Conversion
     from ..ir import save
 
@@ -281,7 +286,6 @@ def convert(
         ).run()
     found, code = None, 0
     if verify:
-        wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout)
         with report.progress("verifying", quiet=as_json):
             found, code = verified(converted.verify, wanted)
     if not code:

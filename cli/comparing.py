@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
-from .options import Runtime
+from .options import Runtime, shapes_of
 
 if TYPE_CHECKING:
     from ..certificates import Certificate
@@ -28,10 +28,13 @@ def comparison(
     samples: int | None,
     seed: int,
     timeout: float | None,
+    sample_shape: list[str] | None = None,
 ) -> dict[str, Any]:
     """The options of a verification as `straightline.verify` takes them."""
     found = {"runtime": runtime.value, "rtol": rtol, "atol": atol, "samples": samples, "seed": seed}
-    return {"prove": prove, "feeds": inputs, "timeout": timeout, **found}
+    shapes = shapes_of(sample_shape, "--sample-shape")
+    given = {"prove": prove, "feeds": inputs, "timeout": timeout, "sample_shapes": shapes or None}
+    return {**given, **found}
 
 
 def verified(

@@ -136,7 +136,17 @@ KeptCertificate = Annotated[
 Inputs = Annotated[
     Path | None,
     typer.Option(
-        help="Inputs to compare on: an .npz file or a test_data_set folder; drawn if not given.",
+        help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
+        " drawn if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
+]
+SampleShape = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sample-shape",
+        metavar="NAME=D,D",
+        help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
         rich_help_panel=VERIFICATION,
     ),
 ]
@@ -211,19 +221,19 @@ def values_of(assignments: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def shapes_of(dimensions: list[str] | None) -> dict[str, list[int | None]]:
-    """What --shape gives; None for a dimension that stays open.
+def shapes_of(dimensions: list[str] | None, option: str = "--shape") -> dict[str, list[int | None]]:
+    """What --shape or --sample-shape gives; None for a dimension that stays open.
 
     Raises:
         BadParameter: it is not written as name=1,512.
     """
     shapes: dict[str, list[int | None]] = {}
-    for name, text in _pairs(dimensions, "--shape", "name=1,512"):
+    for name, text in _pairs(dimensions, option, "name=1,512"):
         try:
             dims = [part.strip() for part in text.split(",")] if text.strip() else []
             shapes[name] = [None if dim == "?" else int(dim) for dim in dims]
         except ValueError as error:
-            raise typer.BadParameter(f"--shape {name}={text}: write numbers and '?'") from error
+            raise typer.BadParameter(f"{option} {name}={text}: write numbers and '?'") from error
     return shapes
 
 

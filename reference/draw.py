@@ -8,7 +8,7 @@ tame, of which the first that the original model accepts is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,7 @@ class _Strategy:
         common: all of them are the same one.
         integers: the lowest and highest integer; None stands for the common size.
         positive: floats are in (0, 1] instead of normally distributed.
+        leading: unknown dimensions in front of others are 1, as batches often must be.
         digits: strings hold numbers instead of words.
     """
 
@@ -68,6 +69,7 @@ class _Strategy:
     integers: tuple[int | None, int | None]
     positive: bool = False
     digits: bool = False
+    leading: bool = False
 
 
 _STRATEGIES = (
@@ -82,6 +84,12 @@ _STRATEGIES = (
     _Strategy((16,), True, (0, 1)),
     _Strategy((64,), True, (0, 1), positive=True),
 )
+_GROWING = tuple(
+    _Strategy((size,), True, (0, 1), leading=leading)
+    for size in (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+    for leading in (True, False)
+)
+"""What is tried last: a model may need windows, frames or lengths of some hundreds."""
 _ROUNDS = 2  # the second time with all conditions true and optionals present
 _LARGEST = 1 << 27  # an input that is declared with more elements is not drawn
 _MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
@@ -109,14 +117,15 @@ class _Draw:
             return 1
         return self.size if self.strategy.common else int(self.rng.choice(self.strategy.sizes))
 
-    def dim(self, dim: Dim) -> int:
+    def dim(self, dim: Dim, leading: bool = False) -> int:
         """The size of a dimension; a symbol has one size throughout."""
         if isinstance(dim, int):
             return dim
+        one = leading and self.strategy.leading
         if dim is None:
-            return self.length()
+            return 1 if one else self.length()
         if dim not in self.sizes:
-            self.sizes[dim] = self.length()
+            self.sizes[dim] = 1 if one else self.length()
         return self.sizes[dim]
 
     def switch(self) -> bool:
@@ -208,12 +217,19 @@ class Drawer:
 
     def _candidates(self, sample: int) -> Iterator[Feeds]:
         for turn in range(_ROUNDS):
-            for number, strategy in enumerate(_STRATEGIES):
-                if max(strategy.sizes) ** self._open > _MOST_ELEMENTS and strategy.sizes[0] > 4:
-                    continue
-                rng = np.random.default_rng([self._seed, sample, turn, number])
-                tame = turn > 0
-                yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
+            yield from self._turn(sample, turn, _STRATEGIES)
+        if self._open:
+            yield from self._turn(sample, _ROUNDS, _GROWING)
+
+    def _turn(self, sample: int, turn: int, strategies: Sequence[_Strategy]) -> Iterator[Feeds]:
+        for number, strategy in enumerate(strategies):
+            size = max(strategy.sizes)
+            open_ = 1 if strategy.leading else self._open
+            if size**open_ > _MOST_ELEMENTS and size > 4:
+                continue
+            rng = np.random.default_rng([self._seed, sample, turn, number])
+            tame = turn > 0
+            yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
 
     def _override(self, sample: int, names: list[str]) -> Iterator[Feeds]:
         for number, feeds in enumerate(self._candidates(sample)):
@@ -239,7 +255,7 @@ class Drawer:
         dims = _merged(dims_of(proto.tensor_type), dims_of(narrowed.tensor_type))
         if dims is None:
             dims = [None] * int(draw.rng.integers(3))
-        shape = tuple(draw.dim(dim) for dim in dims)
+        shape = tuple(draw.dim(dim, leading=axis + 1 < len(dims)) for axis, dim in enumerate(dims))
         return _tensor(proto.tensor_type.elem_type, shape, draw)
 
     def _pins(self, before: Signature) -> dict[str, int]:

@@ -37,8 +37,8 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     """The samples that a caller gave, checked against the inputs of the original.
 
     Args:
-        feeds: one sample by input name, several of them, the path of an `.npz` file, or of a
-            `test_data_set_*` folder (or one that holds such folders).
+        feeds: one sample by input name, several of them, the path of an `.npz` file or of a folder
+            of them, or of a `test_data_set_*` folder (or one that holds such folders).
         model: the original; an input that has an initializer may be left out.
         bound: values of inputs that were fixed; a sample need not repeat them.
 
@@ -70,7 +70,8 @@ def files_of(given: Given) -> list[Path]:
     path = Path(given)
     if not path.is_dir():
         return [path]
-    return [file for folder in _data_sets(path) for file in _numbered(folder, "*.pb")]
+    found = [file for folder in _data_sets(path) for file in _numbered(folder, "*.pb")]
+    return found or _numbered(path, "*.npz")
 
 
 def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool = False) -> Feeds:
@@ -147,9 +148,13 @@ def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
         raise FeedError(f"{path}: no such file or folder with inputs")
     if not path.is_dir():
         return [_from_npz(path)]
-    found = _data_sets(path)
+    found, archives = _data_sets(path), _numbered(path, "*.npz")
+    if not found and archives:
+        return [_from_npz(file) for file in archives]
     if not found:
-        raise FeedError(f"{path}: holds no input_0.pb and no test_data_set_0/input_0.pb")
+        raise FeedError(
+            f"{path}: holds no .npz file, no input_0.pb and no test_data_set_0/input_0.pb"
+        )
     return [_from_data_set(folder, model) for folder in found]
 
 

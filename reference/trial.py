@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import onnx
+
 from .compare import EXACT, Difference, Tolerance, combine, compare
 from .draw import Sample
 from .runtimes import RuntimeFailure, Worker
 from .session import Feeds
-from .signature import Signature, has_random_operators
+from .signature import Signature, has_random_operators, is_static
 from .source import Source
 from .strain import perturbed
 from .verdict import OutputDifference, Status, Verdict
@@ -194,6 +196,8 @@ class Trial:
             self._quickest = min(self._quickest, time.perf_counter() - start)
             return Accepted(sample.label, feeds, outputs)
         reason = f"the original does not run on {sample.label}: {failure}"
+        if not sample.essential:
+            reason += self._way_out()
         self.timed_out = failure is not None and failure.reason == "timed out"
         hopeless = failure is not None and failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
@@ -202,6 +206,13 @@ class Trial:
         else:
             self._notes.append(reason)
         return None
+
+    def _way_out(self) -> str:
+        """What the user can give where nothing that was drawn fits."""
+        open_ = (n for n, t in self._pair.before_signature.inputs.items() if not _is_sized(t))
+        name = next(open_, None)
+        sizes = "" if name is None else f"sizes that it takes with --sample-shape {name}=..., or "
+        return f"; give {sizes}inputs with --inputs FILE.npz"
 
     def _strained(self, sample: Sample) -> Accepted | None:
         """As `_original`, but what fails here or takes long says nothing."""
@@ -336,6 +347,10 @@ class Trial:
             # Where a value becomes infinite, or a whole number another one, distances tell nothing.
             return Difference(total=part.total)
         return compare(before, after, replace(self._tolerance, slack=slack))
+
+
+def _is_sized(proto: onnx.TypeProto) -> bool:
+    return not proto.HasField("tensor_type") or is_static(proto.tensor_type)
 
 
 def disagreements(

@@ -17,8 +17,9 @@ from .compare import Tolerance
 from .draw import Drawer, DrawError, Sample
 from .feeds import Given, check_feeds, read_feeds
 from .runtimes import RuntimeName, Worker, Workers, has_onnxruntime
+from .sample_shapes import SampleShapes, narrowed
 from .session import Feeds
-from .signature import mismatches
+from .signature import Signature, mismatches
 from .source import Source
 from .steering import steering_inputs
 from .trial import Pair, Trial, disagreements
@@ -35,6 +36,7 @@ def verify(
     atol: float | None = None,
     samples: int = 3,
     seed: int = 0,
+    sample_shapes: SampleShapes | None = None,
     timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: str | PathLike[str] | None = None,
@@ -55,6 +57,8 @@ def verify(
             values far from zero, large and tiny values, and special values, of which as many are
             drawn (at most one of each kind) where the original takes them, and no `atol` is given.
         seed: the same seed draws the same inputs.
+        sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
+            size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
         timeout: seconds for loading one model or running it once; 60 without. After a
             timeout of the original nothing else is tried.
         bound: values of inputs that the rewrite no longer has.
@@ -63,6 +67,7 @@ def verify(
 
     Raises:
         VerifyError: an option is out of range.
+        SampleShapeError: a shape for samples does not fit its input.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
@@ -77,7 +82,8 @@ def verify(
         try:
             # A distance that is given is one for values of an ordinary magnitude.
             most_strained = samples if atol is None else 0
-            inputs = _inputs(pair, feeds, fixed, (samples, most_strained), seed)
+            drawn = narrowed(pair.before_signature, pair.after_signature, sample_shapes)
+            inputs = _inputs(pair, drawn, feeds, fixed, (samples, most_strained), seed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
                 trials = _Trials(pair, pool, Tolerance(rtol, atol), timeout)
@@ -110,13 +116,18 @@ Inputs = Callable[[], Iterator[Sample]]
 
 
 def _inputs(
-    pair: Pair, given: Given | None, bound: Feeds, counts: tuple[int, int], seed: int
+    pair: Pair,
+    after: Signature,
+    given: Given | None,
+    bound: Feeds,
+    counts: tuple[int, int],
+    seed: int,
 ) -> Inputs:
-    """The samples, as a function because each runtime goes through them anew; `counts` says how
-    many plain ones are drawn, and how many strained ones at most."""
+    """The samples, as a function because each runtime goes through them anew; they fit `after`, and
+    `counts` says how many plain ones are drawn, and how many strained ones at most."""
     if given is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
-        drawer = Drawer(pair.before_signature, pair.after_signature, bound, seed, steering)
+        drawer = Drawer(pair.before_signature, after, bound, seed, steering)
         plain, most_strained = counts
         return lambda: itertools.chain(drawer.samples(plain), drawer.strained(most_strained))
     feeds = read_feeds(given, pair.before.proto, bound)

@@ -90,3 +90,9 @@ def test_selects_stands_for_a_pipeline():
     for passes, target in (("inline-ifs", None), (None, Accelerated.onnxruntime)):
         with pytest.raises(typer.BadParameter, match="give it alone"):
             pipeline_text(passes, target, True)
+
+
+def test_shapes_of_samples_are_read_like_shapes():
+    assert shapes_of(["x=1,?"], "--sample-shape") == {"x": [1, None]}
+    with pytest.raises(typer.BadParameter, match="--sample-shape x: write it as --sample-shape"):
+        shapes_of(["x"], "--sample-shape")

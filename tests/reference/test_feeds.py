@@ -7,7 +7,7 @@ import onnx.parser
 import pytest
 from onnx import numpy_helper
 from straightline.ir import Error
-from straightline.reference.feeds import FeedError, check_feeds, read_feeds
+from straightline.reference.feeds import FeedError, check_feeds, files_of, read_feeds
 
 
 def model(inputs, initializers=""):
@@ -134,3 +134,13 @@ def test_feeds_of_the_wrong_kind_are_refused(feeds):
 def test_one_sample_is_a_mapping():
     with pytest.raises(FeedError, match="a mapping of input names to values, not 5"):
         check_feeds(5, TWO)
+
+
+def test_a_folder_of_archives_is_a_sample_for_each(tmp_path):
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Neg (x) }'
+    )
+    for number in (2, 10, 1):
+        np.savez(tmp_path / f"s{number}.npz", x=np.full(number, number, np.float32))
+    assert [len(feeds["x"]) for feeds in read_feeds(tmp_path, model, {})] == [1, 2, 10]
+    assert [path.name for path in files_of(tmp_path)] == ["s1.npz", "s2.npz", "s10.npz"]

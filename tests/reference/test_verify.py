@@ -12,6 +12,7 @@ from straightline import convert_version, ir
 from straightline.reference import VerifyError, runtimes
 from straightline.reference.feeds import FeedError
 from straightline.reference.runtimes import RuntimeFailure, Worker, Workers
+from straightline.reference.sample_shapes import SampleShapeError
 from straightline.reference.verify import verify
 
 
@@ -606,3 +607,37 @@ def test_a_strained_sample_that_takes_too_long_is_left_out(check, monkeypatch):
     assert len(waited) == 1 and waited[0] < 60
     plain = ("sample 0", "sample 1", "sample 2", "other values for initializer 'w'")
     assert verdict.samples == plain
+
+
+FRAMES = """(float[B,N] x, float[2,1,4] h) => (float[] y) <int64[3] one = {1, 1, -1}> {
+      window = Constant <value_floats = [%s]> ()
+      w = Reshape (window, one)  c = Reshape (x, one)
+      f = Conv <strides = [64]> (c, w)
+      top = ReduceMax <keepdims = 0> (h)  y = Mul (f, top)
+    }"""
+
+
+def framed(length):
+    """A model of speech: the recording must be at least one window long."""
+    return model(FRAMES % ", ".join(["0.5"] * length))
+
+
+@pytest.mark.parametrize("length", [65, 256, 600])
+def test_sizes_grow_until_the_original_runs(check, length):
+    verdict = check(framed(length), framed(length), samples=1)
+    assert verdict.equal, verdict
+
+
+def test_what_only_the_user_knows_is_asked_for(check):
+    """So long a window is not drawn; its length may be given."""
+    picky = model(
+        "(float[1,N] x) => (float[3,219] y) <int64[2] split = {3, 219}> { y = Reshape (x, split) }"
+    )
+    verdict = check(picky, picky, samples=1)
+    assert verdict.status == "not verified"
+    assert verdict.reason.endswith(
+        "; give sizes that it takes with --sample-shape x=..., or inputs with --inputs FILE.npz"
+    )
+    assert check(picky, picky, sample_shapes={"x": (1, 657)}).equal
+    with pytest.raises(SampleShapeError, match="dimension 0 is 1, not 2"):
+        check(picky, picky, sample_shapes={"x": (2, 657)})
