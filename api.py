@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .assumptions import Maxima
 from .binding import Shapes, Values
 from .ir import BaseDir, ModelSource, in_kind
 from .ir.collector import paused_collector
@@ -86,6 +87,7 @@ def rewrite(
     verify: bool | Mapping[str, Any] = False,
     strict: bool = False,
     freeze_initializers: bool = False,
+    assume_max: Maxima | None = None,
     base_dir: BaseDir = None,
     **options: Any,
 ) -> ModelSource:
@@ -102,6 +104,8 @@ def rewrite(
             options of `straightline.verify` given here say: `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
         freeze_initializers: take inputs that have a default as constants.
+        assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
+            inputs that make more the result is another one; `verify` looks for such.
         base_dir: the folder of the external data of a model in memory; it is read only where the
             content of a tensor decides something.
         options: options of the passes, such as `max_trips` and `max_nodes`.
@@ -118,7 +122,9 @@ def rewrite(
     """
     comparison = _comparison_options(verify)
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    rewritten = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir).run()
+    rewritten = Rewriting(
+        model, pipeline, values or {}, shapes or {}, base_dir, assume_max or {}
+    ).run()
     if strict:
         require_all_rewritten(rewritten.result.remarks)
     if comparison is not None:

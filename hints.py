@@ -22,6 +22,8 @@ Key = tuple[str, str]
 
 STAND_INS = (4, 1)
 """Numbers that are tried for what only the user knows."""
+_ASSUMED = 16
+"""A maximum of trips that is tried."""
 _MOST_TRIALS = 6
 _MOST_NODES = 50_000
 """So many nodes at most are rewritten on trial, all trials together."""
@@ -35,7 +37,7 @@ class Hint:
     Attributes:
         options: as the command line takes them: ("--set", "n=4").
         decides: the constructs that go, such as "Loop 'y'".
-        stand_ins: the inputs whose values or sizes are the user's to choose.
+        stand_ins: the inputs whose values or sizes are the user's to choose, or "maximum".
     """
 
     options: tuple[str, ...]
@@ -84,12 +86,14 @@ class Advice:
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """What may be added to a rewrite: values and shapes of inputs by name, and other options."""
+    """What may be added to a rewrite: values and shapes of inputs by name, a maximum of a Loop, and
+    other options."""
 
     values: tuple[Value, ...] = ()
     shapes: tuple[Value, ...] = ()
     freeze: bool = False
     selects: bool = False
+    loop: str = ""
 
     def options(self, size: int) -> tuple[str, ...]:
         """As the command line takes them, with a number for what only the user knows."""
@@ -97,6 +101,8 @@ class Way:
         found += [
             ("--shape", f"{v.name}={','.join(map(str, _sizes(v, size)))}") for v in self.shapes
         ]
+        if self.loop:
+            found.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
         flags = [("--freeze-initializers", self.freeze), ("--selects", self.selects)]
         return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
 
@@ -113,6 +119,7 @@ class Way:
             pipeline=pipeline,
             values={**rewriting.values, **values},
             shapes={**rewriting.shapes, **shapes},
+            maxima={**rewriting.maxima, **({self.loop: _ASSUMED} if self.loop else {})},
         )
 
 
@@ -141,6 +148,7 @@ def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advi
             gone = [other for other in left if _is_gone(other, stay, left)]
             if key in gone:
                 names = tuple(value.name for value in (*way.values, *way.shapes))
+                names += ("maximum",) if way.loop else ()
                 hints.setdefault(options, Hint(options, tuple(map(named, gone)), names))
                 refuted.pop(key, None)
                 break
@@ -225,6 +233,8 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
         way = _way(bounds) if bounds else None
         if way is not None:
             yield dataclasses.replace(way, selects=True)
+        if node.is_op("Loop"):
+            yield Way(selects=True, loop=node.path)
 
 
 def _bounds(node: Node) -> Iterator[Origin]:

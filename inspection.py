@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .analysis.constants.origins import origins
 from .analysis.trips.constructs import control_flow, deciding
 from .api import pipeline_of, selects_of
+from .assumptions import Maxima
 from .binding import Shapes, Values
 from .hints import Advice, Hint, advise, named
 from .ir import BaseDir, Function, Model, ModelSource, Node, Operator, Value
@@ -91,6 +92,7 @@ def inspect(
     values: Values | None = None,
     shapes: Shapes | None = None,
     freeze_initializers: bool = False,
+    assume_max: Maxima | None = None,
     base_dir: BaseDir = None,
     **options: Any,
 ) -> Inspection:
@@ -103,7 +105,8 @@ def inspect(
         straightline.Error: as `rewrite`.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    rewriting = Rewriting(model, pipeline, values or {}, shapes or {}, base_dir)
+    given = values or {}, shapes or {}, base_dir, assume_max or {}
+    rewriting = Rewriting(model, pipeline, *given)
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .assumptions import Maxima, assume_maxima
 from .binding import BindingError, Shapes, Values, bind_inputs
 from .ir import (
     Array,
@@ -36,10 +37,22 @@ class MismatchError(Error):
         verdict: what differs.
         culprit: the pass after which it differs first; "" where no single one was found.
         remarks: what that pass rewrote when it went wrong.
+        beyond: what was taken on trust, where an input goes beyond it.
     """
 
-    def __init__(self, verdict: Verdict, culprit: str, remarks: tuple[Remark, ...] = ()) -> None:
+    def __init__(
+        self,
+        verdict: Verdict,
+        culprit: str,
+        remarks: tuple[Remark, ...] = (),
+        beyond: str = "",
+    ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
+        if beyond:
+            where = (
+                f"an input was found that goes beyond {beyond}, which was taken on trust; raise it,"
+                " or give inputs that keep to it with --inputs FILE.npz"
+            )
         if remarks:
             more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
             where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
@@ -47,6 +60,7 @@ class MismatchError(Error):
         self.verdict = verdict
         self.culprit = culprit
         self.remarks = remarks
+        self.beyond = beyond
 
 
 class NotVerifiedError(Error):
@@ -60,6 +74,10 @@ class NotVerifiedWarning(UserWarning):
 def count_all_nodes(model: Model) -> int:
     """The number of nodes in all graphs of a model."""
     return sum(len(graph) for graph in model.graphs())
+
+
+def _told(maxima: Maxima) -> str:
+    return ", ".join(f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +122,7 @@ class Rewriting:
         values: values of inputs, by name.
         shapes: shapes of inputs, by name.
         base_dir: the folder of the external data of a source in memory.
+        maxima: the most trips of Loops, by path, that the caller vouches for.
     """
 
     source: ModelSource
@@ -111,6 +130,7 @@ class Rewriting:
     values: Values = dataclasses.field(default_factory=dict)
     shapes: Shapes = dataclasses.field(default_factory=dict)
     base_dir: BaseDir = None
+    maxima: Maxima = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the kinds of what callers give.
@@ -145,12 +165,20 @@ class Rewriting:
             Error: the model cannot be read, is not well formed, or what is set does not fit it.
         """
         started = time.perf_counter()
-        model, bound = self.prepare()
+        model, bound = self._bound()
         nodes = count_all_nodes(model)
+        assume_maxima(model, self.maxima)
         result = self.pipeline.apply(model, progress)
         return Rewritten(self, result, bound, nodes, time.perf_counter() - started)
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
+        """A copy of the model as the passes are given it, with the value of each input that
+        leaves."""
+        model, bound = self._bound()
+        assume_maxima(model, self.maxima)
+        return model, bound
+
+    def _bound(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
         model = load(self.original, self.base_dir)
         bound = bind_inputs(model, self.values, self.shapes)
@@ -223,6 +251,10 @@ class Rewritten:
         verdict = verify(source, self.model, bound=self.bound, base_dir=folder, **options)
         if verdict.status == "different":
             raise self._located(verdict, options)
+        maxima = self.rewriting.maxima
+        if maxima and not verdict.proved:
+            note = f"{_told(maxima)} is taken on trust; no input that was tried says otherwise"
+            verdict = dataclasses.replace(verdict, notes=(*verdict.notes, note))
         return verdict
 
     def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
@@ -247,6 +279,8 @@ class Rewritten:
         """The first pass after which models differ."""
         model, bound = self.rewriting.prepare()
         if compare(model, bound).status == "different":
+            if self.rewriting.maxima:
+                return MismatchError(verdict, "", beyond=_told(self.rewriting.maxima))
             return MismatchError(verdict, "that binds inputs")
         collected, done = Run(), [0]
 

@@ -17,6 +17,7 @@ from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED,
 from .comparing import comparison, demanded, keep, kept_for, verified
 from .options import (
     AcceleratedFor,
+    AssumeMax,
     Atol,
     Certificate,
     Force,
@@ -44,6 +45,7 @@ from .options import (
     Timeout,
     Verify,
     bytes_of,
+    maxima_of,
     pipeline_text,
     shapes_of,
     values_of,
@@ -91,6 +93,7 @@ def rewrite(
     max_nodes: MaxNodes = None,
     assignments: Set = None,
     dimensions: Shape = None,
+    assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail when a pass leaves a construct alone.")
@@ -120,7 +123,7 @@ def rewrite(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    text = pipeline_text(passes, runs_in, selects)
+    text, maxima = pipeline_text(passes, runs_in, selects), maxima_of(assumed)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
@@ -136,7 +139,7 @@ def rewrite(
     pipeline = pipeline_of(text, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json) as told:
         original, read = _opened(source, most, target, inputs, certificate, force)
-        rewritten = Rewriting(original, pipeline, values, shapes).run(told)
+        rewritten = Rewriting(original, pipeline, values, shapes, maxima=maxima).run(told)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
     left, advice = left_over(rewritten.result), Advice()
@@ -311,12 +314,13 @@ def inspect(
     max_nodes: MaxNodes = None,
     assignments: Set = None,
     dimensions: Shape = None,
+    assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    text = pipeline_text(passes, runs_in, selects)
+    text, maxima = pipeline_text(passes, runs_in, selects), maxima_of(assumed)
     values, shapes = values_of(assignments), shapes_of(dimensions)
     most = bytes_of(max_input_size)
     from ..inspection import inspect as look
@@ -327,6 +331,7 @@ def inspect(
         text,
         values=values,
         shapes=shapes,
+        assume_max=maxima,
         freeze_initializers=freeze_initializers,
         **_chosen(max_trips=max_trips, max_nodes=max_nodes),
     )

@@ -72,6 +72,14 @@ Shape = Annotated[
         help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
     ),
 ]
+AssumeMax = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assume-max",
+        metavar="LOOP=N",
+        help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
+    ),
+]
 Freeze = Annotated[
     bool,
     typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
@@ -235,6 +243,20 @@ def shapes_of(dimensions: list[str] | None, option: str = "--shape") -> dict[str
         except ValueError as error:
             raise typer.BadParameter(f"{option} {name}={text}: write numbers and '?'") from error
     return shapes
+
+
+def maxima_of(assumed: list[str] | None) -> dict[str, int]:
+    """What --assume-max gives.
+
+    Raises:
+        BadParameter: it is not written as loop=64.
+    """
+    maxima = {}
+    for name, text in _pairs(assumed, "--assume-max", "loop=64"):
+        if not re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
+            raise typer.BadParameter(f"--assume-max {name}={text}: write a number of trips")
+        maxima[name] = int(text)
+    return maxima
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -2,7 +2,14 @@
 
 import pytest
 import typer
-from straightline.cli.options import Accelerated, bytes_of, pipeline_text, shapes_of, values_of
+from straightline.cli.options import (
+    Accelerated,
+    bytes_of,
+    maxima_of,
+    pipeline_text,
+    shapes_of,
+    values_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +103,10 @@ def test_shapes_of_samples_are_read_like_shapes():
     assert shapes_of(["x=1,?"], "--sample-shape") == {"x": [1, None]}
     with pytest.raises(typer.BadParameter, match="--sample-shape x: write it as --sample-shape"):
         shapes_of(["x"], "--sample-shape")
+
+
+def test_maxima_are_numbers_of_trips():
+    assert maxima_of(["a/b=64", "c=0"]) == {"a/b": 64, "c": 0}
+    for text in ("y=-1", "y=x", "y=", "y=1.5"):
+        with pytest.raises(typer.BadParameter, match=f"--assume-max {text}: write a number"):
+            maxima_of([text])
