@@ -204,10 +204,10 @@ class _Trials:
     def _stay(self, rewriting: Rewriting) -> dict[Key, list[str]] | None:
         try:
             model, _ = rewriting.prepare()
-        except Error:  # the number does not fit the input: nothing to offer
+            self.nodes += count_all_nodes(model)
+            result = rewriting.pipeline.apply(model)
+        except Error:  # with these options it would be refused, so they are not offered
             return None
-        self.nodes += count_all_nodes(model)
-        result = rewriting.pipeline.apply(model)
         reasons: dict[Key, list[str]] = {
             (node.op_type, node.path): [] for node in control_flow(result.model)
         }

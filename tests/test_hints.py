@@ -166,6 +166,16 @@ def test_hints_keep_what_was_asked_for():
     assert "max_trips=3 allows" in found.constructs[0].reason
 
 
+def test_a_number_that_does_not_fit_is_not_offered():
+    """The default of w needs a width of 3, whatever stands in; then 1 is refused, too."""
+    text = (
+        "g (float[N] x, float[N] w) => (float[] y) <int64 one = {1}, float[3] w = {1, 2, 3}> {"
+        f" s = Shape (x) m = Squeeze (s) c = Equal (m, one) y = If (c) {BRANCHES} }}"
+    )
+    found = sl.inspect(as_model(HEAD + text))
+    assert [hint.options for hint in found.hints] == []
+
+
 def test_no_selects_beside_passes_of_ones_own():
     text, _ = MODELS["an If on data"]
     assert not sl.inspect(as_model(HEAD + text), "inline-ifs").hints
