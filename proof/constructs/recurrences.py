@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from ...facts.dimension import Dimension
 from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ..budget import OpenError
-from ..chains import collected
 from ..terms import Term, descendants
+from .collecting import rows_added, together
 
 if TYPE_CHECKING:
     from ..execution import Execution, Value
@@ -245,7 +245,7 @@ def _results(
             f"{loop.place} is given no condition and its body computes one: the specification"
             " ignores it, onnxruntime does not"
         )
-    rows = _rows(loop, states, again, outputs)
+    rows = rows_added(loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()
     kept = [k for k in range(count) if k in live]
@@ -265,7 +265,7 @@ def _results(
             results.append(None)
         elif k in rows:
             stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
-            results.append(_together(loop, loop.inits[k], output, stacked))
+            results.append(together(terms, loop.inits[k], output, stacked))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, kept, trips))
         else:
@@ -276,49 +276,6 @@ def _results(
 def _holds(loop: Recurrence, condition: Term) -> bool:
     tensor = loop.execution.terms.tensor(condition)
     return tensor is not None and bool(tensor.numpy().all())
-
-
-def _rows(
-    loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
-) -> dict[int, Term]:
-    """The sequences to which each trip adds an element, and the tensors to which it adds rows,
-    where nothing else reads them: what is added, by the number of the state."""
-    added: dict[int, Term] = {}
-    for k, state in enumerate(states):
-        made, init = outputs[k], loop.inits[k]
-        if made is None or state.head.name != "bound" or len(made.args) != 2:
-            continue
-        element = made.args[1]
-        if made.args[0] is not state or element is None:
-            continue
-        listed = made.is_op("SequenceInsert") and init.head.name == "empty"
-        if listed or (_is_grown(made) and _is_sized(element) and init.fact.shape):
-            added[k] = element
-    if not added:
-        return {}
-    others = [output for k, output in enumerate(outputs) if k not in added]
-    used = set(descendants([again, *others, *added.values()]))
-    return {k: term for k, term in added.items() if states[k] not in used}
-
-
-def _is_grown(made: Term) -> bool:
-    return made.is_op("Concat") and made.head.attribute("axis") == 0
-
-
-def _is_sized(element: Term) -> bool:
-    """Whether a trip adds as many rows as another."""
-    shape = element.fact.shape
-    return shape is not None and all(dim.value is not None for dim in shape[:1])
-
-
-def _together(loop: Recurrence, init: Term, made: Term, stacked: Term) -> Term:
-    """All that was there first and that the trips added."""
-    terms, shape = loop.execution.terms, stacked.fact.shape
-    if init.head.name == "empty":
-        return collected(terms, stacked)
-    assert shape is not None
-    rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
-    return terms.op("Concat", made.head, init, rows, axis=0)
 
 
 def _live(
