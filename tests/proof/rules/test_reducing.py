@@ -72,5 +72,5 @@ def test_an_unknown_rank_is_left_alone():
 def test_axes_that_are_not_there_are_no_others(op_type):
     assert_open(NAMED % (op_type, "5"), NAMED % (op_type, "2"), opset=11)
     assert_open(axes(op_type, -4), axes(op_type, 2))
-    scalar = "g (float x) => (float z) { z = %s <axes = [0]> (x) }" % op_type
+    scalar = f"g (float x) => (float z) {{ z = {op_type} <axes = [0]> (x) }}"
     assert_open(scalar, "g (float x) => (float z) { z = Identity (x) }", opset=11)
