@@ -173,10 +173,11 @@ def _symbolic(
         return _scalar(execution, again), rest
 
     read = step.read
+    trips = None if limit is None else most_trips(execution, limit)
     made = Recurrence(
         execution,
-        trips=None if limit is None else most_trips(execution, limit),
-        limit=limit,
+        trips=trips,
+        limit=None if trips is None else terms.size(trips),
         condition=condition and _scalar(execution, condition),
         inits=[value for value in carried if value is not None],
         trip=trip,

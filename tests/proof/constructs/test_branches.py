@@ -12,7 +12,8 @@ X, Y = TEXT % "z = Identity (x)", TEXT % "z = Identity (y)"
 
 def choice(condition, one, other, name="z"):
     """An If; what it does where the condition holds, and where not. The results are u and v."""
-    return f"""{name} = If ({condition}) <then_branch = a{name} () => (float[2] u{name}) {{ {one} }},
+    return f"""{name} = If ({condition}) <
+        then_branch = a{name} () => (float[2] u{name}) {{ {one} }},
         else_branch = b{name} () => (float[2] v{name}) {{ {other} }}>"""
 
 
