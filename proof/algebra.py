@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE, Fact, Shape, constant_fact, content_from, element
+from ..facts.fact import PRIVATE, UNKNOWN, Fact, Shape, constant_fact, content_from, element
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget, OpenError
@@ -21,6 +21,7 @@ from .heads import Head, Heads
 from .rules import RULES
 from .scopes import Sizes
 from .spellings import SPELLINGS
+from .spellings.axes import speaks_of_no_axis
 from .terms import Args, Term, fingerprint
 
 ZERO = Dimension.constant(0)
@@ -243,6 +244,8 @@ class Terms:
         return found
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
+        if speaks_of_no_axis(head, args):
+            return list(self.raw(head, args, [UNKNOWN] * count))
         spelling = SPELLINGS.get(head.name)
         if spelling is not None:
             results = spelling(self, head, args, count)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .spellings.axes import speaks_of_no_axis
+
 if TYPE_CHECKING:
     from .algebra import Terms
     from .heads import Head
@@ -129,7 +131,9 @@ def batching(terms: Terms, head: Head, args: Args, axis: int, rank: int) -> Batc
             return None  # operands were aligned otherwise (operator specification, version 6)
         return Batching(tuple(_aligned(arg, axis, rank) for arg in args))
     family = _FAMILIES.get(head.name)
-    return None if family is None else family(terms, head, args, axis)
+    if family is None or speaks_of_no_axis(head, args):
+        return None
+    return family(terms, head, args, axis)
 
 
 def _aligned(arg: Term | None, axis: int, rank: int) -> int | None:

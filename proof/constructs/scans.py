@@ -65,7 +65,7 @@ class _Scan:
         self.call = execution.bound(self.body, frame)
         self.outputs = len(self.body.outputs) - len(states)
         self.axes = [
-            axis % len(x.fact.shape or (0,))
+            self._axis(axis, len(x.fact.shape or (0,)))
             for axis, x in zip(self._list("scan_input_axes", len(scanned)), scanned, strict=True)
         ]
         self.backward = self._list("scan_input_directions", len(scanned))
@@ -82,6 +82,12 @@ class _Scan:
         if len(given) != count:
             raise OpenError(f"{label(self.step.node)}: {name} does not fit")
         return given
+
+    def _axis(self, axis: int, rank: int) -> int:
+        """An axis, counted from the front."""
+        if not -rank <= axis < rank:
+            raise OpenError(f"{label(self.step.node)} has no axis {axis} of {rank}")
+        return axis % rank
 
     def run(self) -> Sequence[Value]:
         """Its outputs."""
@@ -108,13 +114,13 @@ class _Scan:
         if not elements:
             element = self._empty(len(self.states) + k)
             return empty_stack(
-                self.terms, element, self.output_axes[k] % (len(element.shape or ()) + 1)
+                self.terms, element, self._axis(self.output_axes[k], len(element.shape or ()) + 1)
             )
         made = [trip[k] for trip in elements]
         shape = None if made[0] is None else made[0].fact.shape
         if shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
-        axis = self.output_axes[k] % (len(shape) + 1)
+        axis = self._axis(self.output_axes[k], len(shape) + 1)
         ordered = made[::-1] if self.output_backward[k] else made
         return stack(self.terms, ordered, self.step.head, axis)
 
@@ -164,7 +170,7 @@ class _Scan:
         if stacked.fact.shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
         rank = len(stacked.fact.shape)
-        axis = self.output_axes[k] % rank
+        axis = self._axis(self.output_axes[k], rank)
         perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
         return self.terms.op("Transpose", self.step.head, stacked, perm=perm)
 

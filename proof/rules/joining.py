@@ -27,6 +27,8 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if len(ranks) != 1 or 0 in ranks:
         return None
     (rank,) = ranks
+    if not -rank <= head.attribute("axis", 1) < rank:
+        return None
     axis = head.attribute("axis", 1) % rank
     joined = _joined(terms, pieces, axis)
     if len(joined) == 1:
@@ -90,7 +92,10 @@ def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | No
     if not shape:
         return None
     if head.attribute("new_axis", 0):
-        axis = head.attribute("axis") % len(shape)
+        axis = head.attribute("axis")
+        if not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
         perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
         return [terms.op("Transpose", head, rows, perm=perm)]
     if head.attribute("axis") != 0:

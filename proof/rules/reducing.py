@@ -47,8 +47,6 @@ def reduction(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
             return None
     if not told and head.attribute("noop_with_empty_axes", 0):
         return None
-    if told and not all(-rank <= axis < rank for axis in told):
-        return None  # the node fails, or the tensor is a scalar
     axes = sorted(axis % rank for axis in told) if told else list(range(rank))
     if head.opset >= AXES_ARE_INPUTS.get(head.name, 18):
         given = terms.sizes(axes)

@@ -98,7 +98,7 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
     x = args[0]
     assert x is not None
     axis = head.attribute("axis")
-    if x.fact.shape and axis is not None and axis < 0:
+    if x.fact.shape and axis is not None and -len(x.fact.shape) <= axis < 0:
         return [terms.with_attributes(head, *args, axis=axis % len(x.fact.shape))]
     shape = terms.facts_of(head, args)[0].shape
     if not x.fact.shape or not shape or x.fact.shape[0].value != 1:

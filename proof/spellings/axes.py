@@ -42,6 +42,31 @@ def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     return terms.apply(made, args, count)
 
 
+_SPEAK_OF_THE_FIRST = frozenset(
+    {
+        *("ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "Hardmax", "LayerNormalization"),
+        *("LogSoftmax", "RMSNormalization", "Softmax", "Split", "SplitToSequence", "TopK"),
+        *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
+        *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
+    }
+)
+"""Operators whose attributes `axis` and `axes` speak of the axes of their first input."""
+
+
+def speaks_of_no_axis(head: Head, args: Args) -> bool:
+    """Whether an attribute of a head names an axis that its first input does not have: its nodes
+    fail, and nothing that holds of another axis holds of them."""
+    if head.name not in _SPEAK_OF_THE_FIRST or not args:
+        return False
+    rank = rank_of(args[0])
+    if rank is None:
+        return False
+    axis = head.attribute("axis")
+    axes = [*(head.attribute("axes") or ()), *([] if axis is None else [axis])]
+    most = rank + 1 if head.name == "Flatten" else rank
+    return not all(-rank <= axis < most for axis in axes)
+
+
 def axis_from_front(head: Head, args: Args) -> int | None:
     """The axis that a head speaks of; None where that is what it says."""
     axis, rank = head.attribute("axis"), rank_of(args[0])

@@ -167,6 +167,8 @@ def _of_all_axes(
     told, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
     if told is None or axes is None or rank is None or len(told) != 2 * len(axes):
         return None
+    if not all(-rank <= axis < rank for axis in axes):
+        return None
     if len({axis % rank for axis in axes}) < len(axes):
         return None
     full = np.zeros((2, rank), np.int64)

@@ -153,3 +153,10 @@ def test_a_sequence_is_mapped_element_by_element():
 def test_a_sequence_of_run_time_is_left_open():
     text = f"g (seq(float[2]) s) => (seq(float[2]) z) {{ {EACH_OF % 'Neg'} }}"
     assert_open(text, text, "maps a sequence that run time makes")
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_an_axis_that_is_not_there_is_no_other(place):
+    for axis in (2, -3):
+        way = [axis if at == place else 0 for at in range(4)]
+        assert_open(scan("2, 2", *way), scan("2, 2", 0, 0, 0, 0), "has no axis")

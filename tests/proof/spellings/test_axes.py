@@ -1,6 +1,7 @@
 """Axes that count from the back, and operators with another name."""
 
 import pytest
+from proofs import assert_open, assert_proved
 from spelled import model, require_open, require_same
 
 CASES = [
@@ -48,3 +49,38 @@ def test_one_hot_of_negative_indices_changed():
     signature = "(int64[3] x, int64 n, float[2] v) => (float[3,K] y)"
     text = "y = OneHot (x, n, v)"
     require_open(model(text, 10, signature), model(text, 11, signature))
+
+
+WRONG = [
+    ("z = Softmax <axis = %d> (x)", -5, 1),
+    ("z = LogSoftmax <axis = %d> (x)", -5, 1),
+    ("z = Hardmax <axis = %d> (x)", -5, 1),
+    ("z = Concat <axis = %d> (x, x)", 4, 1),
+    ("z = Concat <axis = %d> (x, x)", -5, 1),
+    ("k = Constant <value_ints = [0]> () z = Gather <axis = %d> (x, k)", 4, 1),
+    ("z, y = Split <axis = %d, num_outputs = 2> (x)", -4, 2),
+    ("z, y = Split <axis = %d, num_outputs = 2> (x)", 3, 0),
+    ("y = ArgMax <axis = %d> (x) z = Cast <to = 1> (y)", -5, 1),
+    ("w = Constant <value_floats = [1.0]> () z = LayerNormalization <axis = %d> (x, w)", -4, 2),
+    ("z = Flatten <axis = %d> (x)", -5, 1),
+    ("k = Constant <value_ints = [%d]> () z = ReduceMax (x, k)", 4, 1),
+    ("s = SequenceConstruct (x, x) z = ConcatFromSequence <axis = %d> (s)", -5, 1),
+    (
+        "s = SplitToSequence <axis = %d> (x) k = Constant <value_int = 0> () z = SequenceAt (s, k)",
+        4,
+        1,
+    ),
+    (
+        "a = Constant <value_ints = [%d]> () p = Constant <value_ints = [1, 1]> () "
+        "z = Pad (x, p, , a)",
+        -5,
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("nodes", "wrong", "right"), WRONG)
+def test_an_axis_that_is_not_there_is_no_other(nodes, wrong, right):
+    text = "g (float[2, 3, 4] x) => (float[a, b, c] z) { %s }"
+    assert_open(text % (nodes % wrong), text % (nodes % right))
+    assert_proved(text % (nodes % right), text % (nodes % right))
