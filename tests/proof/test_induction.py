@@ -1,0 +1,94 @@
+"""Loops whose states are equal after each trip if they were equal before it."""
+
+import pytest
+from proofs import assert_open, assert_proved, model
+from spelled import require_same
+
+TWO = """g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) {
+    p, q = Loop (n, , x, y)
+        <body = b (int64 i, bool c, float[2] s, float[2] r) => (bool c2, float[2] t, float[2] u)
+        { c2 = Identity (c) t = Add (s, r) u = Neg (s) }> }"""
+SWAPPED = """g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) {
+    q, p = Loop (n, , y, x)
+        <body = b (int64 i, bool c, float[2] r, float[2] s) => (bool c2, float[2] u, float[2] t)
+        { c2 = Identity (c) t = Add (s, r) u = Neg (s) }> }"""
+WITH_DEAD = """g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) {
+    p, d, q = Loop (n, , x, x, y)
+        <body = b (int64 i, bool c, float[2] s, float[2] o, float[2] r)
+            => (bool c2, float[2] t, float[2] v, float[2] u)
+        { c2 = Identity (c) t = Add (s, r) u = Neg (s) v = Tanh (o) }> }"""
+
+
+@pytest.mark.parametrize("other", [SWAPPED, WITH_DEAD])
+def test_states_may_stand_in_another_order_and_dead_ones_beside_them(other):
+    require_same(model(TWO), model(other))
+    assert_proved(other, TWO)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(n, , y, x)", "(n, , x, y)"),
+        ("q, p =", "p, q ="),
+        ("u = Neg (s)", "u = Neg (r)"),
+        ("t = Add (s, r)", "t = Add (r, r)"),
+    ],
+)
+def test_states_that_begin_or_go_on_otherwise_are_not_equal(old, new):
+    other = SWAPPED.replace(old, new)
+    assert other != SWAPPED
+    assert_open(TWO, other)
+
+
+ENDED = """g (float x, int64 n, float limit) => (float f) <bool yes = {1}> {
+    f = Loop (n, yes, x) <body = b (int64 i, bool c, float s) => (bool go, float t)
+        { t = Add (s, s) go = %s }> }"""
+
+
+def test_conditions_that_end_loops_must_be_equal():
+    below = ENDED % "Less (t, limit)"
+    assert_proved(below, below.replace("t = Add (s, s)", "u = Identity (s) t = Add (u, s)"))
+    assert_open(below, ENDED % "Less (s, limit)")
+    assert_open(below, ENDED % "Identity (c)")
+    assert_open(below, below.replace("(n, yes,", "(, yes,"))
+
+
+STACKED = """g (float[n, 2] x, float[2] y) => (float[n, 2] z) {
+    f, z = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t, float[2] o)
+        { t = Identity (s) %s }> (y, x) }"""
+
+
+def test_rows_are_what_has_the_same_elements_on_every_trip():
+    rows = STACKED % "o = Mul (e, s)"
+    require_same(
+        model(rows), model("g (float[n, 2] x, float[2] y) => (float[n, 2] z) { z = Mul (x, y) }")
+    )
+    assert_open(rows, "g (float[n, 2] x, float[2] y) => (float[n, 2] z) { z = Add (x, y) }")
+    assert_open(rows, "g (float[n, 2] x, float[2] y) => (float[n, 2] z) { z = Mul (x, x) }")
+
+
+LAGGED = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z) <int64[1] zero = {0}> {
+    first = Squeeze (y, zero)
+    f, z = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t, float[2] o)
+        { t = Neg (e) o = Identity (%s) }> (first, x) }"""
+SHIFTED = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z)
+    <int64[1] zero = {0}, int64[1] last = {-1}> {
+    made = Neg (%s)
+    row = Concat <axis = 0> (y, made)
+    z = Slice (row, zero, last, zero) }"""
+
+
+def test_a_state_is_what_the_trip_before_made():
+    require_same(model(LAGGED % "s"), model(SHIFTED % "x"))
+    assert_open(LAGGED % "t", SHIFTED % "x")
+    assert_open(
+        LAGGED % "s",
+        (SHIFTED % "x")
+        .replace("(row, zero, last", "(row, one, end")
+        .replace("last = {-1}", "one = {1}, int64[1] end = {9223372036854775807}"),
+    )
+    assert_open(LAGGED % "s", (SHIFTED % "x").replace("Neg", "Abs"))
+    assert_open(
+        LAGGED % "s",
+        (SHIFTED % "x").replace("(y, made)", "(v, made)").replace("row =", "v = Neg (y) row ="),
+    )

@@ -1,0 +1,84 @@
+"""A state to which each trip adds is a place of a CumSum."""
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from spelled import same_bits
+from straightline import reference
+
+FINAL = """g (float[n, 2] x, float[1, 2] a) => (float[2] f) <int64[1] zero = {0}> {
+    first = Squeeze (a, zero)
+    f = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t)
+        { t = Add (s, e) }> (first, x) }"""
+LAST = """g (float[n, 2] x, float[1, 2] a) => (float[2] f) <int64 axis = {0}, int64 at = {-1}> {
+    values = Concat <axis = 0> (a, x)
+    sums = CumSum (values, axis)
+    f = Gather (sums, at) }"""
+
+
+def assert_equal_and_proved(before, after):
+    """Proved, and so it is in runs of no row, of one and of many."""
+    assert_proved(before, after)
+    for rows in (0, 1, 7):
+        rng = np.random.default_rng(rows)
+        feeds = {
+            "x": rng.normal(size=(rows, 2)).astype(np.float32),
+            "a": rng.normal(size=(1, 2)).astype(np.float32),
+        }
+        assert same_bits(*(reference.run(model(text), feeds) for text in (before, after)))
+
+
+@pytest.mark.parametrize("update", ["Add (s, e)", "Add (e, s)"])
+def test_the_sum_of_rows_is_the_last_place_of_a_cumsum(update):
+    assert_equal_and_proved(FINAL.replace("Add (s, e)", update), LAST)
+
+
+@pytest.mark.parametrize("update", ["Sub (s, e)", "Mul (s, e)", "Add (s, s)", "Add (e, e)"])
+def test_states_that_are_made_otherwise_are_no_sums(update):
+    assert_open(FINAL.replace("Add (s, e)", update), LAST)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("CumSum (", "CumSum <reverse = 1> ("),
+        ("CumSum (", "CumSum <exclusive = 1> ("),
+        ("axis = {0}", "axis = {1}"),
+        ("at = {-1}", "at = {-2}"),
+        ("(a, x)", "(x, a)"),
+        ("values = Concat <axis = 0> (a, x)", "b = Neg (a) values = Concat <axis = 0> (b, x)"),
+        ("values = Concat <axis = 0> (a, x)", "y = Neg (x) values = Concat <axis = 0> (a, y)"),
+        ("values = Concat <axis = 0> (a, x)", "values = Concat <axis = 0> (a, x, a)"),
+    ],
+)
+def test_other_places_of_other_cumsums_are_not_equal(old, new):
+    other = LAST.replace(old, new)
+    assert other != LAST
+    assert_open(FINAL, other)
+
+
+ROWS = """g (float[n, 2] x, float[1, 2] a) => (float[n, 2] all) <int64[1] zero = {0}> {
+    first = Squeeze (a, zero)
+    f, all = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+        => (float[2] t, float[2] o) { t = Add (s, e) o = Identity (%s) }> (first, x) }"""
+PLACES = """g (float[n, 2] x, float[1, 2] a) => (float[n, 2] all)
+    <int64 axis = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] last = {-1},
+     int64[1] end = {9223372036854775807}> {
+    values = Concat <axis = 0> (a, x)
+    sums = CumSum (values, axis)
+    all = Slice (sums, %s, zero) }"""
+
+
+@pytest.mark.parametrize(("row", "places"), [("s", "zero, last"), ("t", "one, end")])
+def test_sums_before_and_after_each_trip_are_the_places_of_a_cumsum(row, places):
+    assert_equal_and_proved(ROWS % row, PLACES % places)
+
+
+@pytest.mark.parametrize(("row", "places"), [("t", "zero, last"), ("s", "one, end")])
+def test_sums_of_another_trip_are_not_equal(row, places):
+    assert_open(ROWS % row, PLACES % places)
+
+
+def test_an_add_of_something_else_is_not_the_next_place():
+    double = (ROWS % "t").replace("o = Identity (t)", "o = Add (s, s)")
+    assert_open(double, PLACES % "one, end")
