@@ -120,6 +120,11 @@ def chained(count):
         <domain: "local", opset_import: ["" : 18]> f{count} (p) => (r) {{ r = Neg (p) }}"""
 
 
-def test_calls_that_stand_too_deep_are_open():
+def test_calls_and_bodies_that_stand_too_deep_are_open():
+    branch = """b = Constant <value = bool {1}> () r = If (b) <then_branch = t () => (v) {
+        v = Neg (p) }, else_branch = e () => (w) { w = Abs (p) }>"""
+    inner = chained(MOST_DEPTH).replace("r = Neg (p)", branch)
+    assert_open(inner, chained(1), f"more than {MOST_DEPTH} deep")
+    assert_proved(chained(1).replace("r = Neg (p)", branch), chained(1))
     assert_proved(chained(MOST_DEPTH), chained(1))
     assert_open(chained(MOST_DEPTH + 1), chained(1), f"more than {MOST_DEPTH} deep")

@@ -19,6 +19,7 @@ LAST = """g (float[n, 2] x, float[1, 2] a) => (float[2] f) <int64 axis = {0}, in
 def assert_equal_and_proved(before, after):
     """Proved, and so it is in runs of no row, of one and of many."""
     assert_proved(before, after)
+    assert_proved(after, before)
     for rows in (0, 1, 7):
         rng = np.random.default_rng(rows)
         feeds = {
@@ -82,3 +83,13 @@ def test_sums_of_another_trip_are_not_equal(row, places):
 def test_an_add_of_something_else_is_not_the_next_place():
     double = (ROWS % "t").replace("o = Identity (t)", "o = Add (s, s)")
     assert_open(double, PLACES % "one, end")
+
+
+def test_an_add_to_another_state_is_not_the_next_place():
+    two = """g (float[n, 2] x, float[1, 2] a) => (float[n, 2] all) <int64[1] zero = {0}> {
+        first = Squeeze (a, zero)
+        f, h, all = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] r, float[2] e)
+            => (float[2] t, float[2] u, float[2] o)
+            { t = Add (s, e) u = Neg (r) o = Add (%s, e) }> (first, first, x) }"""
+    assert_proved(two % "s", PLACES % "one, end")
+    assert_open(two % "r", PLACES % "one, end")
