@@ -31,7 +31,8 @@ def assume_maxima(model: Model, maxima: Maxima) -> None:
     """
     if not maxima:
         return
-    loops = {node.path: node for node in control_flow(model) if node.is_op("Loop")}
+    held = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
+    loops = {node.path: node for node in held}
     for path, most in maxima.items():
         if path not in loops:
             known = ", ".join(f"'{other}'" for other in loops) or "none"

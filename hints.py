@@ -233,13 +233,13 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
         way = _way(bounds) if bounds else None
         if way is not None:
             yield dataclasses.replace(way, selects=True)
-        if node.is_op("Loop"):
+        if node.is_op("Loop") and "body" in node.bodies:
             yield Way(selects=True, loop=node.path)
 
 
 def _bounds(node: Node) -> Iterator[Origin]:
     """What would bound the trips of a Loop: its maximum, and parts of its condition."""
-    if not node.is_op("Loop"):
+    if not node.is_op("Loop") or "body" not in node.bodies:
         return
     values = [part.value for part in parts(node.body("body"))]
     for value in [*node.inputs[:1], *values]:

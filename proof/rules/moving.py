@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...facts.dimension import Dimension
 from ...facts.fact import Content, Fact, Shape, vector
 from ..budget import OpenError
 from .registry import rule
@@ -126,6 +127,8 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if shape is None:
         return None
     own = x.fact.shape
+    if own is not None and given is not None and _is_at_odds(own, vector(given.fact) or []):
+        raise OpenError("an Expand is given a shape to which its input does not broadcast")
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]
     spare = ones_in_front(shape)
@@ -142,6 +145,13 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 def _without_ones(terms: Terms, x: Term) -> Term:
     shape = x.fact.shape
     return x if not shape else terms.view(x, shape[ones_in_front(shape) :])
+
+
+def _is_at_odds(shape: Shape, wanted: Sequence[Any]) -> bool:
+    """Whether sizes are wanted that a shape certainly does not broadcast to."""
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    sizes = [(own.value, w.value) for own, w in pairs if isinstance(w, Dimension)]
+    return any(None not in pair and 1 not in pair and pair[0] != pair[1] for pair in sizes)
 
 
 def _is_kept(shape: Shape, expanded: Shape) -> bool:

@@ -232,7 +232,8 @@ SEQUENCE = """g (float[2] x, float[2] y, int64 k) => (float[2] b) {
 
 def test_convert_rewrites_what_stands_in_the_way_and_says_so(folder, run):
     write(folder / "in.onnx", SEQUENCE)
-    result = run("convert", "in.onnx", "out.onnx", "--opset", "10", "--set", "k=1")
+    arguments = ["convert", "in.onnx", "out.onnx", "--opset", "10", "--set", "k=1"]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     told = "lowered, it is element 1, because SequenceAt does not exist in opset 10"
     assert told in result.output

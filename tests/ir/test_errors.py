@@ -14,6 +14,7 @@ import straightline
 from straightline import ir
 from straightline.analysis.safety.speculation import Hazard
 from straightline.passes import Remark
+from straightline.proof.differences import Difference
 from straightline.reference.runtimes import RuntimeFailure
 from straightline.reference.verdict import Verdict
 from straightline.rewriting import MismatchError
@@ -34,6 +35,7 @@ OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
     RuntimeFailure: ("onnxruntime", "crashed", "SIGSEGV"),
     ConversionError: ("2 nodes cannot", [Failure("a/b", "Loop", 13, 14, "no reason")] * 2),
     Hazard: (None, "may fail"),
+    Difference: ("Add is not known to be Sub", None, None),
 }
 """What constructors take that take something else than a message."""
 

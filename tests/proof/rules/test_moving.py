@@ -64,6 +64,13 @@ def test_an_expand_that_stretches_nothing_is_none():
     assert_open(text % ("2, 2, 3", "Expand"), text % ("1, 2, 3", "Reshape"))
 
 
+@pytest.mark.parametrize(("wanted", "proved"), [(2, True), (1, True), (3, False)])
+def test_an_expand_that_fails_is_no_part_of_a_proof(wanted, proved):
+    text = "g (float[2] x) => (float[n] z) <int64[1] s = {%d}> { z = %s }"
+    before, after = text % (wanted, "Identity (x)"), text % (wanted, "Expand (x, s)")
+    (assert_proved if proved else assert_open)(before, after)
+
+
 def test_a_reshape_that_fails_is_no_part_of_a_proof():
     text = """g (float[2] x) => (float[a] z) <float[2] c = {1, 2}, int64[1] s = {%d}> {
         y = Reshape (c, s) w = Neg (y) z = Identity (x) }"""
