@@ -18,12 +18,10 @@ class Budget:
     Attributes:
         terms: terms that may be made.
         steps: nodes run and pairs of terms compared.
-        folded: elements of constants that may be computed.
     """
 
     terms: int = 1_000_000
     steps: int = 4_000_000
-    folded: int = 50_000_000
 
     def make_term(self) -> None:
         """Count a term.

@@ -108,6 +108,20 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose inputs broadcast, if there are several, and that take each element by itself."""
 
+REDUCTIONS = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceSumSquare",
+)
+"""Operators that make one element of all elements along some axes."""
+
 KERNEL_CHOICE = frozenset(["MatMul", "Gemm"])
 
 ALIKE_OUTPUTS = frozenset(["TopK"])
@@ -287,21 +301,7 @@ _FAMILIES: dict[str, Family] = {
     "Softmax": _along("axis", -1),
     "LogSoftmax": _along("axis", -1),
     "Hardmax": _along("axis", -1),
-    **dict.fromkeys(
-        [
-            "ReduceL1",
-            "ReduceL2",
-            "ReduceLogSum",
-            "ReduceLogSumExp",
-            "ReduceMax",
-            "ReduceMean",
-            "ReduceMin",
-            "ReduceProd",
-            "ReduceSum",
-            "ReduceSumSquare",
-        ],
-        _reduction,
-    ),
+    **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(
         [
             "AveragePool",

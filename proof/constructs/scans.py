@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,10 +129,7 @@ class _Scan:
         for x, axis in zip(self.scanned, self.axes, strict=True):
             shape = x.fact.shape or ()
             sample.append(Fact(x.fact.elem_type, shape[:axis] + shape[axis + 1 :]))
-        return nothing(self.terms, self.body, output, sample, self._captured())
-
-    def _captured(self) -> Mapping[str, Fact]:
-        return {}
+        return nothing(self.terms, self.body, output, sample)
 
     def _symbolic(self) -> Sequence[Value]:
         always = self.terms.constant(np.array(True))

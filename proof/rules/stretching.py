@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.fact import Shape
 from ...operators.axes import ONE
-from ..families import ELEMENTWISE, batching
+from ..families import ELEMENTWISE, REDUCTIONS, batching
 from .registry import late
 
 if TYPE_CHECKING:
@@ -81,17 +81,8 @@ def ones_in_front(shape: Shape) -> int:
     "LayerNormalization",
     "LogSoftmax",
     "RMSNormalization",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
     "Softmax",
+    *REDUCTIONS,
 )
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Operators along some axes, without axes of length 1 in front that are none of them."""
