@@ -15,10 +15,10 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
 from ..facts.premises import Premises, require
 from ..ir import Node, Value
-from .batching import Batch, Operand, alone, broadcasting
-from .elementwise import Elementwise, each_known
+from .batching import Batch, Operand, broadcasting
+from .elementwise import Elementwise, OfEach, each_known
 from .growing import broadcast_size
-from .rules import KeepsShape, Total, describes
+from .rules import Total, describes
 
 
 @describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
@@ -72,7 +72,7 @@ class Mul(Elementwise):
 
 
 @describes("Neg")
-class Neg(KeepsShape, Total):
+class Neg(OfEach, Total):
     """Neg."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -80,9 +80,6 @@ class Neg(KeepsShape, Total):
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return spanned(inputs, lambda a: (-a.high, -a.low))
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
 
 
 class Division(Elementwise):

@@ -7,11 +7,14 @@ import onnx
 from ..facts.dimension import Dimension
 from ..ir import Node, Value
 from .batched_sizes import counted
-from .batching import Batch, Unbatchable
+from .batching import DIFFERING, Batch, Unbatchable
+from .ragged import window
 from .short_slices import Short, repeated, where_short
 
 BATCH_DIMS = 12
 """From this opset on, GatherND has batch axes."""
+
+_PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 
 
 def gathered(given: Batch, data: Value, indices: Value, axis: int) -> Value:
@@ -62,15 +65,16 @@ def after_trips(given: Batch, tuples: Value, rank: int) -> Value:
 def moving_slice(given: Batch) -> Value:
     """What Slice takes from starts that differ from trip to trip, always so many elements.
 
-    A slice that is cut off by the end of its axis is shorter, so it must be known that none is.
+    Where the end of its axis may cut one short, it is known that no trip gets that far, or else the
+    result is ragged.
     """
     starts, ends = (given.given(index).fact.content for index in (1, 2))
     if starts is None or ends is None or starts.ndim != 1:
-        raise Unbatchable("takes a number of elements that may differ from trip to trip")
+        raise Unbatchable(DIFFERING)
     axes = range(len(starts)) if given.operand(3) is None else given.numbers(3)
     steps = [1] * len(starts) if given.operand(4) is None else given.numbers(4)
     data = given.given(0)
-    value, batched = data.value, data.batched
+    value, batched, ragged = data.value, data.batched, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         axis = given.axis(axes[position], given.rank(0)) - 1
         if (
@@ -85,24 +89,36 @@ def moving_slice(given: Batch) -> Value:
         if step < 1:
             raise Unbatchable("moves backward")
         length, short = _length(given, start, end, axis)
-        if short is Short.REPEATS and step > 1:
-            raise Unbatchable("takes elements of which some may lie past the end on some trips")
-        places = _places(given, position, range(0, length, step), axis, short)
+        first, offsets = _start(given, position), range(0, length, step)
+        if short is Short.RUNS:
+            if batched:
+                raise Unbatchable(_PAST_THE_END)
+            value, places, ragged = window(given, value, first, offsets, axis)
+        else:
+            places = _places(given, first, offsets, axis, short)
         value = (taken if batched else _read)(given, value, places, axis, 1)
         batched = True
-    return value
+    return value if ragged is None else given.ragged(value, ragged)
 
 
-def _places(given: Batch, position: int, steps: range, axis: int, short: Short) -> Value:
-    """Where one of the axes of a slice is read on each trip."""
+def _start(given: Batch, position: int) -> Value:
+    """Where one of the axes of a slice begins on each trip, of shape [trips, 1]."""
     start, label = given.spread(1), given.label("_places")
-    start = given.emit.add("Gather", [start, given.vector(position)], label, axis=1)
+    if [dim.value for dim in given.shape(1)] != [1]:
+        start = given.emit.add("Gather", [start, given.vector(position)], label, axis=1)
     if given.given(1).fact.elem_type != onnx.TensorProto.INT64:
         start = given.emit.add("Cast", [start], label, to=onnx.TensorProto.INT64)
+    return start
+
+
+def _places(given: Batch, start: Value, steps: range, axis: int, short: Short) -> Value:
+    """Where one of the axes of a slice is read on each trip."""
     offsets = given.vector(*steps)
     if short is Short.REPEATS:
+        if steps.step > 1:
+            raise Unbatchable(_PAST_THE_END)
         offsets = repeated(given, start, offsets, axis)
-    return given.emit.add("Add", [start, offsets], label)
+    return given.emit.add("Add", [start, offsets], given.label("_places"))
 
 
 def _read(given: Batch, data: Value, places: Value, axis: int, count: int) -> Value:
@@ -119,16 +135,15 @@ def _length(
     """How many elements a slice spans on every trip, and what becomes of one where it has fewer."""
     length = None if start is None or end is None else (end - start).value
     if start is None or end is None or length is None or length < 1:
-        raise Unbatchable("takes a number of elements that may differ from trip to trip")
+        raise Unbatchable(DIFFERING)
     size = given.shape(0)[axis]
     ahead = given.extent.never_negative(start)
     inside = ahead and given.extent.never_negative(size - end)
     if inside or (length == 1 and _must_be_there(given, axis)):
         return length, Short.FAILS
-    short = where_short(given, axis, length) if ahead else Short.RUNS
-    if short is Short.RUNS:
-        raise Unbatchable("takes elements of which some may lie past the end on some trips")
-    return length, short
+    if not ahead:
+        raise Unbatchable(_PAST_THE_END)
+    return length, where_short(given, axis, length)
 
 
 def _must_be_there(given: Batch, axis: int) -> bool:

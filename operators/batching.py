@@ -17,6 +17,9 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, integers
 from ..ir import Array, Error, Node, Operator, Value
 
+DIFFERING = "takes a number of elements that may differ from trip to trip"
+"""Why what reads or gives such things is computed trip by trip."""
+
 
 class Unbatchable(Error):
     """A node cannot be computed for all trips at once; the message ends a sentence that begins with
@@ -64,6 +67,11 @@ class Builder(Protocol):
     def concat(self, values: Sequence[Value], axis: int, label: str) -> Value:
         """Values joined along an axis."""
 
+    def reduce(
+        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
+    ) -> Value:
+        """`value` with the elements along axes summed up, or the like."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
@@ -78,6 +86,22 @@ class Operand:
     value: Value
     batched: bool
     fact: Fact
+
+
+@dataclasses.dataclass(frozen=True)
+class Ragged:
+    """Which elements the trips have of a value that is shorter on some than on others. For all
+    trips at once it is of one size, and what stands where a trip has none is of no meaning.
+
+    Attributes:
+        axis: along which it is shorter, counted from the end: -1 or less.
+        size: how many elements there are along it for all trips.
+        present: truth values of shape [trips, size].
+    """
+
+    axis: int
+    size: int
+    present: Value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,11 +167,21 @@ class Batch:
         self.trips = trips
         self.extent = extent
         self._unvarying: set[Value] = set()
+        self._ragged: dict[Value, Ragged] = {}
 
     def unvarying(self, result: Value) -> Value:
         """A result that is the same on every trip after all; it is without the trips."""
         self._unvarying.add(result)
         return result
+
+    def ragged(self, result: Value, how: Ragged) -> Value:
+        """A result of which some trips have fewer elements than there are."""
+        self._ragged[result] = how
+        return result
+
+    def raggedness(self, result: Value) -> Ragged | None:
+        """Of which elements a rule has said that some trips lack them."""
+        return self._ragged.get(result)
 
     def is_unvarying(self, result: Value) -> bool:
         """Whether a rule has found a result to be the same on every trip."""

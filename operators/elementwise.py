@@ -15,7 +15,8 @@ from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_fro
 from ..facts.premises import Premises, broadcast, broadcast_to, require
 from ..ir import Node, Value
 from .axes import broadcast_shape
-from .batching import Batch, Unbatchable, alone, broadcasting
+from .batching import Batch, Ragged, Unbatchable, alone, broadcasting
+from .ragged import of_each
 from .rules import KeepsShape, OperatorRules, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
@@ -41,6 +42,9 @@ class Elementwise(OperatorRules):
     def batch(self, given: Batch) -> Sequence[Value]:
         return broadcasting(given)
 
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(given, ragged, self.batch)
+
 
 def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
     """The content that a function of elements makes; it is given None for what is not known."""
@@ -57,6 +61,18 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
+@describes("BitCast", "RegexFullMatch")
+class OfEach(KeepsShape):
+    """A function of each element; BitCast, from opset 26 on, to a type of as many bits, and
+    RegexFullMatch, from 20 on, are such."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(given, ragged, self.batch)
+
+
 _UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
     " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
@@ -65,15 +81,12 @@ _UNARY = (
 
 
 @describes(*_UNARY.split())
-class Unary(KeepsShape, Total):
+class Unary(OfEach, Total):
     """A function of one number that gives a result for every number, if only NaN."""
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
 
 
 @describes("Cast")
-class Cast(KeepsShape):
+class Cast(OfEach):
     """Cast: numbers to truth values and back, integers to integers that hold them.
 
     From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
@@ -98,17 +111,6 @@ class Cast(KeepsShape):
         is_text = given.elem_type(0) == onnx.TensorProto.STRING
         require(not is_text, "a string may not spell a number")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
-
-
-@describes("BitCast", "RegexFullMatch")
-class OfEach(KeepsShape):
-    """BitCast, from opset 26 on, to a type of as many bits, and RegexFullMatch, from 20 on."""
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
-
 
 @describes("StringConcat")
 class StringConcat(Elementwise):
@@ -129,7 +131,7 @@ def negation(known: bool | None) -> bool | None:
 
 
 @describes("Clip")
-class Clip(KeepsShape):
+class Clip(OfEach):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -143,9 +145,6 @@ class Clip(KeepsShape):
         for index in range(1, len(given.node.inputs)):
             if given.has(index):
                 given.shape(index, 0)
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
 
 
 @describes("PRelu")

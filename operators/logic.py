@@ -8,11 +8,10 @@ from typing import Any
 from ..facts.bounds import Bounds, Known, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
-from ..ir import Node, Value
-from .batching import Batch, alone
-from .elementwise import Elementwise, each, each_known, negation
+from ..ir import Node
+from .elementwise import Elementwise, OfEach, each, each_known, negation
 from .growing import broadcast_size
-from .rules import KeepsShape, Total, describes
+from .rules import Total, describes
 
 
 @describes("Equal")
@@ -66,14 +65,11 @@ def _less(a: Dimension, b: Dimension) -> bool | None:
 
 
 @describes("Not")
-class Not(KeepsShape, Total):
+class Not(OfEach, Total):
     """Not."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(negation, inputs)
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
 
 
 @describes("And")

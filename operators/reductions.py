@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
+import onnx
 
 from ..facts.bounds import Bounds, Known
 from ..facts.dimension import Dimension, product
@@ -14,7 +15,8 @@ from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, require, shown
 from ..ir import Node, Value
 from .axes import positions, reduced
-from .batching import Batch, along
+from .batching import Batch, Ragged, along
+from .ragged import counted_elements, filled, reduced_away
 from .rules import KeepsShape, OperatorRules, describes
 from .vocabulary import formal_inputs
 
@@ -25,7 +27,6 @@ from .vocabulary import formal_inputs
     "ReduceLogSum",
     "ReduceLogSumExp",
     "ReduceMax",
-    "ReduceMean",
     "ReduceMin",
     "ReduceSumSquare",
 )
@@ -67,12 +68,55 @@ class Reduction(OperatorRules):
             return self._reduced(given, one, [1], keepdims=0)
         return self._reduced(given, given.given(0).value, moved)
 
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        one, axes = ragged[0], given.listed("axes", 1)
+        if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
+            return super().batch_ragged(given, ragged)
+        reduced_away(given, one, axes or None)
+        return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
+
     def _reduced(
         self, given: Batch, value: Value, axes: list[int], **changed: int
     ) -> Sequence[Value]:
         if formal_inputs(given.node.op_type, given.emit.opset) == 1:
             return given.same([value], axes=axes, **changed)
         return given.same([value, given.vector(*axes)], **changed)
+
+
+_NEUTRAL = {
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
+    "ReduceSum": -0.0,  # added to what has a sign even where it is 0, it changes nothing
+    "ReduceProd": 1.0,
+    "ReduceMin": np.inf,
+    **dict.fromkeys(("ReduceMax", "ReduceLogSumExp"), -np.inf),
+}
+"""What one element more does not change the result with."""
+
+_MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.TensorProto.DOUBLE: 2**53}
+"""Up to which number all integers are of a type in which means are computed."""
+
+
+@describes("ReduceMean")
+class ReduceMean(Reduction):
+    """ReduceMean: of elements of which trips lack some it is the sum by the number of them."""
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        one, axes, rank = ragged[0], given.listed("axes", 1), given.rank(0)
+        if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
+            return super().batch_ragged(given, ragged)
+        reduced_away(given, one, axes or None)
+        moved = tuple(given.axis(axis, rank) for axis in axes or range(rank))
+        beside = (given.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
+        others = product(list(beside)).value
+        most = _MOST_EXACT.get(given.given(0).fact.elem_type, 0)
+        if others is None or others * one.size > most:
+            return super().batch_ragged(given, ragged)
+        keepdims = given.node.attribute("keepdims", 1)
+        value = filled(given, one, -0.0).given(0).value
+        total = given.emit.reduce("ReduceSum", value, moved, given.label("_sum"), keepdims)
+        places = tuple(range(1, rank + 1 if keepdims else rank + 1 - len(moved)))
+        count = counted_elements(given, one, others, places)
+        return [given.emit.add("Div", [total, count], given.label())]
 
 
 @describes("ReduceSum")

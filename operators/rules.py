@@ -16,7 +16,7 @@ from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.premises import Premises, Unproven
 from ..ir import Node, Operator, Value
-from .batching import Batch, Unbatchable
+from .batching import DIFFERING, Batch, Ragged, Unbatchable
 
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
@@ -129,6 +129,15 @@ class OperatorRules:
             Unbatchable: it cannot be; the message ends a sentence that begins with the node.
         """
         raise Unbatchable(self.why_unbatchable)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        """The same where some inputs have fewer elements on some trips than on others.
+
+        Args:
+            given: the node; its operands are padded to one size.
+            ragged: for each input which elements it has; None where it has all.
+        """
+        raise Unbatchable(DIFFERING)
 
     def defines(self, method: Callable[..., Any]) -> bool:
         """Whether the class has a method of its own: `rules.defines(OperatorRules.content)`."""

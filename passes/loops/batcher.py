@@ -48,11 +48,8 @@ class Batcher(NodeBatcher):
         self._joined: dict[State, Value] = {}
         self._collected: dict[State, Value] = {}
 
-    def operand(self, value: Value) -> Operand:
-        """What stands for a value that the body computed, is given or captures."""
-        found = self.operands.get(value)
-        if found is not None:
-            return found
+    def operand_around(self, value: Value) -> Operand:
+        """What stands for a value from around, or one that is computed trip by trip."""
         inside = value.graph is self.repetition.body and value.constant is None
         return self._trip_by_trip(value) if inside else self.feeding.same(value)
 
@@ -70,6 +67,10 @@ class Batcher(NodeBatcher):
         elif vertex not in self._joined and vertex not in self._collected:
             result = self.operand(vertex.result)
             self.enter_state(vertex, shifted(vertex, result, self.feeding))
+
+    def computes_ragged(self, vertex: Vertex) -> bool:
+        """Whether a node gives something that has fewer elements on some trips."""
+        return isinstance(vertex, Node) and any(value in self.ragged for value in vertex.outputs)
 
     def enter_invariant(self, state: State) -> None:
         """Let a state be known that never changes."""

@@ -27,6 +27,7 @@ class Dependences:
 
     Attributes:
         writes: as given.
+        wanted: those that outputs are made of at once.
         graph: an edge from what is read to what reads it.
     """
 
@@ -41,7 +42,8 @@ class Dependences:
             self._makers[state.given] = self._writes.get(state, state)
         self._known = frozenset(known)
         self.graph: nx.DiGraph[Vertex] = nx.DiGraph()
-        self._include(self._wanted(repetition))
+        self.wanted = dict.fromkeys(self._find_wanted(repetition))
+        self._include(self.wanted)
 
     def maker(self, value: Value | None) -> Vertex | None:
         """The node or state that a value comes from; None if it comes from elsewhere."""
@@ -52,7 +54,7 @@ class Dependences:
             return producer
         return self._makers.get(value)
 
-    def _wanted(self, repetition: Repetition) -> Iterator[Vertex]:
+    def _find_wanted(self, repetition: Repetition) -> Iterator[Vertex]:
         for state in repetition.states:
             if is_used(repetition.around, state.final):
                 yield self._writes.get(state, state)

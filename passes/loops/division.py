@@ -12,7 +12,7 @@ from collections.abc import Callable
 import networkx as nx
 
 from ...ir import Node
-from ...operators.batching import Unbatchable
+from ...operators.batching import DIFFERING, Unbatchable
 from ..base import RewriteError
 from .dependences import Dependences, Vertex
 from .repetition import State
@@ -24,6 +24,7 @@ class Division:
     Args:
         dependences: which is made of which.
         compute: computes one for all trips at once; raises Unbatchable where that cannot be.
+        is_ragged: whether what one computed can neither be given out nor read trip by trip.
 
     Attributes:
         inside: what is computed trip by trip.
@@ -31,9 +32,16 @@ class Division:
         reasons: why the first of them is computed trip by trip; empty where nothing is.
     """
 
-    def __init__(self, dependences: Dependences, compute: Callable[[Vertex], None]) -> None:
+    def __init__(
+        self,
+        dependences: Dependences,
+        compute: Callable[[Vertex], None],
+        is_ragged: Callable[[Vertex], bool],
+    ) -> None:
         self._graph = dependences.graph
+        self._wanted = dependences.wanted
         self._compute = compute
+        self._is_ragged = is_ragged
         self.inside: set[Vertex] = set()
         self.behind: set[Vertex] = set()
         self.reasons: list[str] = []
@@ -70,6 +78,9 @@ class Division:
             if vertex in self.behind and self._leads_inside(vertex):
                 self.behind.remove(vertex)
                 self.inside.add(vertex)
+            elif vertex not in self.inside and self._is_read_trip_by_trip(vertex):
+                self.behind.discard(vertex)
+                self._stay({vertex}, f"holds {vertex}, which {DIFFERING}")
         for vertex in order:
             if vertex in self.behind and self._only_names(vertex):
                 self.behind.remove(vertex)
@@ -79,6 +90,13 @@ class Division:
         """Whether it is another name for what is computed inside, and so may be given out there."""
         named = isinstance(vertex, Node) and vertex.is_op("Identity")
         return named and all(v in self.inside for v in self._graph.predecessors(vertex))
+
+    def _is_read_trip_by_trip(self, vertex: Vertex) -> bool:
+        """Whether what is shorter on some trips is read or given out as it is on each."""
+        if not self._is_ragged(vertex):
+            return False
+        users = self._graph.successors(vertex)
+        return vertex in self._wanted or any(user in self.inside for user in users)
 
     def _leads_inside(self, vertex: Vertex) -> bool:
         if any(user in self.inside for user in self._graph.successors(vertex)):

@@ -47,9 +47,8 @@ class _Entered(NodeBatcher):
         self._known: dict[Value, Known] = {}
         self._clamped: Node | None = None
 
-    def operand(self, value: Value) -> Operand:
-        found = self.operands.get(value)
-        return self._around.operand(value) if found is None else found
+    def operand_around(self, value: Value) -> Operand:
+        return self._around.operand(value)
 
     def known(self, value: Value) -> Known:
         found = self._known.get(value)

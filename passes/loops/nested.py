@@ -39,9 +39,8 @@ class _Body(NodeBatcher):
         self.body = body
         self.graph = graph
 
-    def operand(self, value: Value) -> Operand:
-        found = self.operands.get(value)
-        return self._around.operand(value) if found is None else found
+    def operand_around(self, value: Value) -> Operand:
+        return self._around.operand(value)
 
     def compute_holder(self, node: Node) -> None:
         compute_nested(node, self)

@@ -14,8 +14,9 @@ from ...facts.dimension import product
 from ...facts.fact import Fact
 from ...ir import Node, Value, normal_domain
 from ...operators import rules_of
-from ...operators.batching import Batch, Extent, Operand, Unbatchable, spread
+from ...operators.batching import Batch, Extent, Operand, Ragged, Unbatchable, spread
 from ...operators.outputs import content_of
+from ...operators.ragged import padded
 from ...operators.randomness import find_random_in
 from ..base import RewriteError
 from ..tools.emit import Emitter
@@ -34,6 +35,8 @@ class NodeBatcher(abc.ABC):
 
     Attributes:
         operands: what stands for the values of the body that are given or were computed.
+        ragged: what stands for those that have fewer elements on some trips, which only operators
+            that can tell may read.
         mask: on which trips the nodes run, a vector of booleans; None where on all.
     """
 
@@ -53,13 +56,25 @@ class NodeBatcher(abc.ABC):
         self.extent = extent
         self.inference = feeding.inference
         self.operands: dict[Value, Operand] = {}
+        self.ragged: dict[Value, tuple[Operand, Ragged]] = {}
         self._most_trips = feeding.most_trips()
         functions = self.inference.model.functions
         self.speculation = speculation or Speculation(self.inference, functions)
 
-    @abc.abstractmethod
     def operand(self, value: Value) -> Operand:
-        """What stands for a value that the body computed, is given or captures."""
+        """What stands for a value that the body computed, is given or captures.
+
+        Raises:
+            Unbatchable: there is no such thing, as where it has fewer elements on some trips.
+        """
+        if value in self.ragged:
+            raise Unbatchable(f"computes '{value.name}', which may be shorter on some trips")
+        found = self.operands.get(value)
+        return self.operand_around(value) if found is None else found
+
+    @abc.abstractmethod
+    def operand_around(self, value: Value) -> Operand:
+        """The same for a value that is neither given to these nodes nor computed by them."""
 
     def known(self, value: Value) -> Known:
         """What is known of a value of the body on one trip, or of one around it."""
@@ -119,6 +134,9 @@ class NodeBatcher(abc.ABC):
         return self.emit.unsqueeze(vector, axes, f"{vector.name}_lifted") if axes else vector
 
     def _compute_plain(self, node: Node) -> None:
+        if any(value in self.ragged for value in node.inputs):
+            self._compute_ragged(node)
+            return
         operands = self.operands_of(node)
         if not any(operand is not None and operand.batched for operand in operands):
             if self.may_run(node):
@@ -136,14 +154,39 @@ class NodeBatcher(abc.ABC):
             results = rules_of(node.op).batch(given)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
-        batched = [not given.is_unvarying(result) for result in results]
-        for fact, each in zip(facts, batched, strict=False):
-            if each:
-                self.require_room(node, fact)
-        made = map(Operand, results, batched, facts)
-        for value, operand in zip(node.outputs, made, strict=False):
-            if value is not None:
+        self._enter_results(given, results)
+
+    def _compute_ragged(self, node: Node) -> None:
+        """Compute a node that reads what is shorter on some trips."""
+        found = [None if value is None else self.ragged.get(value) for value in node.inputs]
+        operands = [
+            self.operand(value) if pair is None and value is not None else pair and pair[0]
+            for value, pair in zip(node.inputs, found, strict=True)
+        ]
+        facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
+        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
+        ragged = [None if pair is None else pair[1] for pair in found]
+        try:
+            results = rules_of(node.op).batch_ragged(given, ragged)
+        except (Unbatchable, RewriteError) as error:
+            raise Unbatchable(f"holds {node}, which {error}") from error
+        self._enter_results(given, results)
+
+    def _enter_results(self, given: Batch, results: Sequence[Value]) -> None:
+        """Let what a rule made stand for the outputs of a node."""
+        for value, result, fact in zip(given.node.outputs, results, given.results, strict=False):
+            batched, ragged = not given.is_unvarying(result), given.raggedness(result)
+            if ragged is not None:
+                fact = padded(fact, ragged)
+            if batched:
+                self.require_room(given.node, fact)
+            if value is None:
+                continue
+            operand = Operand(result, batched, fact)
+            if ragged is None:
                 self.operands[value] = operand
+            else:
+                self.ragged[value] = operand, ragged
 
     def _followed(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
         """What is known of the first output, elements that follow from the number of the trip

@@ -71,7 +71,9 @@ class Vectorization:
             repetition, self.feeding, max_bytes, self.remainder.operand, self._certain
         )
         self.dependences = self._dependences()
-        self.division = Division(self.dependences, self.batcher.compute)
+        self.division = Division(
+            self.dependences, self.batcher.compute, self.batcher.computes_ragged
+        )
         self.plan: Plan | None = None
         self._sizes_to_drop = SizesToDrop(repetition, inference)
         self._left: Node | None = None

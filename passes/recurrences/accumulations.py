@@ -60,7 +60,7 @@ class _Kind:
 
 
 def _reduction(op_type: str) -> Callable[[Emitter, Value, int], Value]:
-    return lambda emit, rows, elem_type: emit.reduce(op_type, rows, 0, "last")
+    return lambda emit, rows, elem_type: emit.reduce(op_type, rows, (0,), "last")
 
 
 def _extreme(op_type: str) -> Callable[[Emitter, Value, int], Value]:
@@ -68,11 +68,11 @@ def _extreme(op_type: str) -> Callable[[Emitter, Value, int], Value]:
     lose it, while Max and Min hand it on."""
 
     def last(emit: Emitter, rows: Value, elem_type: int) -> Value:
-        found = emit.reduce(op_type, rows, 0, "last")
+        found = emit.reduce(op_type, rows, (0,), "last")
         if elem_type not in _FLOATS:
             return found
         flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
-        count = emit.reduce("ReduceSum", flags, 0, "nans")
+        count = emit.reduce("ReduceSum", flags, (0,), "nans")
         any_nan = emit.add("Cast", [count], "any_nan", to=_TYPES.BOOL)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         nan = emit.constant(np.array(np.nan, dtype), "nan")
@@ -86,7 +86,7 @@ def _flags(op_type: str) -> Callable[[Emitter, Value, int], Value]:
 
     def last(emit: Emitter, rows: Value, elem_type: int) -> Value:
         numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
-        found = emit.reduce(op_type, numbers, 0, "last_number")
+        found = emit.reduce(op_type, numbers, (0,), "last_number")
         return emit.add("Cast", [found], "last", to=_TYPES.BOOL)
 
     return last
@@ -174,7 +174,7 @@ def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
     emit, state, rows = recurrence.emit, found.state, _added(recurrence, found, fact)
     axis = emit.constant(np.array(0, np.int64), "axis")
     sums = emit.add("CumSum", [rows, axis], state.result.name)
-    total = emit.reduce("ReduceSum", rows, 0, state.result.name)
+    total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     initial = state.initial.constant
     if initial is None or np.any(initial.numpy()):
         before = recurrence.trips.feeding.same(state.initial).value

@@ -70,7 +70,7 @@ def _by_loop(emit: Emitter, op: Operator, rows: Value, row: Fact) -> Value:
     count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
     needed = emit.add("Less", [distances, count], "needed")
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
-    steps = emit.reduce("ReduceSum", needed, 0, "steps")
+    steps = emit.reduce("ReduceSum", needed, (0,), "steps")
     holds = emit.constant(np.array(True), "holds")
     given = [steps, holds, rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], given, [f"{rows.name}_all"])

@@ -92,7 +92,7 @@ class Packing:
     @functools.cached_property
     def _all(self) -> Value:
         """How many count in each row, [batch, 1]."""
-        return self._emit.reduce("ReduceSum", self._counts, 0, "lengths")
+        return self._emit.reduce("ReduceSum", self._counts, (0,), "lengths")
 
     @functools.cached_property
     def _nothing(self) -> Value:

@@ -161,12 +161,14 @@ class Emitter:
         each; from opset 13 on."""
         return self.several(Operator.make("Split", axis=axis), [value, sizes], labels)
 
-    def reduce(self, op_type: str, value: Value, axis: int, label: str) -> Value:
-        """`value` without an axis along which its elements are summed, or the like (axes are an
-        input of ReduceSum from opset 13 on, of the others from 18 on)."""
+    def reduce(
+        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
+    ) -> Value:
+        """`value` with the elements along axes summed up, or the like (axes are an input of
+        ReduceSum from opset 13 on, of the others from 18 on)."""
         if (formal_inputs(op_type, self.opset) or 0) < 2:
-            return self.add(op_type, [value], label, axes=[axis], keepdims=0)
-        return self.add(op_type, [value, self.vector((axis,), "axes")], label, keepdims=0)
+            return self.add(op_type, [value], label, axes=list(axes), keepdims=keepdims)
+        return self.add(op_type, [value, self.vector(axes, "axes")], label, keepdims=keepdims)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""

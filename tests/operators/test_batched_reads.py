@@ -164,11 +164,6 @@ def test_windows(name, opset):
 
 
 BEYOND = {
-    "may lie past the end": (
-        "Sub (m, g1)",
-        "en = Add (i1, k3) r = Slice (x, i1, en, k0)",
-        "float[?, 2]",
-    ),
     "may differ from trip to trip": ("Sub (m, g1)", "r = Slice (x, k0, i1, k0)", "float[?, 2]"),
     "may lie past the end on some": (
         "Sub (m, g1)",

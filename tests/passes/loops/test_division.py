@@ -15,7 +15,7 @@ TEXT = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
         t = Add (other, between) behind = Mul (t, before) r = Cos (behind) }> (h0, x) }"""
 
 
-def _divide(refused):
+def _divide(refused, ragged=()):
     node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
     computed = []
 
@@ -24,7 +24,10 @@ def _divide(refused):
             raise Unbatchable(f"refuses {vertex.op_type}")
         computed.append(vertex)
 
-    division = Division(Dependences(read(node), [], []), compute)
+    def is_ragged(vertex):
+        return getattr(vertex, "op_type", "") in ragged
+
+    division = Division(Dependences(read(node), [], []), compute, is_ragged)
     inside = {v.op_type for v in division.inside if hasattr(v, "op_type")}
     behind = {v.op_type for v in division.behind}
     return inside, behind, division.reasons
@@ -45,3 +48,12 @@ def test_what_lies_between_two_that_stay():
 def test_what_is_behind_but_leads_to_one_that_stays():
     inside, behind, _ = _divide(("Cos",))
     assert (inside, behind) == ({"Tanh", "Add", "Mul", "Cos"}, set())
+
+
+def test_what_is_ragged_stays_only_with_one_that_reads_it_trip_by_trip():
+    assert _divide((), ["Exp"])[:2] == _divide(())[:2]
+    assert _divide((), ["Sin"])[:2] == ({"Tanh", "Add"}, {"Mul", "Cos"})
+    inside, behind, reasons = _divide((), ["Sin", "Neg"])
+    assert (inside, behind) == ({"Sin", "Neg", "Tanh", "Add"}, {"Mul", "Cos"})
+    assert "which takes a number of elements" in reasons[-1]
+    assert _divide((), ["Cos"])[0] == {"Tanh", "Add", "Mul", "Cos"}

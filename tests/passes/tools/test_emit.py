@@ -41,8 +41,8 @@ FORMS = {
     "concat": (lambda e, x: [e.concat([x, x], 2, "r")], [np.concatenate([X, X], 2)]),
     "split": (lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
     "slice": (lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
-    "sum": (lambda e, x: [e.reduce("ReduceSum", x, 1, "r")], [X.sum(1)]),
-    "largest": (lambda e, x: [e.reduce("ReduceMax", x, 2, "r")], [X.max(2)]),
+    "sum": (lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),
+    "largest": (lambda e, x: [e.reduce("ReduceMax", x, (2,), "r")], [X.max(2)]),
 }
 
 

@@ -1,0 +1,195 @@
+"""Windows that the end of their axis may cut short, and what reduces them."""
+
+import random
+
+import numpy as np
+import pytest
+from harness import as_model
+from loops import HEAD, op_types
+from straightline import reference
+from vectorized import assert_same, numbers, vectorized
+
+TEXT = """g (float[{shape}] x, int64 n) => (float[M, {row}] z) <float[3] w = {{1, 2, 3}},
+        float[1, 2] v = {{-1, 1}}, int64[1] at = {{0}}, int64[1] axes = {{{axis}}},
+        int64[1] steps = {{{step}}}, int64[1] width = {{{width}}}, int64 two = {{2}},
+        bool yes = {{1}}> {{
+    z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[{row}] r) {{
+        c2 = Identity (c) s = {start} s1 = Unsqueeze (s, at) t1 = Add (s1, width)
+        part = Slice (x, s1, t1, axes, steps) {body} }}> }}"""
+ROWS = {"shape": "N, 2", "row": "2", "axis": 0, "step": 1, "width": 3, "start": "Identity (i)"}
+COLUMNS = {**ROWS, "shape": "2, N", "axis": 1}
+SPARSE = {**ROWS, "step": 2, "width": 5}
+APART = {**ROWS, "start": "Mul (i, two)"}
+VECTOR = {**ROWS, "shape": "N", "row": "1"}
+MEAN = "r = ReduceMean <axes = [0], keepdims = 0> (part)"
+GONE = {
+    "a mean": (ROWS, MEAN),
+    "a mean of columns": (COLUMNS, "r = ReduceMean <axes = [-1], keepdims = 0> (part)"),
+    "a mean of all": (VECTOR, "r = ReduceMean (part)"),
+    "a mean of all rows": (
+        {**ROWS, "row": "1"},
+        "m = ReduceMean <keepdims = 0> (part) r = Unsqueeze (m, at)",
+    ),
+    "a mean of squares": (ROWS, "p = Mul (part, part) " + MEAN.replace("part", "p")),
+    "sparse": (SPARSE, MEAN),
+    "apart": (APART, MEAN),
+    "an extreme": (ROWS, "r = ReduceMax <axes = [0], keepdims = 0> (part)"),
+    "the least of a function": (
+        ROWS,
+        "p = Tanh (part) q = Sub (v, p) r = ReduceMin <axes = [0], keepdims = 0> (q)",
+    ),
+    "a kept axis": (
+        COLUMNS,
+        "p = ReduceL2 <axes = [1], keepdims = 1> (part) r = Squeeze (p, one)",
+    ),
+    "a product": (ROWS, "r = ReduceProd <axes = [0], keepdims = 0> (part)"),
+    "logarithms": (ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
+    "two of one": (
+        ROWS,
+        "p = ReduceSum <keepdims = 0> (part, at) q = ReduceMax <axes = [0], keepdims = 0> (part)"
+        " r = Sub (p, q)",
+    ),
+    "counted": (
+        ROWS,
+        "b = Greater (part, zero) p = Cast <to = 1> (b) r = ReduceSum <keepdims = 0> (p, at)",
+    ),
+    "limited": (ROWS, "p = Clip (part, zero) r = ReduceL1 <axes = [0], keepdims = 0> (p)"),
+}
+
+
+def model_of(form, body):
+    text = TEXT.format(**form, body=body).replace(
+        "int64 two", "float zero = {0}, int64[1] one = {1}, int64 two"
+    )
+    return as_model(HEAD + text)
+
+
+def sizes_of(form, length):
+    return [length if size == "N" else int(size) for size in form["shape"].split(", ")]
+
+
+def reaches(form, length, n):
+    """Whether the last window has an element, as reductions of none are not defined."""
+    begin = (n - 1) * (2 if "Mul" in form["start"] else 1)
+    return n == 0 or begin < length
+
+
+@pytest.mark.parametrize("what", GONE)
+def test_windows_that_are_reduced(what):
+    form, body = GONE[what]
+    model = model_of(form, body)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for length in (0, 1, 2, 3, 4, 7):
+        for n in (0, 1, 2, 3, 5, 7):
+            if reaches(form, length, n):
+                feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
+                assert_same(model, result.model, feed)
+
+
+def test_infinities_and_nan_stay_in_their_windows():
+    for body in (MEAN, "r = ReduceMax <axes = [0], keepdims = 0> (part)", GONE["logarithms"][1]):
+        model = model_of(ROWS, body)
+        result = vectorized(model).model
+        for odd in (np.inf, -np.inf, np.nan):
+            x = numbers(5, 2)
+            x[2, 1] = x[4, 0] = odd
+            assert_same(model, result, {"x": x, "n": np.array(5)})
+
+
+def test_a_sum_of_nothing_is_zero():
+    model = model_of(ROWS, "r = ReduceSum <keepdims = 0> (part, at)")
+    result = vectorized(model).model
+    for length, n in ((0, 2), (1, 3), (2, 6)):
+        assert_same(model, result, {"x": numbers(length, 2), "n": np.array(n)})
+
+
+KEPT = {
+    "an axis that stays": (ROWS, "p = Neg (part) r = ReduceSum <keepdims = 0> (p, one)", 1),
+    "beside rows that are there": (
+        {**ROWS, "shape": "N, 3", "row": "3"},
+        "p = MatMul (part, u) r = ReduceMax <axes = [0], keepdims = 0> (p)",
+        2,
+    ),
+    "from the front": ({**ROWS, "start": "Sub (i, two)"}, MEAN, 2),
+    "two that are short elsewhere": (
+        ROWS,
+        "s2 = Add (s1, one) t2 = Add (t1, one) other = Slice (x, s2, t2, axes)"
+        " p = Mul (part, other) r = ReduceSum <keepdims = 0> (p, at)",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_windows_that_stay(what):
+    form, body, least = KEPT[what]
+    row = "?" if what == "an axis that stays" else form["row"]
+    text = model_of({**form, "row": row}, body)
+    if "MatMul" in body:
+        text.graph.initializer.add().CopyFrom(
+            __import__("onnx").numpy_helper.from_array(np.eye(3, dtype=np.float32), "u")
+        )
+    result = vectorized(text)
+    assert "Loop" in op_types(result.model.graph), result.remarks
+    feed = {"x": numbers(*sizes_of(form, 4)), "n": np.array(least)}
+    assert_same(text, result.model, feed)
+
+
+def test_integers_are_not_padded():
+    model = as_model(
+        HEAD
+        + """g (int64[N] x, int64 n) => (int64[M] z) <int64[1] at = {0}, int64[1] width = {3},
+        bool yes = {1}> {
+    z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+        c2 = Identity (c) s1 = Unsqueeze (i, at) t1 = Add (s1, width)
+        part = Slice (x, s1, t1, at) r = ReduceSum <keepdims = 0> (part, at) }> }"""
+    )
+    result = vectorized(model)
+    assert "Loop" in op_types(result.model.graph)
+    assert_same(model, result.model, {"x": np.arange(5), "n": np.array(5)})
+
+
+def test_what_is_given_out_besides_is_read_trip_by_trip():
+    """The window itself is an output too: all trips have it whole, or the loop fails."""
+    text = """g (float[N] x, int64 n) => (float[M, K] z, float[M] m) <int64[1] at = {0},
+        int64[1] width = {3}, bool yes = {1}> {
+    z, m = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[K] part, float r) {
+        c2 = Identity (c) s1 = Unsqueeze (i, at) t1 = Add (s1, width)
+        part = Slice (x, s1, t1, at) r = ReduceSum <keepdims = 0> (part, at) }> }"""
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert "Loop" in op_types(result.model.graph)
+    for length, n in ((3, 1), (5, 3), (6, 2)):
+        assert_same(model, result.model, {"x": numbers(length), "n": np.array(n)})
+    with pytest.raises(reference.EvaluationError):
+        reference.run(result.model, {"x": numbers(3), "n": np.array(2)})
+
+
+OPERATORS = ("Abs", "Exp", "Neg", "Sqrt", "Reciprocal", "Floor")
+REDUCTIONS = ("Sum", "Mean", "Max", "Min", "L1", "L2", "SumSquare", "Prod", "LogSumExp")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_windows(seed):
+    dice = random.Random(seed)
+    form = dict(dice.choice((ROWS, COLUMNS, SPARSE, APART)))
+    form["width"] = dice.randrange(1, 6)
+    lines, last = [], "part"
+    for number in range(dice.randrange(3)):
+        other = dice.choice(("part", "zero", last))
+        makes = (f"{dice.choice(OPERATORS)} ({last})", f"Sub ({last}, {other})")
+        lines.append(f"p{number} = {dice.choice(makes)}")
+        last = f"p{number}"
+    kind = dice.choice(REDUCTIONS)
+    axes = "" if kind == "Sum" else f"axes = [{form['axis']}], "
+    given = f"{last}, axes" if kind == "Sum" else last
+    lines.append(f"r = Reduce{kind} <{axes}keepdims = 0> ({given})")
+    model = model_of(form, " ".join(lines))
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for _ in range(4):
+        length, n = dice.randrange(1, 9), dice.randrange(9)
+        if reaches(form, length, n):
+            feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
+            assert_same(model, result.model, feed)
