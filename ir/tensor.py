@@ -157,7 +157,7 @@ def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Pa
     path = external_path(tensor.name, info.location, base_dir)
     if not _is_file(path):
         raise LoadError(f"external data of tensor '{tensor.name}' is missing: there is no {path}")
-    offset, needed = info.offset or 0, _byte_size(tensor)
+    offset, needed = info.offset or 0, byte_size(tensor)
     length = needed if info.length is None else info.length
     if min(offset, length) < 0:
         raise LoadError(
@@ -184,7 +184,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _byte_size(tensor: onnx.TensorProto) -> int:
+def byte_size(tensor: onnx.TensorProto) -> int:
     """How many bytes the elements take; small ones are packed."""
     try:
         bits = _bits(tensor.data_type)
@@ -205,7 +205,7 @@ def _bits(elem_type: int) -> int:
 
 def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
     path, offset, _ = external_extent(message, base_dir)
-    content = np.fromfile(path, np.uint8, _byte_size(message), offset=offset)
+    content = np.fromfile(path, np.uint8, byte_size(message), offset=offset)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
     if _bits(message.data_type) == 8 * dtype.itemsize:
         little = content.view(dtype.newbyteorder("<"))

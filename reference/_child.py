@@ -1,6 +1,7 @@
 """The process that runs models: `python -m straightline.reference._child RUNTIME`.
 
-Requests and answers are length-prefixed pickles over the standard streams. A runtime that crashes
+Requests and answers are pickles over the standard streams, with a length before each, and the
+contents of arrays behind them as they are: a large one is copied nowhere. A runtime that crashes
 or hangs takes only this process with it.
 """
 
@@ -23,22 +24,37 @@ _LENGTH = struct.Struct(">Q")
 
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message."""
-    payload = pickle.dumps(message, protocol=5)
-    stream.write(_LENGTH.pack(len(payload)))
-    stream.write(payload)
+    apart: list[pickle.PickleBuffer] = []
+    payload = pickle.dumps(message, protocol=5, buffer_callback=apart.append)
+    parts = [memoryview(payload), *(buffer.raw() for buffer in apart)]
+    stream.write(_LENGTH.pack(len(parts)))
+    for part in parts:
+        stream.write(_LENGTH.pack(part.nbytes))
+        stream.write(part)
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> Any:
     """Read one message; raises EOFError where the other end is gone."""
-    prefix = stream.read(_LENGTH.size)
-    if len(prefix) < _LENGTH.size:
-        raise EOFError
-    (length,) = _LENGTH.unpack(prefix)
-    payload = stream.read(length)
-    if len(payload) < length:
-        raise EOFError
-    return pickle.loads(payload)
+    payload, *apart = [_read(stream, _number(stream)) for _ in range(_number(stream))]
+    return pickle.loads(payload, buffers=apart)
+
+
+def _number(stream: BinaryIO) -> int:
+    (number,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
+    return int(number)
+
+
+def _read(stream: BinaryIO, length: int) -> bytearray:
+    """So many bytes, in memory that an array may lie in and be written to."""
+    found = bytearray(length)
+    rest = memoryview(found)
+    while rest:
+        count = stream.readinto(rest)  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError
+        rest = rest[count:]
+    return found
 
 
 def open_reference() -> Callable[[ModelData], Session]:
@@ -94,7 +110,16 @@ class _Server:
         except Unsupported as error:
             return "unsupported", _line(error)
         except Exception as error:  # noqa: BLE001 - whatever a runtime raises is its answer
+            if _is_want_of_memory(error):
+                return "out of memory", _line(error)
             return "unsupported" if verb == "load" else "failed", _line(error)
+
+
+def _is_want_of_memory(error: BaseException | None) -> bool:
+    """Whether an error is, or was caused by, one of memory."""
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__
+    return error is not None
 
 
 def _line(error: Exception) -> str:

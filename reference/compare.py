@@ -21,6 +21,9 @@ Array = NDArray[Any]
 # implementation. Where one step is already coarse (8 bits and fewer) nothing may differ.
 _EPSILONS = {"float64": 16, "float32": 16, "float16": 2, "bfloat16": 2}
 
+_BLOCK = 1 << 18
+"""So many elements are compared at a time; what is made on the way takes 100 bytes for each."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -150,20 +153,44 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
         return _structural("type", path, _type_name(before.dtype), _type_name(after.dtype))
     if before.shape != after.shape:
         return _structural("shape", path, list(before.shape), list(after.shape))
-    if before.size == 0:
-        return Difference()
+    flat = before.reshape(-1), after.reshape(-1)
+    largest: float | None = None
+    total = Difference()
+    for start in range(0, before.size, _BLOCK):
+        b, a = (array[start : start + _BLOCK] for array in flat)
+        if np.array_equal(b, a):
+            total = combine([total, Difference(total=b.size)])
+            continue
+        if largest is None:
+            largest = _magnitude(*flat) if _is_float(b.dtype) else 0.0
+        wrong, found = _compare_blocks(b, a, tolerance, largest)
+        found = replace(found, total=b.size)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            index = tuple(int(i) for i in np.unravel_index(start + first, before.shape))
+            place = Place(path, index, _python(b[first]), _python(a[first]))
+            count = int(np.count_nonzero(wrong))
+            found = replace(found, kind="values", differing=count, first=place)
+        total = combine([total, found])
+    return total
+
+
+def _compare_blocks(
+    before: Array, after: Array, tolerance: Tolerance, largest: float
+) -> tuple[NDArray[np.bool_], Difference]:
+    """Where two vectors of one type differ too much, and by how much.
+
+    Args:
+        before: elements of the original's output.
+        after: those of the rewrite's.
+        tolerance: how far they may be off.
+        largest: the largest magnitude of all elements of the output.
+    """
     if before.dtype.kind == "O":
-        wrong, found = np.asarray(before != after), Difference()
-    elif _is_float(before.dtype):
-        wrong, found = _compare_floats(before, after, tolerance)
-    else:
-        wrong, found = _compare_integers(before, after)
-    found = replace(found, total=before.size)
-    if not wrong.any():
-        return found
-    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-    place = Place(path, index, _python(before[index]), _python(after[index]))
-    return replace(found, kind="values", differing=int(np.count_nonzero(wrong)), first=place)
+        return np.asarray(before != after), Difference()
+    if _is_float(before.dtype):
+        return _compare_floats(before, after, tolerance, largest)
+    return _compare_integers(before, after)
 
 
 def _compare_integers(before: Array, after: Array) -> tuple[NDArray[np.bool_], Difference]:
@@ -181,8 +208,23 @@ def _compare_integers(before: Array, after: Array) -> tuple[NDArray[np.bool_], D
     return wrong, Difference(max_abs=furthest, max_rel=relative, max_ulps=furthest)
 
 
+def _magnitude(before: Array, after: Array) -> float:
+    """The largest magnitude in floats or complex numbers where both are finite."""
+    largest = 0.0
+    for start in range(0, before.size, _BLOCK):
+        b, a = (_wide(array[start : start + _BLOCK]) for array in (before, after))
+        with np.errstate(all="ignore"):
+            numbers = np.hypot.reduce(np.where(np.isfinite(b) & np.isfinite(a), b, 0.0), axis=-1)
+        largest = max(largest, float(numbers.max()))
+    return min(largest, float(np.finfo(np.float64).max))
+
+
+def _wide(array: Array) -> NDArray[np.float64]:
+    return _components(array).astype(np.float64)
+
+
 def _compare_floats(
-    before: Array, after: Array, tolerance: Tolerance
+    before: Array, after: Array, tolerance: Tolerance, largest: float
 ) -> tuple[NDArray[np.bool_], Difference]:
     """Floats and complex numbers. NaN equals NaN; infinities must agree in sign; -0 equals 0."""
     narrow_b, narrow_a = _components(before), _components(after)
@@ -194,7 +236,6 @@ def _compare_floats(
         # A complex number is small or large as a whole, so both components share its magnitude.
         magnitude = np.hypot.reduce(np.where(finite, b, 0.0), axis=-1, keepdims=True)
         magnitude = np.minimum(magnitude, np.finfo(np.float64).max)
-        largest = float(magnitude.max())
         rtol, atol = tolerance.limits(narrow_b.dtype, largest)
         wrong = ~same & ~(finite & (delta <= atol + rtol * magnitude))
         relative = _relative(delta, np.broadcast_to(magnitude, delta.shape))

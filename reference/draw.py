@@ -91,7 +91,7 @@ _GROWING = tuple(
 )
 """What is tried last: a model may need windows, frames or lengths of some hundreds."""
 _ROUNDS = 2  # the second time with all conditions true and optionals present
-_LARGEST = 1 << 27  # an input that is declared with more elements is not drawn
+_LARGEST = 1 << 26  # inputs that are declared with more elements together are not drawn
 _MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
 
 
@@ -172,9 +172,12 @@ class Drawer:
         self._free = {name for name in self._types if name not in steering}
         self._narrowed = {name: after.inputs[name] for name in self._types if name in after.inputs}
         self._pinned = self._pins(before)
-        self._open = max((self._open_dims(proto) for proto in self._narrowed.values()), default=0)
+        narrowed = [self._narrowed.get(name, proto) for name, proto in self._types.items()]
+        self._extents = [(self._open_dims(proto), _elements(proto)) for proto in narrowed]
+        total = 0
         for name, proto in self._types.items():
-            _require_drawable(name, proto)
+            total += _elements(proto)
+            _require_drawable(name, proto, total)
 
     def samples(self, count: int) -> Iterator[Sample]:
         """`count` plain samples, then the overridable initializers with other values."""
@@ -218,18 +221,24 @@ class Drawer:
     def _candidates(self, sample: int) -> Iterator[Feeds]:
         for turn in range(_ROUNDS):
             yield from self._turn(sample, turn, _STRATEGIES)
-        if self._open:
+        if any(open_ for open_, _ in self._extents):
             yield from self._turn(sample, _ROUNDS, _GROWING)
 
     def _turn(self, sample: int, turn: int, strategies: Sequence[_Strategy]) -> Iterator[Feeds]:
         for number, strategy in enumerate(strategies):
-            size = max(strategy.sizes)
-            open_ = 1 if strategy.leading else self._open
-            if size**open_ > _MOST_ELEMENTS and size > 4:
+            if self._is_too_large(strategy):
                 continue
             rng = np.random.default_rng([self._seed, sample, turn, number])
             tame = turn > 0
             yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
+
+    def _is_too_large(self, strategy: _Strategy) -> bool:
+        """Whether the inputs would take more room than samples may."""
+        size = max(strategy.sizes)
+        leading = 1 if strategy.leading else math.inf
+        chosen = max(size ** min(open_, leading) for open_, _ in [(0, 0), *self._extents])
+        total = sum(size ** min(open_, leading) * fixed for open_, fixed in self._extents)
+        return (size > 1 and total > _LARGEST) or (size > 4 and chosen > _MOST_ELEMENTS)
 
     def _override(self, sample: int, names: list[str]) -> Iterator[Feeds]:
         for number, feeds in enumerate(self._candidates(sample)):
@@ -279,14 +288,21 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
     return [a if isinstance(a, int) else b for b, a in zip(before, after, strict=True)]
 
 
-def _require_drawable(name: str, proto: onnx.TypeProto) -> None:
-    tensor = _innermost(proto)
-    if tensor.elem_type == TensorProto.UNDEFINED:
-        raise DrawError(f"input '{name}' of type '{type_text(proto)}' cannot be drawn; give feeds=")
-    sizes = [dim for dim in dims_of(tensor) or () if isinstance(dim, int)]
-    if math.prod(sizes) > _LARGEST:
-        text = type_text(proto)
-        raise DrawError(f"input '{name}' of type '{text}' is too large to be drawn; give feeds=")
+def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
+    """Check that an input can be drawn, the elements of which come to `total` with those before."""
+    text = type_text(proto)
+    if _innermost(proto).elem_type == TensorProto.UNDEFINED:
+        raise DrawError(f"input '{name}' of type '{text}' cannot be drawn; give feeds=")
+    if total > _LARGEST:
+        with_ = "" if total == _elements(proto) else ", with the inputs before it,"
+        raise DrawError(
+            f"input '{name}' of type '{text}'{with_} is too large to be drawn; give feeds="
+        )
+
+
+def _elements(proto: onnx.TypeProto) -> int:
+    """How many elements a tensor of a type has at least, open dimensions being 1."""
+    return math.prod(dim for dim in dims_of(_innermost(proto)) or () if isinstance(dim, int))
 
 
 def _innermost(proto: onnx.TypeProto) -> onnx.TypeProto.Tensor:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,8 +50,23 @@ def load(model: ModelData) -> Session:
         entry = "session.model_external_initializers_file_folder_path"
         options.add_session_config_entry(entry, model.base_dir)
     source = model.data if model.path is None else model.path
-    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    with _memory_told():
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     return _OrtSession(session)
+
+
+_OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad allocation|std::bad_alloc")
+
+
+@contextlib.contextmanager
+def _memory_told() -> Iterator[None]:
+    """Tell want of memory, which onnxruntime has many words for, from all other faults."""
+    try:
+        yield
+    except Exception as error:
+        if _OUT_OF_MEMORY.search(str(error)):
+            raise MemoryError(str(error)) from error
+        raise
 
 
 class _OrtSession:
@@ -61,13 +78,17 @@ class _OrtSession:
     def __call__(self, feeds: Feeds) -> list[Any]:
         values = {name: _to_runtime(name, value) for name, value in feeds.items()}
         try:
-            if not self._raw:
-                return list(self._session.run(None, values))
-            plain = [name for name in self._names if name not in self._raw]
-            found = dict(zip(plain, self._session.run(plain, values), strict=True)) if plain else {}
-            found.update(self._run_raw(values))
+            with _memory_told():
+                return self._run(values)
         except state.NotImplemented as error:
             raise Unsupported(str(error)) from error
+
+    def _run(self, values: Mapping[str, Any]) -> list[Any]:
+        if not self._raw:
+            return list(self._session.run(None, values))
+        plain = [name for name in self._names if name not in self._raw]
+        found = dict(zip(plain, self._session.run(plain, values), strict=True)) if plain else {}
+        found.update(self._run_raw(values))
         return [found[name] for name in self._names]
 
     def _run_raw(self, values: Mapping[str, Any]) -> dict[str, Array]:

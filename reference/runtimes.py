@@ -16,13 +16,16 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 from ..ir.errors import Error
 from ._child import receive, send
+from .room import has_room_for
 from .session import ModelData
 from .source import Source
 
 RuntimeName = Literal["onnxruntime", "reference"]
-Reason = Literal["unsupported", "failed", "crashed", "timed out"]
+Reason = Literal["unsupported", "failed", "crashed", "timed out", "out of memory"]
 
 DEFAULT_TIMEOUT = 60.0
+_KILLED = "SIGKILL"
+"""What a system that is short of memory ends a process with."""
 _START_TIMEOUT = 120.0
 
 
@@ -31,7 +34,7 @@ class RuntimeFailure(Error):
 
     Attributes:
         reason: "unsupported" (it cannot take the model or a type), "failed" (it raised an error on
-            these values), "crashed" (the process died) or "timed out".
+            these values), "crashed" (the process died), "timed out" or "out of memory".
     """
 
     def __init__(self, runtime: str, reason: Reason, detail: str) -> None:
@@ -45,6 +48,7 @@ _VERBS = {
     "failed": "failed",
     "crashed": "crashed",
     "timed out": "timed out",
+    "out of memory": "ran out of memory",
 }
 
 
@@ -78,6 +82,18 @@ class Worker:
         Raises:
             RuntimeFailure: the runtime gave no outputs; the worker can be used again.
         """
+        others = self._loaded - {source.key}
+        if others and source.key not in self._loaded and not has_room_for(source.size):
+            self.close()
+        try:
+            return self._run(source, feeds, fresh)
+        except RuntimeFailure as error:
+            if error.reason != "out of memory" or not others:
+                raise
+            self.close()  # the other model's memory, too, is this one's to use
+            return self._run(source, feeds, fresh)
+
+    def _run(self, source: Source, feeds: Mapping[str, Any], fresh: bool) -> list[Any]:
         if fresh or source.key not in self._loaded or self._process is None:
             self._ask("load", source.key, source.data)
             self._loaded.add(source.key)
@@ -123,6 +139,8 @@ class Worker:
             return value
         if status == "crashed":
             value = process.cause_of_death()
+            if value.startswith(_KILLED):
+                status, value = "out of memory", f"{value}: the system ends what takes too much"
             self.close()
         raise RuntimeFailure(self.runtime, status, value)
 

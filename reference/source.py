@@ -14,6 +14,7 @@ from google.protobuf.message import EncodeError
 from .. import ir
 from ..ir.boundary import one_line
 from ..ir.external_data import external_tensors
+from ..ir.tensor import byte_size
 from .session import ModelData
 
 _keys = itertools.count()
@@ -73,6 +74,12 @@ class Source:
             path = Path(self._folder.name, "model.onnx")
             ir.save(self.proto, path)
             return ModelData(str(path), None, None)
+
+    @cached_property
+    def size(self) -> int:
+        """How many bytes the model takes, external data included."""
+        size: int = self.proto.ByteSize()
+        return size + sum(byte_size(tensor) for tensor in external_tensors(self.proto))
 
     def require_well_formed(self) -> None:
         """Check what a model that comes from outside is read by; runtimes crash on some.

@@ -199,10 +199,11 @@ class Trial:
         if not sample.essential:
             reason += self._way_out()
         self.timed_out = failure is not None and failure.reason == "timed out"
+        # What takes too much here takes too much elsewhere.
+        too_much = failure is not None and failure.reason in ("timed out", "out of memory")
         hopeless = failure is not None and failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
-            # What takes too long here takes too long elsewhere.
-            self._stop("not verified", reason, beyond_runtime=not self.timed_out)
+            self._stop("not verified", reason, beyond_runtime=not too_much)
         else:
             self._notes.append(reason)
         return None
@@ -261,7 +262,10 @@ class Trial:
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
         """The rewrite gave no outputs: a fault of it, unless the runtime refuses a valid model."""
-        if failure.reason != "unsupported":
+        if failure.reason == "out of memory":
+            if not any(found.kind for found in self._found):
+                self._stop("not verified", f"of the rewrite, {failure}")
+        elif failure.reason != "unsupported":
             reason = (
                 f"the rewrite does not run on {accepted.label}, where the original does: {failure}"
             )

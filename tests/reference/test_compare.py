@@ -168,3 +168,27 @@ def test_a_result_equals_itself(array):
 def test_exact_comparison_is_numpys_own(one, other):
     expected = np.array_equal(one, other, equal_nan=True)
     assert (compare(one, other, EXACT).kind == "") == expected
+
+
+@given(
+    hnp.arrays(st.sampled_from([np.float32, np.int16, np.complex64, np.bool_]), (3, 5)),
+    st.integers(1, 16),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), max_size=4),
+)
+def test_blocks_tell_the_same_as_the_whole(before, block, places):
+    after = before.copy()
+    for place in places:
+        after[place] = 1
+    whole = compare(before, after, TIGHT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("straightline.reference.compare._BLOCK", block)
+        found = compare(before, after, TIGHT)
+    assert repr(found) == repr(whole)
+
+
+def test_the_largest_magnitude_is_that_of_all_blocks(monkeypatch):
+    monkeypatch.setattr("straightline.reference.compare._BLOCK", 2)
+    before = f32(1, 2, 1e-9, 0)
+    after = f32(1, 2, 3e-9, 0)
+    assert compare(before, after, TIGHT).kind == ""
+    assert compare(before[2:], after[2:], TIGHT).kind == "values"

@@ -150,3 +150,15 @@ def test_what_cannot_be_drawn_is_refused_by_name():
 def test_narrow_integers_stay_in_their_range():
     samples = firsts("int4[50] a", count=2)
     assert all(s["a"].dtype == ml_dtypes.int4 for s in samples)
+
+
+def test_fixed_sizes_count_when_open_ones_grow():
+    sample = drawn("float[N, 4096, 64] x, float[M] y", count=1)[0]
+    sizes = [(feeds["x"].size, feeds["y"].size) for feeds in sample.candidates]
+    assert max(sum(size) for size in sizes) <= 1 << 26
+    assert max(x for x, _ in sizes) == 128 * 4096 * 64 and min(x for x, _ in sizes) == 4096 * 64
+
+
+def test_inputs_are_too_large_together():
+    with pytest.raises(DrawError, match=r"'y' .*with the inputs before it, is too large"):
+        drawn("float[8192, 8192] x, float[8] y")

@@ -174,3 +174,46 @@ def test_forgetting_a_model_frees_it_and_it_can_come_back(worker):
         assert worker.run(model, {"x": np.float32([2])})[0].tolist() == [4]
         worker.forget(model)
     assert model.key not in worker._loaded
+
+
+HUGE = (
+    """(int64[1] n) => (float[N] y) { a = ConstantOfShape (n) b = Neg (a) y = Slice (b, n, n) }"""
+)
+
+
+def test_want_of_memory_is_told_from_a_fault(worker):
+    with pytest.raises(RuntimeFailure, match="ran out of memory") as caught:
+        worker.run(source(HUGE), {"n": np.int64([1 << 46])})
+    assert caught.value.reason == "out of memory"
+    assert worker.run(source(DOUBLE), {"x": np.float32([3])})[0].tolist() == [6]
+
+
+def test_a_killed_child_is_taken_for_want_of_memory():
+    model = source(DOUBLE)
+    with Workers() as workers:
+        worker = workers.get("reference", timeout=60)
+        worker.run(model, {"x": np.float32([1])})
+        os.kill(worker._process._process.pid, signal.SIGKILL)
+        with pytest.raises(RuntimeFailure, match="ran out of memory: SIGKILL") as caught:
+            worker.run(model, {"x": np.float32([1])})
+        assert caught.value.reason == "out of memory"
+
+
+def test_a_model_that_has_no_room_beside_another_is_loaded_alone(worker, monkeypatch):
+    one, other = source(DOUBLE), source(DOUBLE)
+    for model in (one, other):
+        worker.run(model, {"x": np.float32([1])})
+    assert {one.key, other.key} <= worker._loaded
+    worker.forget(other)
+    monkeypatch.setattr("straightline.reference.runtimes.has_room_for", lambda size: False)
+    for model in (other, one, one):
+        assert worker.run(model, {"x": np.float32([3])})[0].tolist() == [6]
+        assert worker._loaded == {model.key}
+
+
+def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
+    worker.run(source(DOUBLE), {"x": np.float32([1])})
+    child = worker._process
+    with pytest.raises(RuntimeFailure):
+        worker.run(source(HUGE), {"n": np.int64([1 << 46])})
+    assert worker._process is not child and len(worker._loaded) == 1

@@ -121,3 +121,14 @@ def test_what_bytes_cannot_hold_goes_through_a_file(monkeypatch):
     data = source.data
     assert data.data is None and saved == [Path(data.path)]
     assert onnx.load(data.path) == proto
+
+
+def test_the_size_counts_external_data(tmp_path):
+    weights = onnx.numpy_helper.from_array(np.zeros(1000, np.float32), "w")
+    text = "g (float[1000] x) => (float[1000] y) { y = Add (x, w) }"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    proto.graph.initializer.append(weights)
+    inside = Source(proto).size
+    assert 4000 < inside < 4500
+    onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
+    assert 4000 < Source(tmp_path / "m.onnx").size < 4500

@@ -137,6 +137,15 @@ def test_a_rewrite_that_does_not_run_is_different(reason):
     )
 
 
+def test_want_of_memory_is_nobodys_difference():
+    trial, _ = tried(right, lambda _: failed("out of memory"))
+    assert (trial.status, trial.beyond_runtime) == ("not verified", False)
+    assert "of the rewrite, onnxruntime ran out of memory" in trial.reason
+    trial, worker = tried(lambda _: failed("out of memory"), right)
+    assert (trial.status, trial.beyond_runtime) == ("not verified", False)
+    assert len(worker.asked) == 1
+
+
 def test_a_valid_rewrite_that_the_runtime_refuses_is_none_of_its_faults():
     trial, _ = tried(right, lambda _: failed("unsupported"))
     assert (trial.status, trial.beyond_runtime) == ("not verified", True)

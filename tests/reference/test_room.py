@@ -1,0 +1,21 @@
+"""Whether a model fits beside another one."""
+
+import pytest
+from straightline.reference import room
+
+
+def test_small_models_always_fit(monkeypatch):
+    monkeypatch.setattr(room, "available_memory", lambda: 0)
+    assert room.has_room_for(64 << 20)
+    assert not room.has_room_for((64 << 20) + 1)
+
+
+@pytest.mark.parametrize(("free", "fits"), [(None, True), (3 << 30, True), ((3 << 30) - 1, False)])
+def test_a_model_takes_three_times_its_size(monkeypatch, free, fits):
+    monkeypatch.setattr(room, "available_memory", lambda: free)
+    assert room.has_room_for(1 << 30) is fits
+
+
+def test_the_system_tells_a_sensible_number():
+    free = room.available_memory()
+    assert free is None or 1 << 20 < free < 1 << 50
