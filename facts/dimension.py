@@ -135,7 +135,10 @@ class Dimension:
         return Dimension({monomial: -factor for monomial, factor in self.terms.items()})
 
     def __sub__(self, other: Dimension | int) -> Dimension:
-        return self + -_as_dimension(other)
+        terms = dict(self.terms)
+        for monomial, factor in _as_dimension(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) - factor
+        return Dimension(terms)
 
     def __mul__(self, other: Dimension | int) -> Dimension:
         terms: dict[Monomial, int] = {}

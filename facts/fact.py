@@ -50,7 +50,9 @@ class Fact:
 
     def without_content(self) -> Fact:
         """The same without the elements."""
-        return dataclasses.replace(self, content=None)
+        if self.content is None:
+            return self
+        return Fact(self.elem_type, self.shape, None, self.other, self.count)
 
     def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
         """The type as ONNX writes it; None if nothing is known. Shared: not to be changed.

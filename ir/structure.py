@@ -49,6 +49,7 @@ class Structure:
     __slots__ = (
         "_given_out",
         "_inputs",
+        "_ordered",
         "_outputs",
         "_topology",
         "annotations",
@@ -75,6 +76,7 @@ class Structure:
         self._given_out: tuple[tuple[Value, ...], frozenset[Value]] = (), frozenset()
         self._topology = Topology()
         self._topology.insert(self)
+        self._ordered: tuple[int, list[Node]] = -1, []
 
     @property
     def name(self) -> str:
@@ -127,7 +129,11 @@ class Structure:
         Raises:
             ModelError: the graph has a cycle.
         """
-        return [v for v in self._topology.ordered(self) if type(v) is Node]
+        changes = self._topology.changes
+        if self._ordered[0] != changes:
+            nodes = [v for v in self._topology.ordered(self) if type(v) is Node]
+            self._ordered = changes, nodes
+        return self._ordered[1].copy()
 
     def unordered_nodes(self) -> Iterator[Node]:
         """The nodes in the order in which they were added."""

@@ -37,19 +37,19 @@ class Accelerate(Pass):
         """Choose a pipeline and run it."""
         if not any(node.bodies for graph in model.graphs() for node in graph.unordered_nodes()):
             return run_passes(self.alternatives[0], model, run, repeat=False)
-        chosen, refused = self._chosen(model, run.standard)
+        chosen, refused = self._chosen(model, run)
         changed = chosen is not None and run_passes(chosen, model, run, repeat=False)
         if refused is not None:
             for node in _loops(model):
                 run.kept(self, node, refused)
         return changed
 
-    def _chosen(self, model: Model, standard: Sequence[Pass]) -> tuple[Stages | None, str | None]:
+    def _chosen(self, model: Model, run: Run) -> tuple[Stages | None, str | None]:
         """The pipeline of which the model runs fastest among those that do not let it load slower;
         and why one that runs faster still was not taken."""
         before = _Cost.of(model)
         best, chosen, refused = before, None, None
-        trials = _Trials(model, standard, self.alternatives)
+        trials = _Trials(model, run, self.alternatives)
         for stages in self.alternatives:
             made = trials.made(stages)
             if made is None:
@@ -76,14 +76,12 @@ class _Trials:
 
     Args:
         model: the model; it is not changed.
-        standard: the passes of the default pipeline.
+        run: the rewrite that tries them.
         alternatives: the pipelines.
     """
 
-    def __init__(
-        self, model: Model, standard: Sequence[Pass], alternatives: Sequence[Stages]
-    ) -> None:
-        self._standard = standard
+    def __init__(self, model: Model, run: Run, alternatives: Sequence[Stages]) -> None:
+        self._run = run
         self._alternatives = set(alternatives)
         self._ends = {stages[:-1] for stages in alternatives}
         self._made: dict[Stages, Model | None] = {(): model}
@@ -101,7 +99,8 @@ class _Trials:
 
     def _after(self, begun: Model, stages: Stages) -> Model | None:
         copy = load(begun)
-        changed = run_passes(stages[-1:], copy, Run(standard=self._standard), repeat=False)
+        run = Run(standard=self._run.standard, memory=self._run.memory)
+        changed = run_passes(stages[-1:], copy, run, repeat=False)
         is_whole = stages in self._alternatives or stages in self._ends
         return copy if changed or is_whole or stages[:-1] not in self._ends else None
 

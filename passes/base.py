@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from ..analysis.shapes.asking import Memory
 from ..analysis.shapes.inference import ShapeInference
 from ..facts.fact import Fact
 from ..ir import Error, Model, Node, Operator, Value
@@ -74,14 +75,22 @@ class Run:
         progress: called now and then during long work.
         standard: the passes of the default pipeline, for a pass that tries what they would do.
         facts: what passes knew of values outside of bodies that they made; more may be known since.
+        memory: what inferences have found out about nodes, in this rewrite and in those that it
+            tries.
     """
 
-    def __init__(self, progress: Progress | None = None, standard: Sequence[Pass] = ()) -> None:
+    def __init__(
+        self,
+        progress: Progress | None = None,
+        standard: Sequence[Pass] = (),
+        memory: Memory | None = None,
+    ) -> None:
         self._remarks: list[tuple[Remark, Node]] = []
         self._offers: dict[Operator, str] = {}
         self._inference: ShapeInference | None = None
         self.standard = standard
         self.facts: dict[Value, Fact] = {}
+        self.memory = Memory() if memory is None else memory
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
@@ -106,8 +115,18 @@ class Run:
     def inference(self, model: Model) -> ShapeInference:
         """What is known of a model's values; passes share it until one has changed something."""
         if self._inference is None or self._inference.model is not model:
-            self._inference = ShapeInference(model)
+            self._inference = self.new_inference(model)
         return self._inference
+
+    def new_inference(self, model: Model) -> ShapeInference:
+        """The same for a pass that asks what it found out itself, or takes something for granted
+        that other passes must not know."""
+        return ShapeInference(model, memory=self.memory)
+
+    def share(self, inference: ShapeInference) -> None:
+        """Let passes share what one has found out for itself, where they have nothing yet."""
+        if self._inference is None or self._inference.model is not inference.model:
+            self._inference = inference
 
     def forget_facts(self) -> None:
         """Let what is known be found out anew: a pass has changed the model."""

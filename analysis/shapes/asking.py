@@ -7,6 +7,7 @@ combination of element types, and shapes once for each combination of shapes.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 
 import onnx
@@ -28,6 +29,28 @@ Kind = tuple[Hashable, ...]
 """What nodes have in common that give out the same, if they are given the same."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """What was found out about nodes and holds wherever one like them is given the same, so that it
+    serves all inferences of one rewrite: none of it depends on what a symbol stands for.
+
+    Attributes:
+        alike: the first operator that was like an operator.
+        first: the same by what operators have in common that are alike.
+        elem_types: the element types that nodes give out.
+        types: what onnx said of a node's outputs.
+        facts: the one fact that stands for all that say the same.
+        by_rule: what rules tell of a node, all sizes being made of those of its inputs.
+    """
+
+    alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
+    first: dict[Hashable, Operator] = dataclasses.field(default_factory=dict)
+    elem_types: dict[Hashable, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    types: dict[Hashable, list[onnx.TypeProto | None]] = dataclasses.field(default_factory=dict)
+    facts: dict[Hashable, Fact] = dataclasses.field(default_factory=dict)
+    by_rule: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
+
+
 class OnnxFacts:
     """Asks onnx about nodes and remembers what it said.
 
@@ -35,20 +58,23 @@ class OnnxFacts:
         model: the model of the nodes.
         symbols: the symbols of the facts.
         version_of: the opset version in which a node is written.
+        memory: what is known of nodes.
 
     Attributes:
         times: how often shapes were asked for.
     """
 
     def __init__(
-        self, model: Model, symbols: Symbols, version_of: VersionOf = version_of_root
+        self,
+        model: Model,
+        symbols: Symbols,
+        version_of: VersionOf = version_of_root,
+        memory: Memory | None = None,
     ) -> None:
         self._ir_version = model.ir_version
         self._symbols = symbols
         self._version_of = version_of
-        self._alike: dict[Operator, Operator] = {}
-        self._first: dict[Hashable, Operator] = {}
-        self._elem_types: dict[Hashable, tuple[int, ...]] = {}
+        self._memory = Memory() if memory is None else memory
         self._answers: dict[Hashable, list[_Answer]] = {}
         self.times = 0
 
@@ -57,12 +83,12 @@ class OnnxFacts:
         know more."""
         given = tuple([fact.elem_type for fact in inputs])
         key = kind, given
-        known = self._elem_types.get(key)
+        known = self._memory.elem_types.get(key)
         if known is None:
             found = self._ask(node, [Fact(elem_type) for elem_type in given], node.op, {})
             types = found or [None] * len(node.outputs)
             known = tuple([0 if t is None else t.tensor_type.elem_type for t in types])
-            self._elem_types[key] = known
+            self._memory.elem_types[key] = known
         return known
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
@@ -71,19 +97,22 @@ class OnnxFacts:
         self.times += 1
         constants = _small_constants(node)
         if any(fact.other is not None for fact in inputs):
-            answers = self._answered(node, inputs, op, constants)
+            answers = self._read(node, self._ask(node, inputs, op, constants))
         else:
             given = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
-            key = self.kind(node, op), tuple(_imports(node).items()), given
+            imports = tuple(_imports(node).items())
+            key = self.kind(node, op), self._ir_version, imports, given
             if key not in self._answers:
-                self._answers[key] = self._answered(node, inputs, op, constants)
+                if key not in self._memory.types:
+                    self._memory.types[key] = self._ask(node, inputs, op, constants)
+                self._answers[key] = self._read(node, self._memory.types[key])
             answers = self._answers[key]
         return [answer.fact(self._symbols) for answer in answers]
 
     def kind(self, node: Node, op: Operator) -> Kind:
         """What nodes without bodies have in common that give out the same, if they are given the
         same: the first operator that is like theirs, its version, which outputs are left out."""
-        alike = self._alike.get(op) or self._known_by_signature(op)
+        alike = self._memory.alike.get(op) or self._known_by_signature(op)
         given, omitted = node.outputs, None
         if None in given:
             omitted = tuple([value is None for value in given])
@@ -92,14 +121,11 @@ class OnnxFacts:
     def _known_by_signature(self, op: Operator) -> Operator:
         attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]
         signature = (op.op_type, op.domain, tuple(sorted(attributes)))
-        self._alike[op] = self._first.setdefault(signature, op)
-        return self._alike[op]
+        self._memory.alike[op] = self._memory.first.setdefault(signature, op)
+        return self._memory.alike[op]
 
-    def _answered(
-        self, node: Node, inputs: Sequence[Fact], op: Operator, constants: dict[int, Tensor]
-    ) -> list[_Answer]:
-        found = self._ask(node, inputs, op, constants)
-        return [_Answer(t, self._symbols) for t in found or [None] * len(node.outputs)]
+    def _read(self, node: Node, types: list[onnx.TypeProto | None]) -> list[_Answer]:
+        return [_Answer(t, self._symbols) for t in types or [None] * len(node.outputs)]
 
     def _ask(
         self, node: Node, inputs: Sequence[Fact], op: Operator, constants: dict[int, Tensor]

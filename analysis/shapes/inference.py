@@ -15,7 +15,7 @@ from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named
 from ...facts.types import completed
 from ...ir import Function, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
-from .asking import OnnxFacts
+from .asking import Memory, OnnxFacts
 from .bodies import enter_body, leave_bodies
 from .calls import Attributes, CallFacts, defaults_of, with_values
 from .nodes import NodeFacts
@@ -36,6 +36,8 @@ class ShapeInference:
             its model or function imports.
         trusts_bodies: take what bodies declare for granted, too. It need not hold for every trip,
             so nothing that is computed may follow from it.
+        memory: what inferences of the same model, or of models made of it, have found out about
+            nodes.
 
     Attributes:
         symbols: the symbols of all facts.
@@ -49,13 +51,16 @@ class ShapeInference:
         *,
         version_of: VersionOf = version_of_root,
         trusts_bodies: bool = False,
+        memory: Memory | None = None,
     ) -> None:
         self.model = model
         self.symbols = Symbols()
         self.version_of = version_of
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}
-        self._nodes = NodeFacts(self.symbols, OnnxFacts(model, self.symbols, version_of))
+        memory = Memory() if memory is None else memory
+        asked = OnnxFacts(model, self.symbols, version_of, memory)
+        self._nodes = NodeFacts(self.symbols, asked, memory)
         self._calls = CallFacts(self.symbols)
         self.attributes: Attributes = {}
         # The functions whose calls are looked into.

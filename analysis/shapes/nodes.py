@@ -12,7 +12,7 @@ from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Content, Fact, Symbols
 from ...ir import Node, Operator, Value, normal_domain
 from ...operators.outputs import content_of, shapes_of, with_counts
-from .asking import Kind, OnnxFacts
+from .asking import Kind, Memory, OnnxFacts
 
 _MOST_SHARED = 16
 """Elements that are compared to find out whether two facts are the same: those of a shape."""
@@ -24,13 +24,15 @@ class NodeFacts:
     Args:
         symbols: the symbols of the facts.
         asked: asks onnx.
+        memory: what is known of nodes.
     """
 
-    def __init__(self, symbols: Symbols, asked: OnnxFacts) -> None:
+    def __init__(self, symbols: Symbols, asked: OnnxFacts, memory: Memory | None = None) -> None:
         self._symbols = symbols
         self._asked = asked
-        self._facts: dict[Hashable, Fact] = {}
-        self._by_rule: dict[Hashable, list[Fact]] = {}
+        memory = Memory() if memory is None else memory
+        self._facts = memory.facts
+        self._by_rule = memory.by_rule
         self._by_onnx: dict[Hashable, list[Fact]] = {}
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:

@@ -38,7 +38,7 @@ class CancelMovement(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Look at every node that changes a shape, in every graph."""
-        cancelling = _Cancelling(model)
+        cancelling = _Cancelling(model, run.inference(model))
         changed = False
         for graph in model.graphs():
             for node in graph.nodes():
@@ -48,8 +48,8 @@ class CancelMovement(Pass):
 
 
 class _Cancelling:
-    def __init__(self, model: Model) -> None:
-        self.inference = ShapeInference(model)
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
+        self.inference = inference
         self.fold = Folder(model).fold
 
     def visit(self, graph: Graph, node: Node) -> bool:

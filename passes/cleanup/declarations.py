@@ -44,7 +44,7 @@ class CorrectDeclarations(Pass):
         # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
         if not declared and not bodies and dissolved.issubset(("Loop", "Scan")):
             return False
-        inference = ShapeInference(model)
+        inference = run.new_inference(model)
         for value, fact in run.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
         changed = False

@@ -36,7 +36,7 @@ class FoldShapes(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph; shapes are inferred as far as they are asked for."""
-        inference = ShapeInference(model)
+        inference = run.new_inference(model)  # what others asked for is not declared
         followed: set[Value] = set()
         changed = False
         for graph in model.graphs():
@@ -44,6 +44,7 @@ class FoldShapes(Pass):
                 if _is_followed(node, followed):
                     changed |= _fold(graph, node, inference, followed)
         declare_facts(inference)
+        run.share(inference)
         return changed
 
 

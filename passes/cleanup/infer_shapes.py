@@ -25,7 +25,7 @@ class InferShapes(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Infer the facts of every value, and declare them."""
-        inference = ShapeInference(model)
+        inference = run.new_inference(model)
         for graph in model.graphs():
             for node in graph.nodes():
                 for value in node.outputs:

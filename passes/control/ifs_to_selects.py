@@ -19,7 +19,6 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.safety.selectable import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
-from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Template, Value
 from ..base import Pass, Run
@@ -52,7 +51,7 @@ class _Converter:
         self.options = options
         self.run = run
         self.folder = Folder(model)
-        self.speculation = Speculation(ShapeInference(model), model.functions)
+        self.speculation = Speculation(run.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Convert one If, or say why not."""

@@ -26,7 +26,6 @@ from ...analysis.constants.folding import Folder
 from ...analysis.safety.predication import Prediction, Trip, predict
 from ...analysis.safety.selectable import without_select
 from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.given import given_condition, iteration_number
 from ...analysis.trips.maximum import maximum
 from ...analysis.trips.trip_count import AbsentCond, always_holds, trip_count
@@ -77,7 +76,7 @@ class _Predicator:
         self.run = run
         self.budget = Budget(run, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
-        self.speculation = Speculation(ShapeInference(model), model.functions)
+        self.speculation = Speculation(run.inference(model), model.functions)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
         """Rewrite one Loop, or say why not."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import onnx
 
@@ -112,13 +114,16 @@ class Feeding:
         most = self.most_dimension()
         if most is None or most.less(0) is not False:
             count = self._at_least_none(count)
-        if repetition.start is None or self._holds(repetition.start):
+        if repetition.start is None or self._starts:
             return count
         start = self._vector(repetition.start)
         return self.emit.add("Where", [start, count, self.integers(0)], "trips")
 
-    def _holds(self, condition: Value) -> bool:
-        known = decided(self.same(condition).fact)
+    @functools.cached_property
+    def _starts(self) -> bool:
+        """Whether the condition of a Loop certainly holds before the first trip."""
+        start = self.repetition.start
+        known = None if start is None else decided(self.same(start).fact)
         return known is not None and bool(known.all())
 
     def _vector(self, value: Value) -> Value:
@@ -165,10 +170,14 @@ class Feeding:
 
     def trip_dimension(self) -> Dimension | None:
         """How many trips there are, no more and no fewer; None where that is not known."""
+        return self._trip_dimension
+
+    @functools.cached_property
+    def _trip_dimension(self) -> Dimension | None:
         start, most = self.repetition.start, self.most_dimension()
         if most is None or most.less(0) is not False:
             return None
-        return most if start is None or self._holds(start) else None
+        return most if start is None or self._starts else None
 
     # What the body is handed ---------------------------------------------------------------------
 
@@ -201,7 +210,7 @@ class Feeding:
     def _limit(self) -> Value:
         """How many trips there are, a scalar; it may be negative where there are none."""
         maximum, start = self.repetition.maximum, self.repetition.start
-        if maximum is None or (start is not None and not self._holds(start)):
+        if maximum is None or (start is not None and not self._starts):
             return self._scalar(self.trips)
         given = self.same(maximum)
         return given.value if given.fact.shape == () else self._scalar(given.value)

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.given import given_condition
 from ...analysis.trips.zero_trips import ScanElement, ScanElements
 from ...facts.dimension import Dimension
@@ -53,7 +54,7 @@ class LoopsToScans(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        return _LoopsToScans(model, self).run(self, run)
+        return _LoopsToScans(model, run.inference(model), self).run(self, run)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,8 +81,8 @@ class _Plan:
 class _LoopsToScans(OtherForm[_Plan]):
     op_type = "Loop"
 
-    def __init__(self, model: Model, options: LoopsToScans) -> None:
-        super().__init__(model)
+    def __init__(self, model: Model, inference: ShapeInference, options: LoopsToScans) -> None:
+        super().__init__(model, inference)
         self.guard = options.guard
         self.costs = options.costs
 

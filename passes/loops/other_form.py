@@ -22,6 +22,7 @@ class OtherForm(abc.ABC, Generic[PlanT]):
 
     Args:
         model: the model.
+        inference: facts about its values.
 
     Attributes:
         op_type: the operator of the constructs.
@@ -31,9 +32,9 @@ class OtherForm(abc.ABC, Generic[PlanT]):
 
     op_type: ClassVar[str]
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
         self.model = model
-        self.inference = ShapeInference(model)
+        self.inference = inference
         self.folder = Folder(model)
         self._speculation = Speculation(self.inference, model.functions)
 

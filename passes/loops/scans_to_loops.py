@@ -45,7 +45,7 @@ class ScansToLoops(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Rewrite inner Scans before the ones around them."""
-        return _ScansToLoops(model).run(self, run)
+        return _ScansToLoops(model, run.inference(model)).run(self, run)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,7 +22,6 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
-from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Model, Node, Template, Value
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
@@ -119,8 +118,10 @@ class _ScanUnroller:
         self.run = run
         self.budget = Budget(run, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
-        self.inference = ShapeInference(model)
-        survey_scans([root for root in model.roots() if root.opset() == 8], 8, self.inference)
+        batched = [root for root in model.roots() if root.opset() == 8]
+        # Of Scans of opset 8 the inference is told what others would not infer.
+        self.inference = run.new_inference(model) if batched else run.inference(model)
+        survey_scans(batched, 8, self.inference)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Unroll one Scan, or say why not."""

@@ -22,7 +22,6 @@ from typing import ClassVar
 import numpy as np
 
 from ...analysis.constants.folding import Folder
-from ...analysis.shapes.inference import ShapeInference
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
 from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
@@ -56,6 +55,7 @@ class LowerSequences(Pass):
             changed |= lowering.changed
             if not lowering.expanded:
                 break
+            run.forget_facts()
         lowering.report()
         return changed
 
@@ -73,7 +73,7 @@ class _Lowering:
         self.model = model
         self.run = run
         self.budget = Budget(run, options.max_nodes)
-        self.inference = ShapeInference(model)
+        self.inference = run.inference(model)
         self.folder = Folder(model)
         self.structures = Structures(self.inference)
         self.changed = False

@@ -88,6 +88,14 @@ class TestQueries:
         labels = [n.label for n in graph.nodes()]
         assert labels == ["a", "late", "b", "y", "z"]
 
+    def test_the_nodes_are_the_callers_own_and_those_of_now(self, model: Model) -> None:
+        graph = model.graph
+        before = graph.nodes()
+        before.reverse()
+        assert graph.nodes() == before[::-1]
+        graph.add_node(RELU, [value(model, "w")], ["late"])
+        assert [n.label for n in graph.nodes()] == [n.label for n in before[::-1]] + ["late"]
+
     def test_long_chains_and_deep_nests(self) -> None:
         model = ir.parse(MODEL)
         graph, last = model.graph, value(model, "x")

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from harness import as_model, assert_equal_outputs
 from straightline import ir
-from straightline.passes import Pass, Pipeline, Run, parse_pipeline, straighten
+from straightline.passes import FoldShapes, Pass, Pipeline, Run, parse_pipeline, straighten
 from straightline.passes.running import rewrite_model
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -125,6 +125,30 @@ def test_passes_share_what_is_known_until_one_changes_something():
     rewrite_model(passes, ir.load(as_model(TEXT)), run, repeat=False)
     assert log[0] is log[1] and log[1] is not log[2]
     assert run.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model
+
+
+def test_what_a_pass_found_out_for_itself_serves_those_behind_it():
+    log = []
+    run, model = Run(), ir.load(as_model(TEXT))
+    rewrite_model([FoldShapes(), Asking("a", 0, log), FoldShapes()], model, run, repeat=False)
+    assert run.inference(model) is log[0]
+    own = run.new_inference(model)
+    run.share(own)
+    assert run.inference(model) is log[0] is not own
+    run.forget_facts()
+    run.share(own)
+    assert run.inference(model) is own
+
+
+def test_shapes_are_declared_only_where_a_shape_was_asked_for():
+    text = """g (float[N, 4] x) => (int64[2] y) {
+        a = Neg (x) b = Exp (x) c = Shape (b) y = Neg (c) }"""
+    run, model = Run(), ir.load(as_model(HEAD + text))
+    for node in model.graph.nodes():  # what was asked for by others is no business of the pass
+        run.inference(model).fact(node.output())
+    FoldShapes().run(model, run)
+    declared = [v.name for v in model.graph.value_infos if isinstance(v, ir.Value)]
+    assert declared == ["b", "c"]
 
 
 EARLY_STOP = (

@@ -4,6 +4,7 @@ import onnx
 from harness import as_model
 from inferred import facts, shapes
 from straightline import ir
+from straightline.analysis.shapes.asking import Memory
 from straightline.analysis.shapes.inference import ShapeInference
 
 
@@ -75,3 +76,32 @@ def test_constants_tell_nodes_apart():
         {1, 1, 3, 3}> { a = Resize (x, , two) y = Resize (x, , three) }"""
     found = shapes(text)
     assert (found["a"], found["y"]) == (["1", "1", "4", "4"], ["1", "1", "6", "6"])
+
+
+def test_what_was_found_out_serves_another_inference(monkeypatch):
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (bool[4] x) => (y, z, u) {
+        y = NonZero (x) z = Det (x) u = Add (y, y) }"""
+    memory, models = Memory(), [ir.load(as_model(text)) for _ in range(2)]
+    told = []
+    for model in models:
+        inference = ShapeInference(model, memory=memory)
+        told.append([inference.fact(v) for v in model.graph.outputs])
+        monkeypatch.setattr(onnx.shape_inference, "infer_node_outputs", None)  # asked no more
+    one, other = told
+    assert [f.elem_type for f in one] == [f.elem_type for f in other]
+    assert [f.shape for f in one] == [f.shape for f in other]
+
+
+def test_a_size_that_means_something_else_is_another_one_in_another_inference():
+    """What a model calls "2*N" is no product in an inference that has not met one."""
+    double = """<ir_version: 8, opset_import: ["" : 18]> g (float[N, 4] x) => (y) {
+        y = Concat <axis = 0> (x, x) }"""
+    named = """<ir_version: 8, opset_import: ["" : 18]> g (float["2*N", 4] x) => (y) {
+        y = Concat <axis = 0> (x, x) }"""
+    memory = Memory()
+    first, second = [ir.load(as_model(text)) for text in (double, named)]
+    (shape,) = [ShapeInference(first, memory=memory).fact(v).shape for v in first.graph.outputs]
+    assert shape is not None and shape[0].terms == {("N",): 2}
+    (x,) = second.graph.inputs
+    shape = ShapeInference(second, memory=memory).fact(x).shape
+    assert shape is not None and shape[0].terms == {("2*N",): 1}

@@ -36,7 +36,7 @@ class Named(OtherForm[list]):
 def test_each_is_rewritten_or_kept_inner_ones_first():
     model = ir.load(as_model(HEAD + TEXT))
     run = Run()
-    assert Named(model).run(LoopsToScans(), run)
+    assert Named(model, run.inference(model)).run(LoopsToScans(), run)
     assert [(one.path, one.action, one.reason) for one in run.remarks] == [
         ("y/r", "rewritten", "was h, perhaps"),
         ("y", "rewritten", "was b, perhaps"),
@@ -48,8 +48,6 @@ def test_what_is_no_repetition_is_kept_with_its_reason():
     old = """g (float[1, N] x) => (float[1, N] z) {
         z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x)
     }"""
-    run = Run()
-    assert not Named(ir.load(as_model(HEAD.replace('"" : 17', '"" : 8') + old))).run(
-        LoopsToScans(), run
-    )
+    run, model = Run(), ir.load(as_model(HEAD.replace('"" : 17', '"" : 8') + old))
+    assert not Named(model, run.inference(model)).run(LoopsToScans(), run)
     assert [one.action for one in run.remarks] == ["kept"] and "opset 8" in run.remarks[0].reason
