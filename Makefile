@@ -45,6 +45,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/flat_pipeline.py
 	$(PY) benchmarks/nested_loops.py
 	$(PY) benchmarks/vectorize_loops.py
+	$(PY) benchmarks/raise_recurrences.py
 	$(PY) benchmarks/convert_versions.py
 	$(PY) benchmarks/convert_joins.py
 	$(PY) benchmarks/infer_shapes.py

@@ -1,20 +1,16 @@
 """Time of raise-recurrences for each node of the bodies, by the number of layers.
 
-    python benchmarks/raise_recurrences.py [--layers 20] [--only NAME]
+    python benchmarks/raise_recurrences.py [--layers 20] [--only NAME] [--passes straighten]
 
 Layers of one kind of cell, spelled out as exporters write it: each in the body of a Loop or Scan of
-its own, one after the other, or all in one body. Each model is measured with some layers and with
-twice as many. The aim is 100 us a node at most, and twice the layers in at most 2.3 times the time.
-Time is processor time, the best of a few runs; loading the model is not counted.
+its own, one after the other, or all in one body. What is measured and aimed at: `node_times.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import itertools
 import re
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,10 +18,9 @@ import onnx
 import onnx.parser
 from onnx import numpy_helper
 from straightline import ir
-from straightline.passes import Pipeline, RaiseRecurrences
+from straightline.benchmarks.node_times import main
 
 ROUNDS = 5
-MOST_US, MOST_RATIO = 100, 2.3
 
 SIZES = {"B": 2, "H": 4, "G": 12, "F": 16}
 WEIGHTS = {"b": "H", "w": "HH", "u": "HH", "gw": "GH", "gu": "GH", "gb": "G", "fw": "FH", "fb": "F"}
@@ -142,39 +137,12 @@ def shapes() -> Iterator[Shape]:
         yield Shape(name, kind, together)
 
 
-def seconds(shape: Shape, count: int) -> float:
-    """How long the pass takes for each node of the bodies."""
-    proto, best = model(shape, count), float("inf")
-    for _ in range(ROUNDS):
-        loaded = ir.load(proto)
-        nodes = sum(len(graph) for graph in loaded.graphs())
-        started = time.process_time()
-        result = Pipeline([RaiseRecurrences()]).apply(loaded)
-        best = min(best, time.process_time() - started)
-        assert result.changed and not result.kept, result.remarks
-    return best / nodes
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--layers", type=int, default=20, help="layers of the smaller model")
-    parser.add_argument("--only", default="", help="models whose name holds this")
-    options = parser.parse_args()
-    chosen = [shape for shape in shapes() if options.only in shape.name]
-    if not chosen:
-        parser.error(f"no model has '{options.only}' in its name")
-    seconds(chosen[0], 2)  # what is slow only the first time
-    layers, failed = options.layers, 0
-    print(f"{'us a node with so many layers':40} {layers:>8} {2 * layers:>8}  twice as many")
-    for shape in chosen:
-        one, two = seconds(shape, layers), seconds(shape, 2 * layers)
-        ratio = 2 * two / one
-        good = max(one, two) <= MOST_US / 1e6 and ratio <= MOST_RATIO
-        failed += not good
-        figures = f"{1e6 * one:8.0f} {1e6 * two:8.0f}"
-        print(f"{shape.name:40} {figures}  {ratio:.2f}x{'' if good else ' !'}", flush=True)
-    print(f"{failed} of {len(chosen)} are over {MOST_US} us a node or {MOST_RATIO} times as long")
+def measured(shape: Shape, count: int) -> tuple[onnx.ModelProto, int]:
+    """A model of so many layers, and how many nodes it has in all its graphs."""
+    made = model(shape, count)
+    return made, sum(len(graph) for graph in ir.load(made).graphs())
 
 
 if __name__ == "__main__":
-    main()
+    layers = "layers", 20, "layers of the smaller model"
+    main(__doc__.splitlines()[0], shapes(), measured, layers, "raise-recurrences", ROUNDS)

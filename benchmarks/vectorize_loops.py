@@ -1,29 +1,24 @@
 """Time of vectorize-loops for each node of a body, by the number of nodes.
 
-    python benchmarks/vectorize_loops.py [--size 1000] [--only NAME]
+    python benchmarks/vectorize_loops.py [--size 1000] [--only NAME] [--passes straighten]
 
 Bodies are chains of elementwise nodes, of products, or of a mixture such as exporters write, in a
-Loop or a Scan, with one output or many, with or without a recurrence beside. Each is measured at a
-size and at twice that size. The aim is 100 us a node at most, and twice the size in at most 2.3
-times the time. Time is processor time, the best of a few runs; loading the model is not counted.
+Loop or a Scan, with one output or many, with or without a recurrence beside. What is measured and
+aimed at: `node_times.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterator
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from straightline import ir
-from straightline.passes import Pipeline, VectorizeLoops
+from straightline.benchmarks.node_times import main
 
 ROUNDS = 3
-MOST_US, MOST_RATIO = 100, 2.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,39 +148,12 @@ def shapes() -> Iterator[Shape]:
         yield Shape(body, kind, outputs, recurrent)
 
 
-def seconds(shape: Shape, count: int) -> float:
-    """How long the pass takes for each node of the body."""
-    proto, best = model(shape, count), float("inf")
-    nodes = len(next(a.g for a in proto.graph.node[0].attribute if a.name == "body").node)
-    for _ in range(ROUNDS):
-        loaded = ir.load(proto)
-        started = time.process_time()
-        result = Pipeline([VectorizeLoops()]).apply(loaded)
-        best = min(best, time.process_time() - started)
-        assert result.changed, result.remarks
-    return best / nodes
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=1000, help="nodes of the smaller body")
-    parser.add_argument("--only", default="", help="models whose name holds this")
-    options = parser.parse_args()
-    chosen = [shape for shape in shapes() if options.only in shape.name]
-    if not chosen:
-        parser.error(f"no model has '{options.only}' in its name")
-    seconds(chosen[0], 10)  # what is slow only the first time
-    size, failed = options.size, 0
-    print(f"{'us a node at':40} {size:>8} {2 * size:>8}  twice the size")
-    for shape in chosen:
-        one, two = seconds(shape, size), seconds(shape, 2 * size)
-        ratio = 2 * two / one
-        good = max(one, two) <= MOST_US / 1e6 and ratio <= MOST_RATIO
-        failed += not good
-        figures = f"{1e6 * one:8.0f} {1e6 * two:8.0f}"
-        print(f"{shape.name:40} {figures}  {ratio:.2f}x{'' if good else ' !'}", flush=True)
-    print(f"{failed} of {len(chosen)} are over {MOST_US} us a node or {MOST_RATIO} times as long")
+def measured(shape: Shape, count: int) -> tuple[onnx.ModelProto, int]:
+    """A model of about so many nodes, and how many its body has."""
+    made = model(shape, count)
+    return made, len(next(a.g for a in made.graph.node[0].attribute if a.name == "body").node)
 
 
 if __name__ == "__main__":
-    main()
+    size = "size", 1000, "nodes of the smaller body"
+    main(__doc__.splitlines()[0], shapes(), measured, size, "vectorize-loops", ROUNDS)

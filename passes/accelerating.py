@@ -15,7 +15,7 @@ from typing import ClassVar
 from ..ir import Model, Node, load
 from . import registry
 from .base import Pass, Run
-from .running import run_passes
+from .running import Repeated, run_passes
 from .tools.costs import LEAST_LOAD, MUCH
 from .tools.estimates import Running, loading
 
@@ -50,10 +50,12 @@ class Accelerate(Pass):
         before = _Cost.of(model)
         best, chosen, refused = before, None, None
         trials = _Trials(model, run, self.alternatives)
+        seen: set[Model] = set()
         for stages in self.alternatives:
             made = trials.made(stages)
-            if made is None:
+            if made is None or made in seen:
                 continue
+            seen.add(made)
             cost = _Cost.of(made)
             if not cost.may_follow(before):
                 refused = cost if refused is None or cost.running < refused.running else refused
@@ -85,6 +87,7 @@ class _Trials:
         self._alternatives = set(alternatives)
         self._ends = {stages[:-1] for stages in alternatives}
         self._made: dict[Stages, Model | None] = {(): model}
+        self._results: dict[tuple[Model, Stages], tuple[Model, bool]] = {}
 
     def made(self, stages: Stages) -> Model | None:
         """What a pipeline makes; None where one of its stages changes nothing, so that a shorter
@@ -98,11 +101,22 @@ class _Trials:
         return self._made[stages]
 
     def _after(self, begun: Model, stages: Stages) -> Model | None:
-        copy = load(begun)
-        run = Run(standard=self._run.standard, memory=self._run.memory)
-        changed = run_passes(stages[-1:], copy, run, repeat=False)
+        working = begun, _working(stages[-1], begun)
+        if working not in self._results:
+            copy = load(begun)
+            run = Run(standard=self._run.standard, memory=self._run.memory)
+            self._results[working] = copy, run_passes(stages[-1:], copy, run, repeat=False)
+        copy, changed = self._results[working]
         is_whole = stages in self._alternatives or stages in self._ends
         return copy if changed or is_whole or stages[:-1] not in self._ends else None
+
+
+def _working(stage: Pass, model: Model) -> Stages:
+    """The passes of a stage, but those that find nothing to work on in a model: stages that differ
+    by these alone make the same of it."""
+    passes = stage.passes if isinstance(stage, Repeated) else (stage,)
+    held = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
+    return tuple([p for p in passes if p.works_on is None or not held.isdisjoint(p.works_on)])
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -172,12 +172,15 @@ class Pass(abc.ABC):
         by_default: whether the default pipeline holds it.
         default_options: the options that it has there, where they are others than its own.
         cleans_up: it only removes what is superfluous, which gives no other pass new work.
+        works_on: the operators without which a model gives it nothing to do, if it is for some
+            alone that no other pass of a pipeline makes.
     """
 
     name: ClassVar[str]
     by_default: ClassVar[bool] = False
     default_options: ClassVar[Mapping[str, Any]] = {}
     cleans_up: ClassVar[bool] = False
+    works_on: ClassVar[tuple[str, ...] | None] = None
 
     @abc.abstractmethod
     def run(self, model: Model, run: Run) -> bool:

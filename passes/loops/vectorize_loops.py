@@ -33,13 +33,14 @@ class VectorizeLoops(Pass):
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
 
     def run(self, model: Model, run: Run) -> bool:
         """Vectorize inner constructs before the ones around them."""
         inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan", "SequenceMap")]:
+            for node in [n for n in graph.nodes() if n.is_op(*self.works_on)]:
                 changed |= self._read_tensors(node, inference, run)
                 changed |= self._visit(graph, node, inference, run)
         return changed

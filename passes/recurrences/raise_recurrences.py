@@ -60,6 +60,7 @@ class RaiseRecurrences(Pass):
 
     name: ClassVar[str] = "raise-recurrences"
     by_default: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
 
     def run(self, model: Model, run: Run) -> bool:
@@ -67,7 +68,7 @@ class RaiseRecurrences(Pass):
         inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop", "Scan")]:
+            for node in [n for n in graph.nodes() if n.is_op(*self.works_on)]:
                 changed |= self._visit(graph, node, inference, run)
         return changed
 

@@ -42,6 +42,11 @@ class LowerSequences(Pass):
 
     name: ClassVar[str] = "lower-sequences"
     by_default: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...]] = (
+        *("SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SequenceAt"),
+        *("SequenceLength", "SplitToSequence", "ConcatFromSequence", "SequenceMap"),
+        *("Optional", "OptionalHasElement", "OptionalGetElement"),
+    )
     max_nodes: int = DEFAULT_MAX_NODES
 
     def run(self, model: Model, run: Run) -> bool:
