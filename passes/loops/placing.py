@@ -9,7 +9,7 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, is_named
-from ...ir import Graph, Template, Value
+from ...ir import Graph, Template, Value, captured_by
 from .feeding import Feeding
 
 
@@ -25,9 +25,14 @@ def give_out(scratch: Graph, values: Sequence[Value]) -> None:
 
 def drop_unread(scratch: Graph) -> None:
     """Remove the nodes that were made for nothing."""
-    for node in reversed(scratch.nodes()):
-        if not scratch.is_needed(node):
-            scratch.remove(node)
+    waiting = [node for node in scratch.unordered_nodes() if not scratch.is_needed(node)]
+    while waiting:
+        node = waiting.pop()
+        read = [v.producer for v in (*node.inputs, *captured_by(node)) if v is not None]
+        scratch.remove(node)
+        for made in dict.fromkeys(read):
+            if made is not None and made.graph is scratch and not scratch.is_needed(made):
+                waiting.append(made)
 
 
 def put_in_place(

@@ -12,12 +12,13 @@ y, h = Scan <num_scan_inputs = 1,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
+from ...facts.bounds import Known
 from ...ir import Graph, Model, Node, Value
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
@@ -66,20 +67,29 @@ class RaiseRecurrences(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Raise inner constructs before the ones around them."""
         inference = run.inference(model)
+        known = Speculation(inference, model.functions).outside
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in [n for n in graph.nodes() if n.is_op(*self.works_on)]:
-                changed |= self._visit(graph, node, inference, run)
+                changed |= self._visit(graph, node, inference, known, run)
         return changed
 
-    def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
+    def _visit(
+        self,
+        graph: Graph,
+        node: Node,
+        inference: ShapeInference,
+        known: Callable[[Value], Known],
+        run: Run,
+    ) -> bool:
         path, repetition = node.path, read(node)
         run.offer(node, None)
         if isinstance(repetition, str):
             run.kept(self, node, repetition)
             return False
         try:
-            raising = _Raising(graph, repetition, inference, self)
+            certain = runs_certainly(node, known)
+            raising = _Raising(graph, repetition, inference, certain, self)
         except (Unbatchable, RewriteError) as reason:
             run.kept(self, node, f"it {reason}")
             return False
@@ -108,13 +118,11 @@ class _Raising:
         graph: Graph,
         repetition: Repetition,
         inference: ShapeInference,
+        certain: bool,
         options: RaiseRecurrences,
     ) -> None:
         self._graph = graph
         self._repetition = repetition
-        certain = runs_certainly(
-            repetition.node, Speculation(inference, inference.model.functions).outside
-        )
         self._trips = trips = AllTrips(
             repetition,
             inference,

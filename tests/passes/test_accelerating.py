@@ -6,8 +6,15 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs
 from straightline import ir
-from straightline.passes import Pipeline, accelerate, parse_pipeline
+from straightline.passes import (
+    LowerSequences,
+    Pipeline,
+    accelerate,
+    accelerating,
+    parse_pipeline,
+)
 from straightline.passes.accelerating import Accelerate, alternatives
+from straightline.passes.sequences import lower_sequences
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 ROWS = """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
@@ -135,3 +142,22 @@ def test_inspect_and_verify_know_it():
     assert [construct.outcome for construct in found.constructs] == ["rewritten"]
     result = sl.rewrite(as_model(HEAD + SUM), "accelerate", verify=True)
     onnx.checker.check_model(result, full_check=True)
+
+
+def loaded_in(monkeypatch, text):
+    """How often a copy was made to try something on it."""
+    copies, load = [], accelerating.load
+    monkeypatch.setattr(accelerating, "load", lambda m: copies.append(m) or load(m))
+    sl.rewrite(as_model(HEAD + text), "accelerate")
+    return len(copies)
+
+
+def test_stages_that_differ_by_what_finds_nothing_to_do_are_tried_once(monkeypatch):
+    """Without sequences it is the same whether they would be lowered, so less is tried."""
+    lists = SUM.replace("t = Add (s, e)", "l = SequenceConstruct (s) m = SequenceAt (l, k)")
+    lists = lists.replace("0}>", "0}, int64 k = {0}>").replace("}> (z", "t = Add (m, e) }> (z")
+    assert 0 < loaded_in(monkeypatch, SUM) < loaded_in(monkeypatch, lists)
+
+
+def test_each_operator_of_sequences_is_one_that_is_worked_on():
+    assert set(LowerSequences.works_on) == set(lower_sequences._RULES) - {"Identity"}
