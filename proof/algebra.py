@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ class Terms:
         limits: for the symbol of a trip of a loop, how many trips the loop makes.
         loops: what loops do that begin alike, by the tag of their variables.
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
+        axes: for the symbol of a size that only run time tells, the term that has it, and where.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -56,6 +57,7 @@ class Terms:
         self.loop_count = 0
         self.used: set[str] = set()
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
+        self.axes: dict[str, tuple[Term, int]] = {}
         self._made: dict[tuple[Head, Args], Results] = {}
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
@@ -267,7 +269,20 @@ class Terms:
             return known
         facts = self.facts_of(head, args, count)
         told = None if count > 1 else self._told(facts[0])
-        return [told] if told is not None else list(self.raw(head, args, facts))
+        if told is not None:
+            return [told]
+        results = self.raw(head, args, facts)
+        if self.facts.new:
+            self._owned(results, self.facts.new)
+        return list(results)
+
+    def _owned(self, results: Sequence[Term], new: Container[str]) -> None:
+        """Remember whose sizes these new symbols are."""
+        for term in results:
+            for axis, dim in enumerate(term.fact.shape or ()):
+                name = next(iter(dim.symbols), "")
+                if name in new and dim == self.symbols.named(name):
+                    self.axes.setdefault(name, (term, axis))
 
     def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
         """The outputs of an operator, where they are known before run time: it is applied to

@@ -6,18 +6,21 @@ however many trips of a loop apply it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 
 import onnx
 
 from ..analysis.shapes.asking import OnnxFacts
 from ..analysis.shapes.nodes import NodeFacts
+from ..facts.dimension import Dimension
 from ..facts.fact import UNKNOWN, Fact, Symbols
 from ..ir import Model, Node, Tensor, Value
 from .heads import Head
 from .terms import Args, Term
 
 _IR_VERSION = 10
+_NOTHING: set[str] = set()
 _SHOWN = 64
 """Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
 
@@ -30,11 +33,13 @@ class TermFacts:
 
     Attributes:
         empty: the identities of the facts of tensors that certainly have no elements.
+        new: the symbols of sizes that what was told last made up.
     """
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.empty: set[int] = set()
+        self.new: set[str] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
         self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
@@ -71,6 +76,7 @@ class TermFacts:
             if arg.head.name == "constant" and arg.fact.content is None:
                 key.append(arg.number)  # onnx may read sizes from it
         found = self._inferred.get(tuple(key))
+        self.new = _NOTHING
         if found is None:
             facts = [UNKNOWN if arg is None else arg.fact for arg in args]
             constants = {
@@ -78,10 +84,21 @@ class TermFacts:
                 for i, arg in enumerate(args)
                 if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
             }
-            found = [self.one(fact) for fact in self._infer(head, facts, args, constants, count)]
-            if _symbols(found) <= _symbols(facts):
+            told = self._infer(head, facts, args, constants, count)
+            self.new = _symbols(told) - _symbols(facts)
+            if self.new and any(fact.other is not None for fact in facts):
+                told = self._of_elements(told)
+            found = [self.one(fact) for fact in told]
+            if not self.new:
                 self._inferred[tuple(key)] = found  # else its sizes are new ones each time
         return found
+
+    def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
+        """What is told of elements of a sequence: each may have sizes of its own, whatever they are
+        called in the type of the sequence."""
+        own = {name: self.symbols.fresh() for name in sorted(self.new)}
+        self.new = {name for dim in own.values() for name in dim.symbols}
+        return [_renamed(fact, own) for fact in told]
 
     def _infer(
         self,
@@ -122,6 +139,12 @@ def is_empty(fact: Fact) -> bool:
     if not fact.elem_type or fact.shape is None:
         return False
     return any(dim.value == 0 for dim in fact.shape)
+
+
+def _renamed(fact: Fact, names: Mapping[str, Dimension]) -> Fact:
+    if fact.shape is None:
+        return fact
+    return dataclasses.replace(fact, shape=tuple([dim.replaced(names) for dim in fact.shape]))
 
 
 def _symbols(facts: Sequence[Fact]) -> set[str]:

@@ -106,9 +106,18 @@ class Substitution:
                 kind, term, size = derived[symbol]
                 inner = None if size is None else self._size(size)
                 self._put[symbol] = self._terms.derive(kind, self.of(term), inner)
+            elif symbol in self._terms.axes and symbol not in self._put:
+                self._put[symbol] = self._of_axis(*self._terms.axes[symbol])
             elif symbol in self._terms.symbols.varying and symbol not in self._put:
                 self._put[symbol] = self._terms.symbols.fresh()
         return dim.replaced(self._put)
+
+    def _of_axis(self, term: Term, axis: int) -> Dimension:
+        """The size that a term has with what is put into it."""
+        shape = self.of(term).fact.shape
+        if shape is None or axis >= len(shape):
+            return self._terms.symbols.fresh()
+        return shape[axis]
 
 
 def binding(term: Term) -> Bound | None:

@@ -108,3 +108,10 @@ def test_tensors_are_empty_where_a_size_is_certainly_0(terms):
     empty = terms.facts.one(Fact(FLOAT, constant(0)))
     assert id(empty) in terms.facts.empty
     assert id(terms.facts.one(Fact(FLOAT, constant(1)))) not in terms.facts.empty
+
+
+def test_elements_of_a_sequence_may_have_other_sizes_though_their_names_are_one():
+    text = """g (seq(float[h, w]) s) => (int64[2] y) <int64 a = {0}, int64 b = {1}> {
+        x = SequenceAt (s, %s) y = Shape (x) }"""
+    assert_open(text % "a", text % "b")
+    assert_proved(text % "a", text % "a")

@@ -1,7 +1,9 @@
 """Terms with other terms and sizes put in."""
 
+from onnx.helper import make_sequence_type_proto, make_tensor_type_proto
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact
+from straightline.ir import Operator
 from straightline.proof.algebra import Terms
 from straightline.proof.budget import Budget
 from straightline.proof.substitution import Substitution
@@ -34,3 +36,21 @@ def test_sizes_from_outside_stay():
     terms = Terms(Budget())
     size = terms.size(terms.symbols.named("n"))
     assert Substitution(terms, {}, {"?trip0:3": Dimension.constant(1)}).of(size) is size
+
+
+def test_a_size_of_a_term_is_that_of_the_term_with_what_is_put_in():
+    terms = Terms(Budget())
+    terms.symbols.depth += 1
+    sequence = make_sequence_type_proto(make_tensor_type_proto(1, ["h", "w"]))
+    listed = terms.leaf("input", "s", Fact(other=sequence))
+    index = terms.symbols.trip("?trip0:3", 0)
+    at = terms.heads.of(Operator("SequenceAt"), {"": 18})
+
+    def shape(place):
+        element = terms.apply(at, (listed, terms.size(place)))[0]
+        return terms.sizes(element.fact.shape)
+
+    put = {"?trip0:3": Dimension.constant(1)}
+    one, other = Substitution(terms, {}, put), Substitution(terms, {}, put)
+    assert one.of(shape(index)) is other.of(shape(index)) is shape(1)
+    assert one.of(shape(index)) is not shape(2)
