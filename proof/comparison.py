@@ -14,6 +14,7 @@ from .grounds import groundless
 from .heads import Head
 from .induction import Induction
 from .narrowing import Narrowing
+from .rings import Rings
 from .sums import Sums
 from .terms import Term
 
@@ -39,8 +40,10 @@ class Comparison:
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
         sums = Sums(terms, self.narrowing, self.induction)
+        rings = Rings(terms, self.narrowing, self.induction)
         self._rules = (
             self._drawn,
+            rings.equal,
             self.induction.states,
             self.induction.shifted,
             sums.summed,

@@ -1,0 +1,152 @@
+"""Integers are numbers modulo 2^n: written in another order they are the same, floats are not."""
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from spelled import same_bits
+from straightline import reference
+
+COUNTED = """g (int64 m, {t}[2] start, {t}[2] delta) => ({t}[2] f, {t}[k, 2] z) {{
+    f, z = Loop (m, , start) <body = b (int64 i, bool c, {t}[2] s)
+        => (bool c2, {t}[2] n, {t}[2] o)
+    {{ c2 = Identity (c) o = Identity (s) n = {update} }}> }}"""
+CLOSED = """g (int64 m, {t}[2] start, {t}[2] delta) => ({t}[2] f, {t}[k, 2] z)
+    <int64 none = {{0}}, int64 one = {{1}}, int64[1] vector = {{1}}, int64[2] column = {{-1, 1}}> {{
+    trips = Max (m, none)
+    numbers = Range (none, trips, one)
+    cast = Cast <to = {number}> (numbers)
+    rows = Reshape (cast, column)
+    added = Mul (rows, delta)
+    z = Add (start, added)
+    all = Cast <to = {number}> (trips)
+    total = Mul (all, delta)
+    f = Add (start, total) }}"""
+NUMBERS = {"int32": 6, "int64": 7, "float": 1}
+
+
+def written(type_, update="Add (s, delta)"):
+    return (
+        COUNTED.format(t=type_, update=update),
+        CLOSED.format(t=type_, number=NUMBERS[type_]),
+    )
+
+
+@pytest.mark.parametrize("type_", ["int32", "int64"])
+@pytest.mark.parametrize("update", ["Add (s, delta)", "Add (delta, s)"])
+def test_a_state_to_which_the_same_is_added_is_so_many_times_that(type_, update):
+    before, after = written(type_, update)
+    assert_proved(before, after)
+    assert_proved(after, before)
+
+
+@pytest.mark.parametrize("type_", ["int32", "int64"])
+@pytest.mark.parametrize("trips", [0, 1, 70])
+def test_runs_agree_also_where_the_numbers_wrap(type_, trips):
+    before, after = (model(text) for text in written(type_))
+    most = np.iinfo(type_).max
+    feeds = {
+        "m": np.array(trips),
+        "start": np.array([most - 5, -3], type_),
+        "delta": np.array([most // 3, -(most // 2)], type_),
+    }
+    for run in (reference.run, run_by_runtime):
+        assert same_bits(run(before, feeds), run(after, feeds))
+
+
+def run_by_runtime(model, feeds):
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return session.run(None, feeds)
+
+
+@pytest.mark.parametrize(
+    "update", ["Sub (s, delta)", "Add (s, s)", "Add (s, start)", "Mul (s, delta)"]
+)
+def test_states_that_are_made_otherwise_are_not_that(update):
+    assert_open(*written("int32", update))
+
+
+def test_floats_are_rounded_on_each_trip():
+    assert_open(*written("float"))
+
+
+def test_what_is_added_may_not_depend_on_the_trip():
+    update = "Cast <to = 7> (i) u = Add (n0, delta) n = Add (s, u)"
+    before, after = written("int64", update)
+    assert_open(before.replace("n = Cast", "n0 = Cast"), after)
+
+
+SUMS = "g ({t}[2] x, {t}[2] y, {t}[1, 2] z) => ({t}[1, 2] w) {{ {nodes} }}"
+EXPANDED = "a = Mul (x, z) b = Mul (y, z) w = Add (a, b)"
+FACTORED = "a = Add (y, x) w = Mul (a, z)"
+
+
+@pytest.mark.parametrize("type_", ["int8", "int32", "int64", "uint8", "uint64"])
+def test_sums_and_products_of_integers_may_be_written_in_any_order(type_):
+    assert_proved(*(SUMS.format(t=type_, nodes=nodes) for nodes in (EXPANDED, FACTORED)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (EXPANDED, "a = Add (y, x) w = Mul (a, a)"),
+        (EXPANDED, "a = Sub (x, y) w = Mul (a, z)"),
+        ("w = Sub (x, z)", "w = Sub (z, x)"),
+        ("a = Add (x, x) w = Add (a, z)", "w = Add (x, z)"),
+    ],
+)
+def test_other_polynomials_are_not_equal(one, other):
+    assert_open(*(SUMS.format(t="int32", nodes=nodes) for nodes in (one, other)))
+
+
+def test_floats_are_no_ring():
+    assert_open(*(SUMS.format(t="float", nodes=nodes) for nodes in (EXPANDED, FACTORED)))
+
+
+def test_one_part_that_differs_is_compared():
+    text = "g (int32[2] x, int32[2] y) => (int32[2] w) { %s w = Add (a, y) }"
+    one, other = "b = Neg (x) a = Mod (b, y)", "b = Sub (y, x) c = Sub (b, y) a = Mod (c, y)"
+    assert_proved(text % one, text % other)
+    assert_open(text % one, text % other.replace("Mod (c, y)", "Mod (y, c)"))
+
+
+CAST = "g (int64[2] x, int64[2] y) => (int32[2] w) { %s }"
+
+
+def test_a_cast_to_fewer_bits_keeps_sums():
+    assert_proved(
+        CAST % "a = Add (x, y) w = Cast <to = 6> (a)",
+        CAST % "a = Cast <to = 6> (x) b = Cast <to = 6> (y) w = Add (b, a)",
+    )
+
+
+def test_a_cast_to_more_bits_does_not():
+    wide = "g (int32[2] x, int32[2] y) => (int64[2] w) { %s }"
+    assert_open(
+        wide % "a = Add (x, y) w = Cast <to = 7> (a)",
+        wide % "a = Cast <to = 7> (x) b = Cast <to = 7> (y) w = Add (b, a)",
+    )
+
+
+def test_sizes_that_broadcast_count_as_the_shape_that_comes_out():
+    text = "g (int32[n, 1] x, int32[1, m] y) => (int32[n, m] w) { %s }"
+    assert_proved(text % "w = Add (x, y)", text % "w = Add (y, x)")
+    assert_open(text % "a = Add (x, y) w = Sub (a, y)", text % "a = Add (x, y) w = Sub (a, x)")
+
+
+SLICED = """g (int64 m, int32[2] start, int32[2] delta) => (int32[k, 2] z)
+    <int64 none = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] column = {-1, 1}> {
+    trips = Max (m, none) more = Add (trips, one) end = Unsqueeze (trips, first)
+    numbers = Range (none, more, one)
+    cast = Cast <to = 6> (numbers)
+    rows = Reshape (cast, column)
+    added = Mul (rows, delta)
+    all = Add (start, added)
+    z = Slice (all, first, end) }"""
+
+
+def test_a_place_of_a_range_is_a_number():
+    counted = COUNTED.replace("{t}[2] f, ", "").format(t="int32", update="Add (s, delta)")
+    assert_proved(counted, SLICED)
+    assert_open(counted, SLICED.replace("first = {0}", "first = {1}"))
