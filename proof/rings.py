@@ -1,5 +1,5 @@
-"""Integers that are added and multiplied: they wrap, so sums and products are those of numbers modulo
-2^n, in whatever order and however often they are written.
+"""Integers that are added and multiplied: they wrap, so sums and products are those of numbers
+modulo 2^n, in whatever order and however often they are written.
 
 Two terms of one shape are equal whose polynomials are: each element is a polynomial of elements of
 other terms, the same polynomial for all elements. A state to which each trip adds the same is its

@@ -1,4 +1,5 @@
-"""Sums: a state to which each trip adds is a place of a CumSum, which adds in the same order."""
+"""Sums: a state to which each trip adds is a place of a CumSum, which adds in the same order, and so
+is what the trips of a loop add one after the other."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class Sums:
 
     def summed(self, one: Term, other: Term) -> list[Pair] | None:
         """A state that begins with the first of some values, and to which each trip adds the next,
-        is a place of their CumSum; an Add to it is the next place."""
+        is a place of their CumSum; an Add to it, or to the place before, is the next place. The
+        first place is the first of the values."""
         for term, read in ((one, other), (other, one)):
             place = self._place(read)
             if place is None:
@@ -59,6 +61,8 @@ class Sums:
             pairs = None
             if state is not None and state.trip == place.at:
                 pairs = self._is_sum(state, place.values)
+            elif place.at.value == 0:
+                pairs = [(term, self._value(place))]
             elif term.is_op("Add") and (place.at - 1).less(0) is False:
                 pairs = self._added(term, place)
             if pairs is not None:
@@ -81,17 +85,24 @@ class Sums:
         return _Place(total, values, element(start.fact), read.fact.shape)
 
     def _added(self, total: Term, place: _Place) -> list[Pair] | None:
-        """The operands of an Add of which one is a state: the place before, and what is added."""
+        """The operands of an Add: the place before, and what is added."""
         x, y = total.args
         assert x is not None and y is not None
-        if self._induction.before_trip(x) is None:
+        terms, added = self._terms, self._value(place)
+        if x is added or (y is not added and self._is_sum_so_far(y)):
             x, y = y, x
-        if self._induction.before_trip(x) is None:
+        if place.at.value is None and self._induction.before_trip(x) is None:
             return None
-        terms, shape = self._terms, place.shape
-        before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), shape)
-        added = terms.view(self._narrowing.of(place.values, 0, place.at, ONE), shape)
+        before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
+
+    def _is_sum_so_far(self, term: Term) -> bool:
+        return term.is_op("Add") or self._induction.before_trip(term) is not None
+
+    def _value(self, place: _Place) -> Term:
+        """What is added at a place."""
+        value = self._narrowing.of(place.values, 0, place.at, ONE)
+        return self._terms.view(value, place.shape)
 
     def _is_sum(self, state: State, values: Term) -> list[Pair] | None:
         recurrence, k, _ = state

@@ -93,3 +93,35 @@ def test_an_add_to_another_state_is_not_the_next_place():
             { t = Add (s, e) u = Neg (r) o = Add (%s, e) }> (first, first, x) }"""
     assert_proved(two % "s", PLACES % "one, end")
     assert_open(two % "r", PLACES % "one, end")
+
+
+UNROLLED = """g (float[2] a, float[2] x, float[2] y) => (float[2] f) { %s }"""
+ADDED = UNROLLED % "s = Add (a, x) t = Add (s, y) f = Add (t, x)"
+SUMMED = """g (float[2] a, float[2] x, float[2] y) => (float[2] f)
+    <int64 axis = {0}, int64 at = {3}, int64[1] zero = {0}> {
+    p = Unsqueeze (a, zero) q = Unsqueeze (x, zero) r = Unsqueeze (y, zero)
+    values = Concat <axis = 0> (p, q, r, q)
+    sums = CumSum (values, axis)
+    f = Gather (sums, at) }"""
+
+
+@pytest.mark.parametrize("last", ["f = Add (t, x)", "f = Add (x, t)"])
+def test_what_is_added_one_after_the_other_is_a_place_of_a_cumsum(last):
+    before = ADDED.replace("f = Add (t, x)", last)
+    assert_proved(before, SUMMED)
+    assert_proved(SUMMED, before)
+    feeds = {name: np.array([0.1, 3e7], np.float32) * k for k, name in enumerate("axy", 1)}
+    assert same_bits(*(reference.run(model(text), feeds) for text in (before, SUMMED)))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "s = Add (x, y) t = Add (s, x) f = Add (a, t)",
+        "s = Add (a, y) t = Add (s, x) f = Add (t, x)",
+        "s = Add (a, x) t = Add (s, y) f = Sub (t, x)",
+        "s = Add (a, x) f = Add (s, y)",
+    ],
+)
+def test_what_is_added_in_another_order_is_not(nodes):
+    assert_open(UNROLLED % nodes, SUMMED)
