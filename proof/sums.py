@@ -1,5 +1,5 @@
-"""Sums: a state to which each trip adds is a place of a CumSum, which adds in the same order, and so
-is what the trips of a loop add one after the other."""
+"""Sums: a state to which each trip adds is a place of a CumSum, which adds in the same order, and
+so is what is added one after the other."""
 
 from __future__ import annotations
 

@@ -63,12 +63,14 @@ def there_and_back(
 
 @spelling("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Numbers compare as they do in a type that holds all of them."""
+    """Numbers compare as they do in a type that holds all of them; integers with a whole number as
+    they do in floats that hold it and its neighbours, to which others are rounded in order."""
     one, other = args
     assert one is not None and other is not None
     below = _narrow(one) or _narrow(other)
     if below is None:
-        return None
+        pair = _with_whole_number(terms, one, other)
+        return None if pair is None else terms.apply(head, pair)
     pair = tuple([in_type(terms, term, below.fact.elem_type) for term in (one, other)])
     return None if None in pair else terms.apply(head, pair)
 
@@ -79,6 +81,28 @@ def _narrow(term: Term) -> Term | None:
     if below is None or not holds(below.fact.elem_type, term.fact.elem_type):
         return None
     return below
+
+
+def _with_whole_number(terms: Terms, one: Term, other: Term) -> tuple[Term, Term] | None:
+    """Integers and a whole number, where both are compared as floats. If x > c then x >= c + 1, and
+    so it is once both are rounded, as c + 1 is exact; if x <= c, too."""
+    for term, number in ((one, other), (other, one)):
+        below = term.args[0] if term.is_op("Cast") else None
+        bits = _WHOLE_IN.get(term.fact.elem_type)
+        if below is None or bits is None or below.fact.elem_type not in _BITS:
+            continue
+        whole = _whole_number(terms, number, below.fact.elem_type, 1 << bits)
+        if whole is not None:
+            return (below, whole) if term is one else (whole, below)
+    return None
+
+
+def _whole_number(terms: Terms, number: Term, elem_type: int, most: int) -> Term | None:
+    """A constant of whole numbers below another one, as integers of a type that holds them."""
+    tensor = terms.tensor(number)
+    if tensor is None or not tensor.is_readable or not (abs(tensor.numpy()) < most).all():
+        return None
+    return in_type(terms, number, elem_type)
 
 
 def in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ...ir import Operator
+from .halves import by_halves
 from .registry import spelling
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ _ORDER = ("Less", "Greater")
 
 @spelling("Or")
 def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Less or equal, as its function in onnx has it (LessOrEqual 12, GreaterOrEqual 12)."""
+    """Less or equal, as its function in onnx has it (LessOrEqual 12, GreaterOrEqual 12); integers
+    of 64 bits that are compared in two halves."""
     for one, other in (args, args[::-1]):
         name = None if one is None else _OR_EQUAL.get(one.head.name)
         if one is None or name is None or other is None or not other.is_op("Equal"):
             continue
         if other.args in (one.args, one.args[::-1]):
             return terms.apply(terms.heads.of(Operator(name), {"": 16}), one.args)
-    return None
+    return by_halves(terms, args)
 
 
 @spelling("Not")
@@ -45,7 +47,7 @@ def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
     one, other = less.args
     if one is None or other is None or one.fact.elem_type not in _FLOATS:
         return None
-    rest = [p for p in parts if p not in ordered]
+    rest = [p for p in parts if p not in ordered and not _is_never(terms, p, less.args)]
     if not rest:
         return _nan(terms, one, other, greater)
     if greater.args != less.args or any(not p.is_op("IsNaN") for p in rest):
@@ -63,14 +65,25 @@ def _is_a_number(terms: Terms, term: Term) -> bool:
     return tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
 
 
+def _is_never(terms: Terms, term: Term, operands: Args) -> bool:
+    """Whether it is false everywhere, and broadcasts to what operands broadcast to: it has the
+    shape of a constant one of them, or none."""
+    tensor = terms.tensor(term)
+    if tensor is None or not tensor.is_readable or tensor.numpy().any():
+        return False
+    constants = [terms.tensor(operand) for operand in operands]
+    return not tensor.dims or any(c is not None and c.dims == tensor.dims for c in constants)
+
+
 def _nan(terms: Terms, x: Term, high: Term, greater: Term) -> Sequence[Term | None] | None:
     """Not (x < 1 or x > 0) holds of NaN only."""
     below, above = terms.tensor(high), terms.tensor(greater.args[1])
-    if greater.args[0] is not x or below is None or above is None or x.fact.shape is None:
+    if greater.args[0] is not x or below is None or above is None:
         return None
     if below.size != 1 or above.size != 1 or not (above.numpy() < below.numpy()).all():
         return None
-    if len(below.dims) > len(x.fact.shape) or len(above.dims) > len(x.fact.shape):
+    rank = len(x.fact.shape or ())
+    if len(below.dims) > rank or len(above.dims) > rank:
         return None
     return terms.apply(terms.heads.of(Operator("IsNaN"), {"": 20}), (x,))
 

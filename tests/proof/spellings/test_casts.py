@@ -70,3 +70,25 @@ def test_wide_integers_are_not_exact_in_doubles():
     signature = "(int64[3] x, int64[3] z) => (bool[3] y)"
     old = "a = Cast <to = 11> (x) b = Cast <to = 11> (z) y = Less (a, b)"
     require_open(model(old, 8, signature), model("y = Less (x, z)", 13, signature))
+
+
+WHOLE = "(int64[3] x) => (bool[3] y)"
+
+
+@pytest.mark.parametrize("test", ["Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"])
+@pytest.mark.parametrize("number", [0, -7, 2**53 - 1])
+def test_integers_are_compared_with_a_whole_number_as_doubles(test, number):
+    old = f"<double c = {{{number}}}> {{ a = Cast <to = 11> (x) y = {test} (a, c) }}"
+    new = f"<int64 c = {{{number}}}> {{ y = {test} (x, c) }}"
+    require_same(model(old, 16, WHOLE), model(new, 16, WHOLE))
+    turned = [text.replace("(a, c)", "(c, a)").replace("(x, c)", "(c, x)") for text in (old, new)]
+    require_same(*(model(text, 16, WHOLE) for text in turned))
+    require_open(model(old.replace("to = 11", "to = 1"), 16, WHOLE), model(new, 16, WHOLE))
+
+
+@pytest.mark.parametrize("number", [str(2**53), "0.5", "-1e300"])
+def test_with_other_numbers_they_are_not(number):
+    whole = int(float(number)) if abs(float(number)) < 2**60 else 0
+    old = f"<double c = {{{number}}}> {{ a = Cast <to = 11> (x) y = Greater (a, c) }}"
+    new = f"<int64 c = {{{whole}}}> {{ y = Greater (x, c) }}"
+    require_open(model(old, 16, WHOLE), model(new, 16, WHOLE))

@@ -2,6 +2,7 @@
 
 import pytest
 from spelled import model, require_open, require_same
+from straightline.proof import prove
 
 TWO = "(float[2,8] x, float[2,8] z) => (bool[2,8] y)"
 EQUAL = (
@@ -53,3 +54,20 @@ def test_what_is_not_a_number():
     require_same(model(old, 8, signature), new)
     require_open(model(old.replace("{0}", "{1}"), 8, signature), new)
     require_open(model(old.replace("{0}", "{2}"), 8, signature), new)
+
+
+@pytest.mark.parametrize("constant", ["x", "z"])
+def test_floats_of_any_rank_are_compared_with_a_number(constant):
+    """Whether the number is one is asked, too, and known; what has no rank has its shape."""
+    other = "z" if constant == "x" else "x"
+    signature = f"(float[] {other}) => (bool[] y)"
+    asked = (
+        "p = Less (x, one) q = Greater (x, none) r = Or (p, q) a = Not (r)"
+        " s = Less (z, one) t = Greater (z, none) v = Or (s, t) b = Not (v)"
+    )
+    nodes = EQUAL.replace("a = IsNaN (x) b = IsNaN (z)", asked)
+    numbers = f"<float {constant} = {{1.5}}, float one = {{1}}, float none = {{0}}>"
+    new = f"<float {constant} = {{1.5}}> {{ y = Equal (x, z) }}"
+    assert prove(model(f"{numbers} {{ {nodes} }}", 8, signature), model(new, 11, signature)).proved
+    wide = numbers.replace("float one = {1}", "float[1] one = {1}")
+    assert not prove(model(f"{wide} {{ {nodes} }}", 8, signature), model(new, 11, signature)).proved
