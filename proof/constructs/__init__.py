@@ -2,6 +2,7 @@
 
 from . import branches as branches
 from . import loops as loops
+from . import mapping as mapping
 from . import optionals as optionals
 from . import scans as scans
 from .registry import CONSTRUCTS, Construct, construct

@@ -1,4 +1,4 @@
-"""Scan 8 and 9+, and SequenceMap: run by their definition, or a Scan 9 as a recurrence."""
+"""Scan 8 and 9+: run by their definition, or a Scan 9 as a recurrence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ...facts.dimension import Dimension
 from ...facts.fact import Fact
 from ...reference.bodies import label
 from ..budget import OpenError
-from ..chains import appended, empty_chain
 from ..rules.parts import backward
 from .loops import MOST_STEPS
 from .recurrences import Recurrence, recur
@@ -307,35 +306,3 @@ def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     shape = [dim.value or 0 for dim in fact.shape]
     return terms.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
-
-
-@construct("SequenceMap")
-def run_sequence_map(
-    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
-) -> Sequence[Value]:
-    """SequenceMap (17): the body on each element of sequences that are known one by one."""
-    terms, body = execution.terms, step.bodies["body"]
-    sequences = [terms.elements_of(arg) for arg in args]
-    first = sequences[0]
-    if first is None or any(
-        arg is not None and arg.fact.other is not None and elements is None
-        for arg, elements in zip(args, sequences, strict=True)
-    ):
-        raise OpenError(f"{label(step.node)} maps a sequence that run time makes")
-    call = execution.bound(body, frame)
-    chains: list[Value] = [None] * len(body.outputs)
-    results = [
-        call([arg if e is None else e[i] for arg, e in zip(args, sequences, strict=True)])
-        for i in range(len(first))
-    ]
-    for k, info in enumerate(body.proto.output):
-        made = [result[k] for result in results]
-        elem_type = info.type.tensor_type.elem_type
-        if made and made[0] is not None:
-            elem_type = made[0].fact.elem_type
-        chain = empty_chain(terms, elem_type)
-        for element in made:
-            assert element is not None
-            chain = appended(terms, chain, element)
-        chains[k] = chain
-    return chains

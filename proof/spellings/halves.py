@@ -51,7 +51,7 @@ def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
     if known is None:
         return None
     number, unit = known
-    found = []
+    found: list[Term | None] = []
     for own, high, low in zip(parted, highs, lows, strict=True):
         if own is not None and own[1] == unit:
             found.append(own[0])

@@ -1,4 +1,4 @@
-"""Scan: axes and directions, Scan 8 with its batch, no trips; SequenceMap."""
+"""Scan: axes and directions, Scan 8 with its batch, no trips."""
 
 import itertools
 
@@ -137,22 +137,6 @@ def test_lengths_that_run_time_tells_are_left_open():
     assert_open(text, text, "lengths that run time tells", opset=8)
     text = batch("", "lengths", sizes="2, n, 1")
     assert_open(text, text, "a Scan 8 of unknown batch or length, with lengths", opset=8)
-
-
-MAP = """g (float[2] x, float[2] y) => (seq(float[2]) z) { s = SequenceConstruct (x, y) %s }"""
-EACH_OF = "z = SequenceMap <body = b (float[2] e) => (float[2] o) { o = %s (e) }> (s)"
-
-
-def test_a_sequence_is_mapped_element_by_element():
-    assert_proved(
-        MAP % EACH_OF % "Neg", MAP % "a = Neg (x) b = Neg (y) z = SequenceConstruct (a, b)"
-    )
-    assert_open(MAP % EACH_OF % "Neg", MAP % "a = Neg (x) b = Neg (y) z = SequenceConstruct (b, a)")
-
-
-def test_a_sequence_of_run_time_is_left_open():
-    text = f"g (seq(float[2]) s) => (seq(float[2]) z) {{ {EACH_OF % 'Neg'} }}"
-    assert_open(text, text, "maps a sequence that run time makes")
 
 
 @pytest.mark.parametrize("place", [0, 2])
