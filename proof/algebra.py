@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -23,6 +23,9 @@ from .scopes import Sizes
 from .spellings import SPELLINGS
 from .spellings.axes import speaks_of_no_axis
 from .terms import Args, Term, fingerprint
+
+if TYPE_CHECKING:
+    from .tracing import Trace
 
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
@@ -44,6 +47,7 @@ class Terms:
         loops: what loops do that begin alike, by the tag of their variables.
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
         axes: for the symbol of a size that only run time tells, the term that has it, and where.
+        trace: where it is recorded what terms come from; None where nobody asks.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -58,6 +62,7 @@ class Terms:
         self.used: set[str] = set()
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
+        self.trace: Trace | None = None
         self._made: dict[tuple[Head, Args], Results] = {}
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}

@@ -19,6 +19,8 @@ class Proof:
         outputs: for each output the number of terms that it is made of.
         assumptions: what the proof takes for granted, a sentence each.
         first: where it is open, the first terms that differ, as ONNX text.
+        paths: the nodes of both models that these are from, with what they stand in.
+        needed: what rule would make these one, in words.
         feeds: where it is refuted, the input.
         seconds: time spent.
     """
@@ -29,6 +31,8 @@ class Proof:
     outputs: dict[str, int] = dataclasses.field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     first: tuple[str, str] | None = None
+    paths: tuple[str, str] | None = None
+    needed: str = ""
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     seconds: float = 0.0
 
@@ -42,6 +46,11 @@ class Proof:
         """What is proved, with what it takes for granted."""
         condition = f", if {' and '.join(self.assumptions)}" if self.assumptions else ""
         return f"equal for every input{condition}"
+
+    def _sides(self) -> list[str]:
+        """Both models, with the place of what differs."""
+        pairs = zip(("before", "after"), self.paths or ("", ""), strict=True)
+        return [f"{side}, {path}" if path else side for side, path in pairs]
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in types that JSON has, without the input that refutes."""
@@ -57,7 +66,10 @@ class Proof:
             return f"proved: {self.claim} ({_time(self.seconds)})"
         lines = [f"{self.status}: {self.reason}"]
         if self.first is not None:
-            lines += ["  before:", *_indented(self.first[0]), "  after:", *_indented(self.first[1])]
+            for side, text in zip(self._sides(), self.first, strict=True):
+                lines += [f"  {side}:", *_indented(text)]
+        if self.needed:
+            lines.append(f"  needed: {self.needed}")
         return "\n".join(lines)
 
 

@@ -81,7 +81,7 @@ class Comparison:
             pairs = self._compared(one, other)
             if pairs is None:
                 reason = f"output '{output}': {one.head.name} is not known to be {other.head.name}"
-                raise Difference(reason, one, other)
+                raise Difference(reason, one, other, needed)
             needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
@@ -89,7 +89,7 @@ class Comparison:
         if pair_of_itself is not None:
             one, other = pair_of_itself
             reason = f"output '{output}': {one.head.name} is {other.head.name} only if it is"
-            raise Difference(reason, one, other)
+            raise Difference(reason, one, other, needed)
 
     def _ask(self, one: Term | None, other: Term | None) -> None:
         if one is other:

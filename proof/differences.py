@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from .budget import OpenError
 from .terms import Term
 
@@ -14,9 +16,17 @@ class Difference(OpenError):
     Attributes:
         before: that of the original.
         after: that of the rewrite.
+        compared: the pairs that were compared so far, with what must be equal for each to be equal.
     """
 
-    def __init__(self, reason: str, before: Term | None, after: Term | None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        before: Term | None,
+        after: Term | None,
+        compared: Mapping[Pair, Sequence[Pair]] | None = None,
+    ) -> None:
         super().__init__(reason)
         self.before = before
         self.after = after
+        self.compared = compared or {}

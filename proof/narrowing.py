@@ -52,6 +52,8 @@ class Narrowing:
             if isinstance(request, Term):
                 done, _ = running.pop()
                 known[done] = answer = request
+                if self._terms.trace is not None:
+                    self._terms.trace.came(answer, done[0])
             else:
                 key, answer = request, known.get(request)
         return answer

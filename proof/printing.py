@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
 import onnx
 
 from .terms import Term
 
 _MOST_LINES = 12
 _MOST_KEY = 40
+_MOST_ELEMENTS = 8
 
 
 def shown(term: Term | None, depth: int = 2) -> str:
@@ -25,11 +30,17 @@ def shown(term: Term | None, depth: int = 2) -> str:
 
 
 def _line(term: Term) -> str:
-    args = ", ".join("" if arg is None else _name(arg) for arg in term.args)
-    return f"{_type(term)} {_name(term)} = {term.head.name}{_attributes(term)} ({args})"
+    return f"{type_of(term)} {name_of(term)} = {in_a_line(term)}"
 
 
-def _name(term: Term) -> str:
+def in_a_line(term: Term) -> str:
+    """What a term is: a head applied to terms by name."""
+    args = ", ".join("" if arg is None else name_of(arg) for arg in term.args)
+    return f"{term.head.name}{_attributes(term)} ({args})"
+
+
+def name_of(term: Term) -> str:
+    """What a term is called: an input by its name."""
     if term.head.name == "input":
         return str(term.head.key)
     return f"t{term.number}" + (f".{term.index}" if term.index else "")
@@ -38,8 +49,10 @@ def _name(term: Term) -> str:
 def _attributes(term: Term) -> str:
     op, key = term.head.op, term.head.key
     if op is not None:
-        told = [f"{name} = {op.attribute(name)}" for name in op.attributes]
+        told = [f"{name} = {_written(op.attribute(name))}" for name in op.attributes]
         return f" <{', '.join(told)}>" if told else ""
+    if term.head.name in ("constant", "sizes"):
+        return f" <value = {_content(term)}>"
     if term.head.name == "input" or not isinstance(key, int | str | tuple):
         return ""
     plain = [
@@ -48,7 +61,34 @@ def _attributes(term: Term) -> str:
     return f" <{', '.join(plain)[:_MOST_KEY]}>" if plain else ""
 
 
-def _type(term: Term) -> str:
+def _written(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _content(term: Term) -> str:
+    """The elements of a constant, or of sizes; of many the first ones."""
+    elements = term.fact.content
+    if elements is None and term.head.name == "constant":
+        elements = _kept(*term.head.key)
+    if elements is None:
+        return "{...}"
+    told = [str(element) for element in elements.reshape(-1)[:_MOST_ELEMENTS]]
+    more = ["..."] if elements.size > _MOST_ELEMENTS else []
+    return f"{{{', '.join([*told, *more])}}}"
+
+
+def _kept(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:
+    """The elements of a constant, where its head holds them and not their digest."""
+    if isinstance(content, tuple):
+        return np.array(content, object)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    if len(content) != math.prod(dims) * dtype.itemsize:
+        return None
+    return np.frombuffer(content, dtype)
+
+
+def type_of(term: Term) -> str:
+    """The type of a term, as ONNX text has it."""
     fact = term.fact
     kind = onnx.TensorProto.DataType.Name(fact.elem_type).lower() if fact.elem_type else "?"
     if fact.shape is None:

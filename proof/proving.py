@@ -35,6 +35,8 @@ from .inputs import input_terms, overridable, require_same_defaults
 from .printing import shown
 from .programs import Compiler, subgraphs_of
 from .terms import Term, descendants
+from .tracing import Trace, TracedExecution, places, users
+from .wanting import needed
 
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
@@ -87,6 +89,8 @@ class _Question:
         self._require_well_formed(0)
         self.bound = _typed(bound, self.protos[0])
         self.budget = budget
+        self.whole = dataclasses.replace(budget)
+        self.trace: Trace | None = None
 
     def _require_well_formed(self, side: int) -> None:
         proto = self.protos[side]
@@ -107,14 +111,31 @@ class _Question:
         try:
             counts = self._all_cases()
         except Difference as difference:
-            pair = (shown(difference.before), shown(difference.after))
-            return Proof("open", str(difference), tuple(sorted(self.used)), first=pair)
+            return self._open(difference)
         except RecursionError:
             return Proof("open", "values stand too deep inside each other to be compared")
         except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
             return Proof("open", str(error), tuple(sorted(self.used)))
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
+
+    def _open(self, difference: Difference) -> Proof:
+        """What differs, and where: the question is asked once more, and it is recorded which nodes
+        give which terms."""
+        self.trace, self.budget = Trace(), self.whole
+        try:
+            self._all_cases()
+        except Difference as again:
+            difference = again
+        one, other = difference.before, difference.after
+        return Proof(
+            "open",
+            str(difference),
+            tuple(sorted(self.used)),
+            first=(shown(one), shown(other)),
+            paths=places(self.trace, one, other, difference.compared),
+            needed=needed(one, other, users(one, other, difference.compared)),
+        )
 
     def _fault(self) -> str:
         """What stands against a comparison before anything is run; empty where nothing does."""
@@ -147,6 +168,7 @@ class _Question:
             The number of terms of each output, and what is taken to be at least 1.
         """
         terms = self.terms = Terms(self.budget, given)
+        terms.trace = self.trace
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
@@ -163,7 +185,8 @@ class _Question:
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> list[Term | None]:
         proto = self.protos[side]
-        execution = Execution(self.terms, ("before", "after")[side], self.folders[side])
+        made = Execution if self.trace is None else TracedExecution
+        execution = made(self.terms, ("before", "after")[side], self.folders[side])
         program = Compiler(self.terms.heads, proto).main
         free = overridable(proto)
         given: list[Term | None] = []

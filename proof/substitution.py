@@ -46,6 +46,8 @@ class Substitution:
                     continue
                 self._terms.budget.step()
                 done[term] = self._rebuilt(term)
+                if self._terms.trace is not None:
+                    self._terms.trace.came(done[term], term)
             stack.pop()
         return done[root]
 

@@ -39,6 +39,27 @@ def test_the_first_terms_that_differ_are_shown():
     ]
 
 
+def test_the_nodes_and_the_rule_that_is_needed_are_shown():
+    proof = Proof(
+        "open",
+        "output 'y': Abs is not known to be Neg",
+        first=("t1 = Abs (x)", "t2 = Neg (x)"),
+        paths=("Loop 'l' / body / Abs 'a'", ""),
+        needed="a rule that Abs (x) equals Neg (x)",
+    )
+    assert str(proof).splitlines() == [
+        "open: output 'y': Abs is not known to be Neg",
+        "  before, Loop 'l' / body / Abs 'a':",
+        "    t1 = Abs (x)",
+        "  after:",
+        "    t2 = Neg (x)",
+        "  needed: a rule that Abs (x) equals Neg (x)",
+    ]
+    found = json.loads(json.dumps(proof.to_dict()))
+    assert found["paths"] == ["Loop 'l' / body / Abs 'a'", ""]
+    assert found["needed"] == "a rule that Abs (x) equals Neg (x)"
+
+
 @pytest.mark.parametrize("proof", [PROVED, Proof("refuted", "y", feeds={"x": np.zeros(2)})])
 def test_an_answer_in_json(proof):
     found = json.loads(json.dumps(proof.to_dict()))

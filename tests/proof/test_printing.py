@@ -52,3 +52,29 @@ def test_the_term_itself_is_never_left_out():
 
 def test_nothing_is_absent():
     assert shown(None) == "absent"
+
+
+def test_constants_and_sizes_show_what_they_hold():
+    before, after = differing(
+        "g (float[2,N] x) => (float[2,N] y) <float[3] c = {1,2.5,-3}> { s = Sin (c) y = Exp (x) }",
+        "g (float[2,N] x) => (float[2,N] y) <float[2,1] c = {1,2.5}> { y = Mul (x, c) }",
+    )
+    assert "constant <value = {1.0, 2.5}> ()" in after
+    before, after = differing(
+        "g (float[2,N] x) => (int64[2] y) { y = Shape (x) }",
+        "g (float[2,N] x) => (int64[2] y) { y = Constant <value_ints = [2, 3]> () }",
+    )
+    assert before.endswith("= sizes <value = {2, N}> ()")
+    assert after.endswith("= constant <value = {2, 3}> ()")
+    names = "g (float[2] x) => (string[2] y) {{ y = Constant <value_strings = {}> () }}"
+    before, after = differing(names.format('["a", "b"]'), names.format('["a", "c"]'))
+    assert before.endswith("= constant <value = {a, b}> ()")
+
+
+def test_of_many_elements_the_first_are_shown():
+    numbers = "g (float[2] x) => (int64[k] y) {{ y = Constant <value_ints = {}> () }}"
+    before, _ = differing(numbers.format(list(range(9))), numbers.format(list(range(1, 10))))
+    assert before.endswith("<value = {0, 1, 2, 3, 4, 5, 6, 7, ...}> ()")
+    floats = "g (float[2] x) => (float[k] y) {{ y = Constant <value_floats = {}> () }}"
+    before, _ = differing(floats.format([0.5] * 40), floats.format([0.25] * 40))
+    assert before.endswith("<value = {...}> ()")
