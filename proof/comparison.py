@@ -13,6 +13,7 @@ from .differences import Difference, Pair
 from .grounds import groundless
 from .heads import Head
 from .induction import Induction
+from .mirrored import exchanged
 from .narrowing import Narrowing
 from .rings import Rings
 from .sums import Sums
@@ -51,6 +52,7 @@ class Comparison:
             self._viewed,
             self._joined,
             self.induction.stacked,
+            exchanged,
             self._alike,
         )
 
