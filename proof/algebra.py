@@ -47,6 +47,8 @@ class Terms:
         loops: what loops do that begin alike, by the tag of their variables.
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
         axes: for the symbol of a size that only run time tells, the term that has it, and where.
+        heeded: whether a condition that a body computes ends a Loop that is given none.
+        two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
     """
 
@@ -62,6 +64,7 @@ class Terms:
         self.used: set[str] = set()
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
+        self.heeded = self.two_readings = False
         self.trace: Trace | None = None
         self._made: dict[tuple[Head, Args], Results] = {}
         self._tensors: dict[Term, Tensor] = {}

@@ -41,6 +41,8 @@ def run_loop(
     run = execution.bound(body, frame)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
+    if condition is None and limit is not None and terms.heeded:
+        condition = terms.constant(np.array(True))
     known = None if limit is None else _number(execution, limit)
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
     trips = None if known is None else max(known, 0)
@@ -103,10 +105,7 @@ def _iterate(
         if holds is None and (honoured and trip != trips):
             return None
         if not honoured and holds is not True:
-            raise OpenError(
-                f"{label(step.node)} is given no condition and its body computes one: the"
-                " specification ignores it, onnxruntime does not"
-            )
+            terms.two_readings = True
         if honoured and holds is False:
             break
     return _collected(execution, step, values, elements)

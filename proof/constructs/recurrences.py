@@ -241,10 +241,7 @@ def _results(
 ) -> list[Value]:
     terms = loop.execution.terms
     if loop.condition is None and not _holds(loop, again):
-        raise OpenError(
-            f"{loop.place} is given no condition and its body computes one: the specification"
-            " ignores it, onnxruntime does not"
-        )
+        terms.two_readings = True
     rows = rows_added(loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()

@@ -63,9 +63,18 @@ def test_trips_that_run_time_tells_are_the_same_trips():
 
 
 def test_a_condition_that_is_ignored_by_the_specification_alone_is_left_open():
-    reason = "the specification ignores it, onnxruntime does not"
-    assert_open(loop("three, ", ENDS % 0), THRICE, reason)
-    assert_open(loop("three, ", ENDS % 0), ONCE, reason)
+    reason = "where a condition of a Loop that is given none is {}"
+    heeded, ignored = reason.format("heeded, as in onnxruntime"), reason.format("ignored, as")
+    assert_open(loop("three, ", ENDS % 0), THRICE, heeded)
+    assert_open(loop("three, ", ENDS % 0), ONCE, ignored)
+    assert_open(loop("three, ", ENDS % 0), loop("three, ", ENDS % 1), heeded)
+    assert_open(loop("m, ", ENDS % 4), loop("m, ", STAY), heeded)
+
+
+def test_loops_that_are_equal_in_both_readings_are_equal():
+    for given in ("three, ", "m, "):
+        assert_proved(loop(given, ENDS % 1), loop(given, f"n = Identity (i) {ENDS % 1}"))
+    assert_proved(loop("three, ", ENDS % 7), THRICE)
 
 
 def test_neither_a_count_nor_a_condition_is_no_end():
