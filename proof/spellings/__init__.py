@@ -16,6 +16,7 @@ from . import inputs as inputs
 from . import reductions as reductions
 from . import resizing as resizing
 from . import softmax as softmax
+from . import splits as splits
 from .registry import SPELLINGS, Spelling, spelling
 
 __all__ = ["SPELLINGS", "Spelling", "spelling"]

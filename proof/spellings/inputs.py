@@ -63,22 +63,6 @@ def plain(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
     return None if found is None else terms.apply(*found, count)
 
 
-@spelling("Split")
-def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """How long the parts are (13); where that is said, `num_outputs` (18) says nothing."""
-    found = moved(terms, head, args)
-    if found is not None:
-        return terms.apply(*found, count)
-    axis = axis_from_front(head, args)
-    if head.opset >= 18 and len(args) > 1:
-        axis = head.attribute("axis") if axis is None else axis
-        op = Operator.make("Split", axis=axis)
-        return terms.apply(terms.heads.of(op, {"": 13}, head.outputs), args, count)
-    if axis is None:
-        return None
-    return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
-
-
 @spelling("TopK")
 def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """How many (10), along an axis that counts from the front."""

@@ -17,23 +17,6 @@ def test_squeeze_and_unsqueeze_of_unknown_shape():
     )
 
 
-def test_lengths_of_the_parts_of_a_split():
-    signature = "(float[N,2] x) => (float[A,2] y, float[B,2] z)"
-    old = model("y, z = Split <axis = 0, split = [1, 2]> (x)", 11, signature)
-    text = "<int64[2] n = {1, 2}> { y, z = Split (x, n) }"
-    for opset in (13, 18):
-        require_same(old, model(text, opset, signature), seeds=0)
-    other = "<int64[2] n = {2, 1}> { y, z = Split (x, n) }"
-    require_open(old, model(other, 13, signature))
-
-
-def test_parts_of_equal_length_are_others_from_18_on():
-    signature = "(float[N,2] x) => (float[A,2] y, float[B,2] z)"
-    old = model("y, z = Split <axis = 0> (x)", 13, signature)
-    new = model("y, z = Split <axis = 0, num_outputs = 2> (x)", 18, signature)
-    require_open(old, new)
-
-
 @pytest.mark.parametrize("k", ["int64[1] k = {2}"])
 def test_how_many_of_the_top(k):
     signature = "(float[2,5] x) => (float[2,2] y, int64[2,2] i)"
