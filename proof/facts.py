@@ -33,12 +33,14 @@ class TermFacts:
 
     Attributes:
         empty: the identities of the facts of tensors that certainly have no elements.
+        declared: the names of sizes of tensors that the models are given.
         new: the symbols of sizes that what was told last made up.
     """
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.empty: set[int] = set()
+        self.declared: set[str] = set()
         self.new: set[str] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
@@ -95,8 +97,8 @@ class TermFacts:
 
     def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
         """What is told of elements of a sequence: each may have sizes of its own, whatever they are
-        called in the type of the sequence."""
-        own = {name: self.symbols.fresh() for name in sorted(self.new)}
+        called in the type of the sequence, but for names that a tensor has, too."""
+        own = {name: self.symbols.fresh() for name in sorted(self.new - self.declared)}
         self.new = {name for dim in own.values() for name in dim.symbols}
         return [_renamed(fact, own) for fact in told]
 

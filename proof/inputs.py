@@ -44,6 +44,7 @@ def input_terms(
             found[name] = terms.constant(bound[name])
         else:
             fact = _in_case(fact, terms.given)
+            terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
             found[name] = terms.leaf("input", name, terms.facts.one(fact))
     return found
 
