@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from ...facts.dimension import product
+from ...facts.dimension import Dimension, product
 from ...ir import Operator
 from .axes import axis_from_front
 from .registry import spelling
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..algebra import Terms
     from ..heads import Head
     from ..terms import Args, Term
+
+ZERO = Dimension.constant(0)
+_MOST_DEPTH = 16
 
 
 @spelling("Gather")
@@ -28,14 +31,16 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     data, places = args
     if data is None or places is None or not places.is_op("Add"):
         return None
-    shape, length = places.fact.shape, _length(data)
-    if shape is None or not length or length % 2:
+    shape, length = places.fact.shape, data.fact.shape
+    if shape is None or length is None or len(length) != 1:
         return None
-    size = length // 2
-    condition = _condition(terms, places, size)
-    if condition is None or product(condition.fact.shape or ()).value != size:
+    size = product(shape)
+    condition = _condition(terms, places, size) if length[0] == size * 2 else None
+    if condition is None or condition.fact.shape is None:
         return None
-    first, second = (terms.narrow(data, 0, start, size) for start in (0, size))
+    if product(condition.fact.shape) != size:
+        return None
+    first, second = (terms.narrow(data, 0, start, size) for start in (ZERO, size))
     halves = (second, first)
     if condition.is_op("Not") and condition.args[0] is not None:
         condition, halves = condition.args[0], (first, second)
@@ -49,24 +54,72 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     return [terms.view(result, shape)]
 
 
-def _length(term: Term) -> int | None:
-    """How many elements a vector has."""
-    shape = term.fact.shape
-    return shape[0].value if shape is not None and len(shape) == 1 else None
-
-
-def _condition(terms: Terms, places: Term, size: int) -> Term | None:
+def _condition(terms: Terms, places: Term, size: Dimension) -> Term | None:
     """What holds where places, otherwise 0, 1, 2 and on, lie in the second half."""
     for offset, count in (places.args, places.args[::-1]):
         shapes = [None if term is None else term.fact.shape for term in (places, offset, count)]
-        if offset is None or terms.numbers(count) != list(range(size)):
+        if offset is None or count is None or not counts(terms, count):
             continue
-        if size > 1 and shapes[1:] != [shapes[0], shapes[0]]:
+        if size.value != 1 and shapes[1:] != [shapes[0], shapes[0]]:
             continue
         for cast, factor in (offset.args, offset.args[::-1]) if offset.is_op("Mul") else ():
-            if cast is None or terms.numbers(factor) != [size] or not cast.is_op("Cast"):
+            if cast is None or _number(terms, factor) != size or not cast.is_op("Cast"):
                 continue
             chosen = cast.args[0]
             if chosen is not None and chosen.fact.elem_type == onnx.TensorProto.BOOL:
                 return chosen if chosen.fact.shape == offset.fact.shape else None
     return None
+
+
+def _number(terms: Terms, term: Term | None) -> Dimension | None:
+    """One number, or one size."""
+    if term is None or term.fact.content is None or term.fact.content.size != 1:
+        return None
+    found = term.fact.content.reshape(-1)[0]
+    return found if isinstance(found, Dimension) else None
+
+
+def counts(terms: Terms, term: Term, depth: int = 0) -> bool:
+    """Whether a tensor holds 0, 1, 2 and on, in the order of its elements: as a constant, as a
+    Range, as the numbers of the trips of a loop, or as rows that go on where those before end."""
+    shape, name = term.fact.shape, term.head.name
+    if shape is None or depth > _MOST_DEPTH:
+        return False
+    if name == "constant":
+        numbers = terms.numbers(term)
+        return numbers == list(range(len(numbers or ())))
+    if name == "view" and term.args[0] is not None:
+        return counts(terms, term.args[0], depth + 1)
+    if name == "Range":
+        return [terms.numbers(term.args[n]) for n in (0, 2)] == [[0], [1]]
+    if name == "stacked":
+        return _counts_trips(terms, term)
+    pairs = (term.args, term.args[::-1]) if term.is_op("Add") else ()
+    return any(_counts_on(terms, term, before, row, depth + 1) for before, row in pairs)
+
+
+def _counts_trips(terms: Terms, stacked: Term) -> bool:
+    """Whether a loop stacks the numbers of its trips, and nothing if there is none."""
+    index, declared = stacked.head.key
+    number = stacked.head.parts[0]
+    if number.fact.shape != () or (declared is not None and declared[1] != ()):
+        return False
+    return _number(terms, number) == Dimension.symbol(index)
+
+
+def _counts_on(terms: Terms, both: Term, before: Term | None, row: Term | None, depth: int) -> bool:
+    """Whether a row is counted, from what was counted before times its length on."""
+    if row is None or before is None or not counts(terms, row, depth):
+        return False
+    if terms.numbers(before) == [0]:
+        return both.fact.shape == row.fact.shape
+    length = row.fact.shape
+    if not before.is_op("Mul") or length is None or len(length) != 1:
+        return False
+    for rows, factor in (before.args, before.args[::-1]):
+        shape = None if rows is None else rows.fact.shape
+        if rows is None or not shape or shape[-1].value != 1 or both.fact.shape is None:
+            continue
+        if _number(terms, factor) == length[0] and both.fact.shape == (*shape[:-1], length[0]):
+            return counts(terms, rows, depth)
+    return False

@@ -1,6 +1,9 @@
 """Where as a Gather."""
 
-from spelled import model, require_open, require_same
+import numpy as np
+import pytest
+from spelled import model, require_open, require_same, same_bits
+from straightline import reference
 
 SIGNATURE = "(bool[2,3] c, float[2,3] x, float[2,3] z) => (float[2,3] y)"
 GATHERED = (
@@ -57,3 +60,70 @@ def test_more_places_than_elements():
     gathered = model(text, 8, signature)
     require_same(gathered, gathered)
     require_open(gathered, model("y = Where (c, z, x)", 9, signature))
+
+
+ROWS = "(bool[N] c, float[N] x, float[N] z) => (float[N] y)"
+OF_ROWS = """<bool yes = {1}, int64 zero = {0}, int64 one = {1}, int64[1] flat = {-1}> {
+    size = Size (x) length = Shape (x) %s
+    h = Concat <axis = 0> (x, z) n = Not (c) k = Cast <to = 7> (n)
+    o = Mul (k, size) q = Add (o, p) y = Gather <axis = 0> (h, q) }"""
+LOOP = """p = Loop (size, yes) <body = b (int64 i, bool g) => (bool g2, int64 j)
+    { g2 = Identity (g) j = Identity (i) }>"""
+COUNTED = ["p = Range (zero, size, one)", LOOP, "r = Range (zero, size, one) p = Add (zero, r)"]
+
+
+@pytest.mark.parametrize("numbers", COUNTED)
+def test_as_many_as_run_time_tells(numbers):
+    old, new = model(OF_ROWS % numbers, 13, ROWS), model("y = Where (c, x, z)", 13, ROWS)
+    require_same(old, new, seeds=0)
+    for length in (1, 5):
+        feeds = {
+            "c": np.arange(length) % 2 == 0,
+            "x": np.arange(length, dtype=np.float32),
+            "z": -np.arange(length, dtype=np.float32),
+        }
+        assert same_bits(*(reference.run(proto, feeds) for proto in (old, new)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("zero = {0}", "zero = {1}"),
+        ("one = {1}", "one = {2}"),
+        ("Mul (k, size)", "Mul (k, one)"),
+        ("(x, z)", "(z, x)"),
+        ("Cast <to = 7> (n)", "Cast <to = 7> (c)"),
+    ],
+)
+def test_other_places_of_run_time(before, after):
+    text = OF_ROWS % COUNTED[0]
+    assert before in text
+    new = model("y = Where (c, x, z)", 13, ROWS)
+    require_open(model(text.replace(before, after), 13, ROWS), new)
+
+
+def test_a_loop_that_stacks_other_numbers_does_not_count():
+    new = model("y = Where (c, x, z)", 13, ROWS)
+    other = (OF_ROWS % LOOP).replace("j = Identity (i)", "j = Sub (i, i)")
+    require_open(model(other, 13, ROWS), new)
+
+
+MATRIX = "(bool[N,M] c, float[N,M] x, float[N,M] z) => (float[N,M] y)"
+OF_MATRIX = """<int64 zero = {0}, int64 one = {1}, int64[1] none = {0}, int64[1] first = {1},
+    int64[1] flat = {-1}, int64[2] column = {-1, 1}> {
+    size = Size (x) shape = Shape (x)
+    n0 = Gather <axis = 0> (shape, none) n1 = Gather <axis = 0> (shape, first)
+    s0 = Squeeze (n0, none) s1 = Squeeze (n1, none)
+    r0 = Range (zero, s0, one) r1 = Range (zero, s1, one)
+    u = Reshape (r0, column) w = Mul (u, n1) p = Add (w, r1)
+    a = Reshape (x, flat) b = Reshape (z, flat)
+    h = Concat <axis = 0> (a, b) n = Not (c) k = Cast <to = 7> (n)
+    o = Mul (k, size) q = Add (o, p) y = Gather <axis = 0> (h, q) }"""
+
+
+def test_rows_are_counted_on():
+    new = model("y = Where (c, x, z)", 13, MATRIX)
+    require_same(model(OF_MATRIX, 13, MATRIX), new, seeds=0)
+    for before, after in [("Mul (u, n1)", "Mul (u, n0)"), ("Add (w, r1)", "Add (w, zero)")]:
+        assert before in OF_MATRIX
+        require_open(model(OF_MATRIX.replace(before, after), 13, MATRIX), new)
