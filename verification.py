@@ -69,7 +69,11 @@ def prove(
         verdict = run(before, after, bound=bound, base_dir=base_dir, timeout=timeout)
         if verdict.status == "different" and verdict.feeds is not None:
             proof = dataclasses.replace(
-                proof, status="refuted", reason=_difference(verdict), feeds=verdict.feeds
+                proof,
+                status="refuted",
+                reason=_difference(verdict),
+                feeds=verdict.feeds,
+                needed="",
             )
     return dataclasses.replace(proof, seconds=time.perf_counter() - start)
 

@@ -18,9 +18,9 @@ class Proof:
         rules: the rules that the proof used.
         outputs: for each output the number of terms that it is made of.
         assumptions: what the proof takes for granted, a sentence each.
-        first: where it is open, the first terms that differ, as ONNX text.
+        first: where it is not proved, the first terms that differ, as ONNX text.
         paths: the nodes of both models that these are from, with what they stand in.
-        needed: what rule would make these one, in words.
+        needed: where it is open, what rule would make these one, in words.
         feeds: where it is refuted, the input.
         seconds: time spent.
     """

@@ -52,6 +52,7 @@ def test_what_a_run_tells_apart_is_refuted_by_an_input():
     proof = sl.prove(before, after)
     assert not proof and proof.status == "refuted"
     assert proof.reason.startswith("y: different")
+    assert proof.paths is not None and not proof.needed
     (one,), (other,) = (sl.reference.run(m, proof.feeds) for m in (before, after))
     assert not np.array_equal(one, other)
 
@@ -59,7 +60,7 @@ def test_what_a_run_tells_apart_is_refuted_by_an_input():
 def test_what_has_no_proof_and_no_difference_is_open(ran):
     proof = sl.prove(model(HALVES), model(HALF))
     assert not proof and proof.status == "open" and proof.feeds is None
-    assert proof.first is not None
+    assert proof.first is not None and proof.needed.startswith("a rule that ")
     assert ran
 
 
