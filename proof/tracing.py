@@ -94,8 +94,8 @@ def places(
         needed: what must be equal for a pair to be equal.
     """
     found = ["", ""]
-    for pair in [(before, after), *users(before, after, needed)]:
-        for k, (side, term) in enumerate(zip(("before", "after"), pair, strict=True)):
+    for both in [(before, after), *users(before, after, needed)]:
+        for k, (side, term) in enumerate(zip(("before", "after"), both, strict=True)):
             if term is not None and not found[k]:
                 found[k] = trace.path(side, term)
     return found[0], found[1]
@@ -110,8 +110,8 @@ def users(
         for each in pairs:
             above.setdefault(each, pair)
     found: dict[Pair, None] = {}
-    pair = None if before is None or after is None else above.get((before, after))
-    while pair is not None and pair not in found:
-        found[pair] = None
-        pair = above.get(pair)
+    at = None if before is None or after is None else above.get((before, after))
+    while at is not None and at not in found:
+        found[at] = None
+        at = above.get(at)
     return list(found)
