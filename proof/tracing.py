@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from ..reference.bodies import label
 from .differences import Pair
 from .execution import Execution, Frame, Value
-from .programs import ABSENT, Program, Step
+from .programs import Step
 from .terms import Term
 
 _MOST_SOURCES = 1_000
@@ -21,9 +21,14 @@ _WITHIN = ("view", "narrow", "reversed", "state", "final", "stacked")
 
 
 class Trace:
-    """What was recorded of a proof."""
+    """What was recorded of a proof.
+
+    Attributes:
+        stands_in: by which attribute the node around a node holds it.
+    """
 
     def __init__(self) -> None:
+        self.stands_in: dict[Step, tuple[str, ...]] = {}
         self._given: dict[str, dict[Term, str]] = {"before": {}, "after": {}}
         self._sources: dict[Term, list[Term]] = {}
 
@@ -55,31 +60,22 @@ class Trace:
 class TracedExecution(Execution):
     """An execution that tells the trace of its terms which node gave which term."""
 
-    def _run(self, program: Program, frame: Frame) -> list[Value]:
-        self.terms.budget.step(len(program.steps))
-        around, at, trace = self._path, self._at, self.terms.trace
+    _path: tuple[str, ...] = ()
+
+    def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
+        """The outputs of a node, which are from there."""
+        around, trace = self._path, self.terms.trace
         assert trace is not None
-        inside = self._inside(program)
-        for step in program.steps:
-            path = [*around, *inside, label(step.node)]
-            self._path, self._at = path, step
-            args = tuple([frame[place] for place in step.inputs])
-            results = self.step(step, args, frame)
-            for place, result in zip(step.outputs, results, strict=False):
-                frame[place] = result
-                if result is not None:
-                    trace.gave(self.side, result, " / ".join(path))
-            frame[ABSENT] = None
-        self._path, self._at = around, at
-        return [frame[place] for place in program.outputs]
-
-    _path: Sequence[str] = ()
-    _at: Step | None = None
-
-    def _inside(self, program: Program) -> list[str]:
-        """By which attribute the node around a graph holds it."""
-        bodies = {} if self._at is None else self._at.bodies
-        return [name for name, body in bodies.items() if body is program]
+        for name, body in step.bodies.items():
+            trace.stands_in.update(dict.fromkeys(body.steps, (name,)))
+        self._path = (*around, *trace.stands_in.get(step, ()), label(step.node))
+        results = super().step(step, args, frame)
+        step.is_plain = False  # so that each run of it is seen here
+        for result in results:
+            if result is not None:
+                trace.gave(self.side, result, " / ".join(self._path))
+        self._path = around
+        return results
 
 
 def places(
