@@ -23,8 +23,8 @@ _MOST_DEPTH = 16
 
 @spelling("Gather")
 def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Places of the first half where a condition does not hold, else of the second half; of other
-    Gathers the axis counts from the front."""
+    """Places of the first half where a condition does not hold, else of the second half; places one
+    after the other are a part; of other Gathers the axis counts from the front."""
     axis = axis_from_front(head, args)
     if axis is not None:
         return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
@@ -35,6 +35,9 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     if shape is None or length is None or len(length) != 1:
         return None
     size = product(shape)
+    start = _first_in_order(terms, places)
+    if start is not None and (length[0] - start - size).less(0) is False:
+        return [terms.view(terms.narrow(data, 0, start, size), shape)]
     condition = _condition(terms, places, size) if length[0] == size * 2 else None
     if condition is None or condition.fact.shape is None:
         return None
@@ -52,6 +55,19 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     result = terms.apply(where, (bare, *operands))[0]
     assert result is not None
     return [terms.view(result, shape)]
+
+
+def _first_in_order(terms: Terms, places: Term) -> Dimension | None:
+    """The first of places that follow each other in order; None where they may not."""
+    if counts(terms, places):
+        return ZERO
+    for offset, count in (places.args, places.args[::-1]):
+        start = _number(terms, offset)
+        if start is None or count is None or start.less(0) is not False:
+            continue
+        if count.fact.shape == places.fact.shape and counts(terms, count):
+            return start
+    return None
 
 
 def _condition(terms: Terms, places: Term, size: Dimension) -> Term | None:

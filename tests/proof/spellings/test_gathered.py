@@ -127,3 +127,18 @@ def test_rows_are_counted_on():
     for before, after in [("Mul (u, n1)", "Mul (u, n0)"), ("Add (w, r1)", "Add (w, zero)")]:
         assert before in OF_MATRIX
         require_open(model(OF_MATRIX.replace(before, after), 13, MATRIX), new)
+
+
+IN_ORDER = """<int64 zero = {0}, int64 one = {1}> {
+    size = Size (x) r = Range (zero, size, one) p = Add (%s, r)
+    h = Concat <axis = 0> (x, z) y = Gather <axis = 0> (h, p) }"""
+
+
+@pytest.mark.parametrize(("first", "same"), [("zero", "x"), ("size", "z")])
+def test_places_one_after_the_other_are_a_part(first, same):
+    signature = "(float[N] x, float[N] z) => (float[N] y)"
+    new = model(f"y = Identity ({same})", 13, signature)
+    require_same(model(IN_ORDER % first, 13, signature), new, seeds=0)
+    require_open(model(IN_ORDER % "one", 13, signature), new)
+    backwards = (IN_ORDER % first).replace("p = Add (", "p = Sub (")
+    require_open(model(backwards, 13, signature), new)
