@@ -30,8 +30,7 @@ class Dimension:
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
         self.value = _number(self.terms)
-        # A number equals itself as an int, so it is found in the same place of a set.
-        self._hash = hash(frozenset(self.terms.items()) if self.value is None else self.value)
+        self._hash: int | None = None
         self._text = ""
 
     @classmethod
@@ -76,7 +75,7 @@ class Dimension:
 
     def less(self, other: Dimension | int) -> bool | None:
         """Whether it is below the other for all sizes (True) or for none (False); else None."""
-        number = other.value if isinstance(other, Dimension) else other
+        number = _number_of(other)
         if self.value is not None and number is not None:
             return self.value < number
         difference = self - other
@@ -126,21 +125,27 @@ class Dimension:
         return total
 
     def __add__(self, other: Dimension | int) -> Dimension:
-        terms = dict(self.terms)
-        for monomial, factor in _as_dimension(other).terms.items():
-            terms[monomial] = terms.get(monomial, 0) + factor
-        return Dimension(terms)
-
-    def __neg__(self) -> Dimension:
-        return Dimension({monomial: -factor for monomial, factor in self.terms.items()})
+        return self._plus(other, 1)
 
     def __sub__(self, other: Dimension | int) -> Dimension:
+        return self._plus(other, -1)
+
+    def __neg__(self) -> Dimension:
+        return Dimension.constant(0)._plus(self, -1)
+
+    def _plus(self, other: Dimension | int, sign: int) -> Dimension:
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return Dimension.constant(self.value + sign * number)
         terms = dict(self.terms)
         for monomial, factor in _as_dimension(other).terms.items():
-            terms[monomial] = terms.get(monomial, 0) - factor
+            terms[monomial] = terms.get(monomial, 0) + sign * factor
         return Dimension(terms)
 
     def __mul__(self, other: Dimension | int) -> Dimension:
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return Dimension.constant(self.value * number)
         terms: dict[Monomial, int] = {}
         for left, a in self.terms.items():
             for right, b in _as_dimension(other).terms.items():
@@ -162,6 +167,10 @@ class Dimension:
         return isinstance(other, Dimension) and self.terms == other.terms
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            # A number equals itself as an int, so it is found in the same place of a set.
+            whole = frozenset(self.terms.items()) if self.value is None else self.value
+            self._hash = hash(whole)
         return self._hash
 
     def __str__(self) -> str:
@@ -197,6 +206,10 @@ def _number(terms: Mapping[Monomial, int]) -> int | None:
 @functools.lru_cache(maxsize=1 << 12)
 def _constant(value: int) -> Dimension:
     return Dimension({(): value})
+
+
+def _number_of(size: Dimension | int) -> int | None:
+    return size.value if isinstance(size, Dimension) else size
 
 
 def _as_dimension(value: Dimension | int) -> Dimension:

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
-from ..facts.fact import PRIVATE, UNKNOWN, Fact, Shape, constant_fact, content_from, element
+from ..facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget, OpenError
@@ -66,7 +66,6 @@ class Terms:
         self.axes: dict[str, tuple[Term, int]] = {}
         self.heeded = self.two_readings = False
         self.trace: Trace | None = None
-        self._made: dict[tuple[Head, Args], Results] = {}
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._elements = Elements()
@@ -84,11 +83,10 @@ class Terms:
         """A constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         head = self.heads.own("constant", key_of(tensor))
-        known = self._made.get((head, ()))
+        known = head.made.get(())
         if known is None:
-            term = self._one(head, (), constant_fact(tensor))
-            self._tensors[term] = tensor
-            return term
+            known = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])
+            self._tensors[_first(known)] = tensor
         return _first(known)
 
     def tensor(self, term: Term | None) -> Tensor | None:
@@ -188,12 +186,31 @@ class Terms:
         """
         while args and args[-1] is None:
             args = args[:-1]
-        known = self._made.get((head, args))
+        known = head.made.get(args)
         if known is None:
-            known = self._made[head, args] = self._simplest(head, args, count)
+            known = head.made[args] = self._simplest(head, args, count)
         elif len(known) < count:
             known += self._simplest(head, args, count)[len(known) :]
         return known
+
+    def settled(self, head: Head, args: Args, count: int) -> list[Fact]:
+        """The facts of the outputs of a head that stands as it is for all arguments of the same
+        facts; nothing where a rule may speak of some of them."""
+        if head.name in RULES or head.name in SPELLINGS or not self.facts.tell(head, args, count):
+            return []
+        found = []
+        for term in self.apply(head, args, count)[:count]:
+            if term is None or term.head is not head or term.args != args:
+                return []
+            found.append(term.fact)
+        return found
+
+    def standing(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
+        """What a head gives that stands as it is, for arguments that tell these facts."""
+        if args in head.made:  # with fewer outputs
+            return self.apply(head, args, len(facts))
+        head.made[args] = results = self.raw(head, args, facts)
+        return results
 
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """What `apply` gives, where it was not asked before; a tensor without elements is one
@@ -237,25 +254,23 @@ class Terms:
 
     def get(self, head: Head, args: Args) -> Term | None:
         """The first output of a head on arguments, where it was made before."""
-        known = self._made.get((head, args))
+        known = head.made.get(args)
         return None if known is None else known[0]
 
     def keep(self, head: Head, args: Args, fact: Fact) -> Term:
         """The one output of a head that is no operator."""
         return self._one(head, args, fact)
 
-    def raw(self, head: Head, args: Args, facts: Sequence[Fact]) -> list[Term]:
+    def raw(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
         """The outputs of a head, by no rule."""
-        found = []
-        for index, fact in enumerate(facts):
-            self.budget.make_term()
-            found.append(Term(head, args, index, self._count, fact))
-            self._count += 1
-        return found
+        count = self._count
+        self._count += len(facts)
+        self.budget.make_terms(len(facts))
+        return [Term(head, args, index, count + index, fact) for index, fact in enumerate(facts)]
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
         if speaks_of_no_axis(head, args):
-            return list(self.raw(head, args, [UNKNOWN] * count))
+            return self.raw(head, args, [UNKNOWN] * count)
         spelling = SPELLINGS.get(head.name)
         if spelling is not None:
             results = spelling(self, head, args, count)
@@ -282,7 +297,7 @@ class Terms:
         results = self.raw(head, args, facts)
         if self.facts.new:
             self._owned(results, self.facts.new)
-        return list(results)
+        return results
 
     def _owned(self, results: Sequence[Term], new: Container[str]) -> None:
         """Remember whose sizes these new symbols are."""
@@ -345,9 +360,9 @@ class Terms:
         return self._one(head, (), Fact(elem_type, shape, content))
 
     def _one(self, head: Head, args: Args, fact: Fact) -> Term:
-        found = self._made.get((head, args))
+        found = head.made.get(args)
         if found is None:
-            found = self._made[head, args] = list(self.raw(head, args, [self.facts.one(fact)]))
+            found = head.made[args] = self.raw(head, args, [self.facts.one(fact)])
         return _first(found)
 
 

@@ -23,13 +23,13 @@ class Budget:
     terms: int = 1_000_000
     steps: int = 4_000_000
 
-    def make_term(self) -> None:
-        """Count a term.
+    def make_terms(self, count: int) -> None:
+        """Count terms.
 
         Raises:
             OpenError: there are too many.
         """
-        self.terms -= 1
+        self.terms -= count
         if self.terms < 0:
             raise OpenError("the models make too many terms to be compared")
 

@@ -14,7 +14,7 @@ from .algebra import Terms
 from .budget import OpenError
 from .constructs import CONSTRUCTS
 from .meanings import is_known
-from .programs import ABSENT, Program, Step
+from .programs import ABSENT, Operation, Program, Step
 from .terms import Term
 from .validity import require_valid
 
@@ -45,7 +45,6 @@ class Execution:
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
         self._calls: dict[Hashable, list[Value]] = {}
-        self._valid: set[Hashable] = set()
         self._constants: dict[int, Term] = {}
 
     def run(
@@ -87,65 +86,70 @@ class Execution:
         return self._constants[key]
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
-        terms = self.terms
+        terms, place = self.terms, frame.__getitem__
         terms.budget.step(len(program.steps))
         for step in program.steps:
-            args = tuple([frame[place] for place in step.inputs])
-            if step.is_plain and step.head is not None:
-                results: Sequence[Value] = terms.apply(step.head, args, step.width)
-            else:
+            operation, inputs, outputs, _ = step
+            args = tuple(map(place, inputs))
+            facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
+            if facts is None:
                 results = self.step(step, args, frame)
-            for place, result in zip(step.outputs, results, strict=False):
-                frame[place] = result
+            else:
+                results = operation.made.get(args, ())
+                if len(results) < operation.width:
+                    results = terms.standing(step.head, args, facts)
+            for at, result in zip(outputs, results, strict=False):
+                frame[at] = result
             frame[ABSENT] = None
-        return [frame[place] for place in program.outputs]
+        return [frame[at] for at in program.outputs]
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
         """The outputs of a node."""
-        construct = CONSTRUCTS.get(step.op_type)
-        if step.function is not None:
-            return self._call(step.function, args, step.width)
-        if not step.is_checked:
-            self._check(step, args)
+        operation = step.operation
+        if operation.function is not None:
+            return self._call(operation.function, args, operation.width)
+        types = tuple([0 if arg is None else arg.fact.elem_type for arg in args])
+        if types not in operation.valid:
+            require_valid(step, types)
+            operation.valid.add(types)
+        if operation.is_plain:
+            return self._plain(operation, args)
+        construct = CONSTRUCTS.get(operation.op_type)
         if construct is not None:
             return construct(self, step, args, frame)
-        if step.bodies:
+        if operation.bodies:
             raise OpenError(f"{label(step.node)} is not known to the proof")
-        assert step.head is not None
         if self._draws(step, args):
             return self._drawn(step, args)
-        step.is_plain = not (step.head.draws or step.head.unknown)
-        return self.terms.apply(step.head, args, step.width)
+        operation.is_plain = not (step.head.draws or step.head.unknown)
+        return self._plain(operation, args)
 
-    def _check(self, step: Step, args: tuple[Value, ...]) -> None:
-        """See that a node is one of its opset; nodes that look alike are checked once."""
-        facts = tuple([None if arg is None else id(arg.fact) for arg in args])
-        form = step.op_type, step.version, step.width, facts
-        plain = not step.node.attribute
-        if not plain or form not in self._valid:
-            require_valid(step, step.version, args)
-            if plain:
-                self._valid.add(form)
-        step.is_checked = True
+    def _plain(self, operation: Operation, args: tuple[Value, ...]) -> Sequence[Value]:
+        """A function of its inputs; where their facts tell all, the next one is not asked about."""
+        assert operation.head is not None
+        results = self.terms.apply(operation.head, args, operation.width)
+        facts = self.terms.settled(operation.head, args, operation.width)
+        if operation.is_plain and facts:
+            operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
+        return results
 
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
         """Whether nothing is known of an operator, or it draws random numbers."""
         head = step.head
-        assert head is not None and head.op is not None
+        assert head.op is not None
         if head.draws is None:
             rules = rules_of(head.op)
             version = head.imports.get(normal_domain(head.op.domain), 0)
             head.unknown = not is_known(head.op, version)
             head.draws = rules.defines(OperatorRules.draws_random_numbers)
-        return head.unknown or (head.draws and self.terms.draws(head, args, step.width))
+        return head.unknown or (head.draws and self.terms.draws(head, args, step.operation.width))
 
     def _drawn(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
         """An operator that may give another result each time: a term of its own for each run."""
         head = step.head
-        assert head is not None
         self.drawn += 1
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
-        facts = self.terms.facts_of(head, args, step.width)
+        facts = self.terms.facts_of(head, args, step.operation.width)
         return self.terms.raw(own, (*args, *self.trip), facts)
 
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:

@@ -14,7 +14,7 @@ import onnx
 from ..analysis.shapes.asking import OnnxFacts
 from ..analysis.shapes.nodes import NodeFacts
 from ..facts.dimension import Dimension
-from ..facts.fact import UNKNOWN, Fact, Symbols
+from ..facts.fact import UNKNOWN, Fact, Symbols, constant_fact
 from ..ir import Model, Node, Tensor, Value
 from .heads import Head
 from .terms import Args, Term
@@ -47,7 +47,7 @@ class TermFacts:
         self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
 
     def one(self, fact: Fact) -> Fact:
-        """The one object for all facts that are equal to this one."""
+        """The one object for all facts that are equal to this one; a constant has its own."""
         content = fact.content
         elements = None if content is None else (content.shape, tuple(content.reshape(-1)))
         other = None if fact.other is None else fact.other.SerializeToString(deterministic=True)
@@ -55,10 +55,22 @@ class TermFacts:
         found = self._same.get(key)
         if found is None:
             self.symbols.remember(fact.shape)
-            found = self._same[key] = fact
-            if is_empty(fact):
-                self.empty.add(id(fact))
+            found = self._same[key] = self._noted(dataclasses.replace(fact))
         return found
+
+    def own(self, tensor: Tensor) -> Fact:
+        """What is known of a constant: a fact of its own, so that it tells the constant."""
+        return self._noted(constant_fact(tensor))
+
+    def _noted(self, fact: Fact) -> Fact:
+        if is_empty(fact):
+            self.empty.add(id(fact))
+        return fact
+
+    def tell(self, head: Head, args: Args, count: int) -> bool:
+        """Whether what a head makes of arguments was found, and is the same for all that tell the
+        same."""
+        return _key(head, args, count) in self._inferred
 
     def of(self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int) -> list[Fact]:
         """What a head without bodies makes of its arguments.
@@ -69,15 +81,8 @@ class TermFacts:
             tensors: what constants hold.
             count: how many outputs there are.
         """
-        key: list[Hashable] = [head, count]
-        for arg in args:
-            if arg is None:
-                key.append(None)
-                continue
-            key.append(id(arg.fact))
-            if arg.head.name == "constant" and arg.fact.content is None:
-                key.append(arg.number)  # onnx may read sizes from it
-        found = self._inferred.get(tuple(key))
+        key = _key(head, args, count)
+        found = self._inferred.get(key)
         self.new = _NOTHING
         if found is None:
             facts = [UNKNOWN if arg is None else arg.fact for arg in args]
@@ -92,7 +97,7 @@ class TermFacts:
                 told = self._of_elements(told)
             found = [self.one(fact) for fact in told]
             if not self.new:
-                self._inferred[tuple(key)] = found  # else its sizes are new ones each time
+                self._inferred[key] = found  # else its sizes are new ones each time
         return found
 
     def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
@@ -134,6 +139,12 @@ class TermFacts:
             found = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
             self._written_for[key] = found
         return found
+
+
+def _key(head: Head, args: Args, count: int) -> Hashable:
+    """What a head, and each argument, tells; a constant, from which onnx may read sizes, is known
+    by its fact."""
+    return head, count, *[arg and arg.fact for arg in args]
 
 
 def is_empty(fact: Fact) -> bool:

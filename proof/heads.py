@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -12,7 +12,7 @@ from .history import BODIES
 from .meanings import has_any_outputs, meaning_of
 
 if TYPE_CHECKING:
-    from .terms import Term
+    from .terms import Args, Term
 
 
 class Head:
@@ -27,6 +27,7 @@ class Head:
         outputs: how many outputs it has, where its meaning depends on that; 0 for others.
         draws: whether it may draw random numbers; None where that was not asked yet.
         unknown: whether ONNX does not say what it does.
+        made: what it gives, by what it is applied to.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class Head:
         "imports",
         "kernels",
         "key",
+        "made",
         "name",
         "op",
         "outputs",
@@ -57,6 +59,7 @@ class Head:
         self.outputs = 0
         self.draws: bool | None = None
         self.unknown = False
+        self.made: dict[Args, list[Term | None]] = {}
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -83,6 +86,9 @@ class Heads:
     def __init__(self) -> None:
         self._known: dict[Hashable, Head] = {}
         self._spelled: dict[Hashable, Head] = {}
+
+    def __iter__(self) -> Iterator[Head]:
+        return iter(self._known.values())
 
     def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
         """A head that is no operator."""

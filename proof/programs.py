@@ -7,11 +7,12 @@ is copied into its frame once for all trips (ONNX IR specification, "Names Withi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import onnx
 
+from ..facts.fact import Fact
 from ..ir import FunctionKey, Operator, normal_domain
 from ..ir.arity import fed_inputs
 from ..ir.well_formed.places import key_of
@@ -19,9 +20,7 @@ from ..reference.bodies import label
 from ..reference.functions import specialize
 from .budget import OpenError
 from .heads import Head, Heads
-
-if TYPE_CHECKING:
-    pass
+from .terms import Args, Term
 
 ABSENT = 0
 """The place in each frame that holds nothing: what an absent input reads."""
@@ -31,34 +30,60 @@ MOST_DEPTH = 40
 
 
 @dataclasses.dataclass(eq=False, slots=True)
-class Step:
-    """A node.
+class Operation:
+    """What nodes have in common that look alike: all but the names that they read and write.
 
     Attributes:
         op_type: the operator, with the domain where it is not the default one.
+        width: how many outputs its nodes write.
         head: what it applies; for a call of a function None.
-        inputs: where its inputs stand.
-        outputs: where its outputs go; ABSENT for one that is left out.
-        width: how many outputs it writes.
-        bodies: the graphs that it holds.
-        node: the node.
-        function: what it calls.
         version: the version of its domain; 0 for a call of a function.
-        is_checked: whether it was found to be in that version.
-        is_plain: whether it was found to be an operator that is a function of its inputs.
+        bodies: the graphs that it holds; then it is that of one node.
+        function: what it calls.
+        made: what its head gives, by what it is applied to.
+        is_plain: whether it was found to be a function of its inputs alone.
+        valid: the element types of inputs that its version was found to take.
+        outcomes: the facts of its outputs by those of its inputs, where these tell all.
     """
 
     op_type: str
-    head: Head | None
+    width: int
+    head: Head | None = None
+    version: int = 0
+    bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
+    function: Program | None = None
+    made: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    is_plain: bool = False
+    valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
+    outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
+
+
+class Step(NamedTuple):
+    """A node.
+
+    Attributes:
+        operation: what it does.
+        inputs: where its inputs stand.
+        outputs: where its outputs go; ABSENT for one that is left out.
+        node: the node.
+    """
+
+    operation: Operation
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    width: int
-    bodies: Mapping[str, Program]
     node: onnx.NodeProto
-    function: Program | None = None
-    version: int = 0
-    is_checked: bool = False
-    is_plain: bool = False
+
+    @property
+    def head(self) -> Head:
+        """What it applies, where it calls no function."""
+        head = self.operation.head
+        assert head is not None
+        return head
+
+    @property
+    def bodies(self) -> Mapping[str, Program]:
+        """The graphs that it holds."""
+        return self.operation.bodies
 
     @property
     def read(self) -> set[int]:
@@ -95,37 +120,36 @@ class Program:
     size: int = 1
 
 
-class _Scope:
-    """The names of a graph while it is compiled."""
+class _Scope(dict[str, int]):
+    """The names of a graph while it is compiled, and where they stand."""
 
     def __init__(self, program: Program, around: _Scope | None) -> None:
+        super().__init__({"": ABSENT})
         self.program = program
         self.around = around
-        self.places: dict[str, int] = {"": ABSENT}
-
-    def new(self) -> int:
-        place = self.program.size
-        self.program.size += 1
-        return place
 
     def define(self, name: str) -> int:
-        if name in self.places:
+        """A place for a name that is new."""
+        place = self.program.size
+        if self.setdefault(name, place) != place:
             raise OpenError(f"'{name}' is defined twice")
-        place = self.places[name] = self.new()
+        self.program.size = place + 1
         return place
 
-    def find(self, name: str) -> int:
-        place = self.places.get(name)
-        if place is None:
-            if self.around is None:
-                raise OpenError(f"'{name}' is not defined before it is used")
-            outer = self.around.find(name)
-            place = self.define(name)
-            self.program.captures.append((outer, place))
+    def __missing__(self, name: str) -> int:
+        """A name that is captured."""
+        if self.around is None:
+            raise OpenError(f"'{name}' is not defined before it is used")
+        outer = self.around[name]
+        place = self.define(name)
+        self.program.captures.append((outer, place))
         return place
 
 
-_NO_BODIES: Mapping[str, Program] = {}
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+_SHORT = 256
+"""Attributes of so many bytes are kept, to see which nodes look alike."""
 
 
 class Compiler:
@@ -142,7 +166,7 @@ class Compiler:
             key_of(f.domain, f.name, f.overload): f for f in model.functions
         }
         self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
-        self._bare: dict[tuple[str, int, int], Head] = {}
+        self._operations: dict[Hashable, Operation] = {}
         self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0)
 
     def _graph(
@@ -162,48 +186,72 @@ class Compiler:
         program.names = names[:fed]
         program.inputs = [scope.define(name) for name in program.names]
         for name, tensor in constants.items():
-            place = scope.places.get(name)
+            place = scope.get(name)
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(graph.node, scope, depth)
-        program.outputs = [scope.find(info.name) for info in graph.output]
+        program.outputs = [scope[info.name] for info in graph.output]
         return program
 
     def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:
             raise OpenError(f"bodies stand more than {MOST_DEPTH} deep inside each other")
-        imports = scope.program.imports
+        version = scope.program.imports.get("", 0)
+        bare = not self._functions
+        known, steps, place, define = (
+            self._operations,
+            scope.program.steps,
+            scope.__getitem__,
+            scope.define,
+        )
         for node in nodes:
-            inputs = tuple([scope.find(name) for name in node.input])
-            step = self._step(node, imports, inputs, scope, depth)
-            step.outputs = tuple([scope.define(name) if name else ABSENT for name in node.output])
-            scope.program.steps.append(step)
+            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
+            places = tuple(map(place, inputs))
+            operation = None
+            if bare and not node.attribute and not node.domain:
+                form = node.op_type, version, len(inputs), len(outputs)
+                operation = known.get(form)
+                if operation is None:
+                    operation = known[form] = self._operation(node, (), scope, depth)
+            else:
+                operation = self._looked_up(node, scope, depth)
+            written = tuple([define(name) if name else ABSENT for name in outputs])
+            steps.append(Step(operation, places, written, node))
 
-    def _step(
+    def _looked_up(self, node: onnx.NodeProto, scope: _Scope, depth: int) -> Operation:
+        """What a node does; found again where another one looks alike."""
+        attributes = list(node.attribute)
+        written = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
+        if sum(map(len, written)) > _SHORT or b"" in written:
+            return self._operation(node, attributes, scope, depth)
+        domain = normal_domain(node.domain)
+        version = scope.program.imports.get(domain, 0)
+        kind = node.op_type, domain, node.overload, version
+        form = *kind, len(node.input), len(node.output), *written
+        operation = self._operations.get(form)
+        if operation is None:
+            operation = self._operation(node, attributes, scope, depth)
+            if not operation.bodies:
+                self._operations[form] = operation
+        return operation
+
+    def _operation(
         self,
         node: onnx.NodeProto,
-        imports: Mapping[str, int],
-        inputs: tuple[int, ...],
+        given: Sequence[onnx.AttributeProto],
         scope: _Scope,
         depth: int,
-    ) -> Step:
-        width = len(node.output)
-        if not node.attribute and not node.domain and not self._functions:
-            form = node.op_type, width, id(imports)
-            head = self._bare.get(form)
-            if head is None:
-                head = self._bare[form] = self._heads.of(Operator(node.op_type), imports, width)
-            version = imports.get("", 0)
-            return Step(node.op_type, head, inputs, (), width, _NO_BODIES, node, version=version)
+    ) -> Operation:
+        width, imports = len(node.output), scope.program.imports
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
-            program = self._function(key, node, depth)
-            return Step(node.op_type, None, inputs, (), width, {}, node, program)
-        attributes = {a.name: a for a in node.attribute}
+            return Operation(node.op_type, width, function=self._function(key, node, depth))
+        attributes = {a.name: a for a in given}
         for attribute in attributes.values():
             if attribute.ref_attr_name:
                 raise OpenError(f"{label(node)} refers to an attribute of no function")
         plain = {n: a for n, a in attributes.items() if not subgraphs_of(a)}
-        op = Operator(node.op_type, plain, normal_domain(node.domain), node.overload)
+        domain = normal_domain(node.domain)
+        op = Operator(node.op_type, plain, domain, node.overload if domain else "")
         head = self._heads.of(op, imports, width)
         opset = imports.get("", 0)
         fed = None if op.domain else fed_inputs(node.op_type, len(node.input), opset)
@@ -215,7 +263,7 @@ class Compiler:
         if sum(len(subgraphs_of(a)) for a in attributes.values()) > len(bodies):
             raise OpenError(f"{label(node)} holds a list of graphs")
         version = imports.get(op.domain, 0)
-        return Step(op.qualname, head, inputs, (), width, bodies, node, version=version)
+        return Operation(op.qualname, width, head, version, bodies, made=head.made)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         given = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))
@@ -227,7 +275,7 @@ class Compiler:
             program.names = list(function.input)
             program.inputs = [scope.define(name) for name in function.input]
             self._nodes(function.node, scope, depth + 1)
-            program.outputs = [scope.find(name) for name in function.output]
+            program.outputs = [scope[name] for name in function.output]
             self._called[key, given] = program
         return program
 

@@ -34,7 +34,7 @@ from .execution import Execution
 from .inputs import input_terms, overridable, require_same_defaults
 from .printing import shown
 from .programs import Compiler, subgraphs_of
-from .terms import Term, descendants
+from .terms import Term, reach
 from .tracing import Trace, TracedExecution, places, users
 from .wanting import needed
 
@@ -244,5 +244,10 @@ def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Arr
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
     """How many terms each output adds to those of the outputs before it."""
-    seen: set[Term] = set()
-    return {n: sum(1 for _ in descendants([r], seen)) for n, r in zip(names, roots, strict=True)}
+    seen: set[Term | None] = {None}
+    counts = {}
+    for name, root in zip(names, roots, strict=True):
+        before = len(seen)
+        reach(root, seen)
+        counts[name] = len(seen) - before
+    return counts

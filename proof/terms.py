@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import final
 
 from ..facts.fact import Fact
 from .heads import Head
@@ -15,6 +16,7 @@ from .heads import Head
 Args = tuple["Term | None", ...]
 
 
+@final
 class Term:
     """One output of a head applied to terms. Made by `Terms` only; immutable but for its fact.
 
@@ -64,6 +66,18 @@ def descendants(roots: Sequence[Term | None], seen: set[Term] | None = None) -> 
         done.add(term)
         stack.pop()
         yield term
+
+
+def reach(root: Term | None, seen: set[Term | None]) -> None:
+    """Add a term to those that are seen, with all that it is made of, in any order."""
+    stack = [root]
+    while stack:
+        term = stack.pop()
+        if term not in seen:
+            seen.add(term)
+            assert term is not None
+            stack += term.args
+            stack += term.head.parts
 
 
 def fingerprint(root: Term) -> str:

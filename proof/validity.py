@@ -16,35 +16,31 @@ from .meanings import schema_of
 
 if TYPE_CHECKING:
     from .programs import Step
-    from .terms import Term
 
 
-def require_valid(step: Step, version: int, args: tuple[Term | None, ...]) -> None:
-    """See that an operator has the inputs, types and attributes that a version of it takes.
+def require_valid(step: Step, elem_types: Sequence[int]) -> None:
+    """See that an operator has the inputs, types and attributes that its version takes.
 
     Args:
         step: a node that calls no function.
-        version: the version of its domain.
-        args: its inputs.
+        elem_types: the element types of its inputs; 0 where one is absent or not known.
 
     Raises:
         OpenError: it has not.
     """
-    node = step.node
+    node, version, width = step.node, step.operation.version, step.operation.width
     schema = schema_of(node.op_type, version, normal_domain(node.domain))
     if schema is None:
         return
-    if not schema.min_input <= len(args) <= schema.max_input:
-        raise OpenError(f"{label(node)} has {len(args)} inputs in opset {version}")
-    if not schema.min_output <= step.width <= schema.max_output:
-        raise OpenError(f"{label(node)} has {step.width} outputs in opset {version}")
+    if not schema.min_input <= len(elem_types) <= schema.max_input:
+        raise OpenError(f"{label(node)} has {len(elem_types)} inputs in opset {version}")
+    if not schema.min_output <= width <= schema.max_output:
+        raise OpenError(f"{label(node)} has {width} outputs in opset {version}")
     for attribute in node.attribute:
         if attribute.name not in schema.attributes:
             raise OpenError(f"{label(node)} has no '{attribute.name}' in opset {version}")
     formals = _formals(schema.name, schema.domain, schema.since_version)
-    _require_types(
-        step, version, [0 if arg is None else arg.fact.elem_type for arg in args], formals
-    )
+    _require_types(step, elem_types, formals)
 
 
 class _Formal(NamedTuple):
@@ -56,10 +52,9 @@ class _Formal(NamedTuple):
     is_bound: bool
 
 
-def _require_types(
-    step: Step, version: int, elem_types: Sequence[int], formals: Sequence[_Formal]
-) -> None:
+def _require_types(step: Step, elem_types: Sequence[int], formals: Sequence[_Formal]) -> None:
     """All types that are known are taken, and those of one name are the same."""
+    version = step.operation.version
     bound: dict[str, int] = {}
     for position, elem_type in enumerate(elem_types):
         formal = formals[min(position, len(formals) - 1)]

@@ -128,7 +128,6 @@ def _collected(
         if len(values) + k not in read:
             outputs.append(None)
         elif elements:
-            assert step.head is not None
             outputs.append(stack(execution.terms, [trip[k] for trip in elements], step.head))
         else:
             element = _untouched(execution, body, first + k, values)

@@ -37,7 +37,6 @@ def run_has_element(
         return [terms.constant(np.array(False))]
     if _is_certain(value):
         return [terms.constant(np.array(True))]
-    assert step.head is not None
     return terms.apply(step.head, args)
 
 
@@ -49,7 +48,6 @@ def run_get_element(
     (value,) = args
     if value is not None and _is_certain(value):
         return [value]
-    assert step.head is not None
     return execution.terms.apply(step.head, args)
 
 

@@ -31,7 +31,6 @@ def run_scan(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
     """Scan (operator specification, versions 8 to 25)."""
-    assert step.head is not None
     if step.head.opset == 8:
         return _scan_8(execution, step, args, frame)
     count = step.head.attribute("num_scan_inputs")
@@ -74,7 +73,6 @@ class _Scan:
         self.length = next((n for n in lengths if n.value is not None), lengths[0])
 
     def _list(self, name: str, count: int) -> list[int]:
-        assert self.step.head is not None
         if self.step.head.opset == 8:
             name = _NAMES_IN_8.get(name, "")
         given = list(self.step.head.attribute(name) or [0] * count)
@@ -109,7 +107,6 @@ class _Scan:
         ]
 
     def _output(self, k: int, elements: list[list[Value]]) -> Term:
-        assert self.step.head is not None
         if not elements:
             element = self._empty(len(self.states) + k)
             return empty_stack(
@@ -156,7 +153,6 @@ class _Scan:
         """A scan output with its elements in the order and along the axis that it wants."""
         if stacked is None:
             return None
-        assert self.step.head is not None
         if self.output_backward[k]:
             if stacked.fact.shape is None:
                 raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
@@ -182,7 +178,6 @@ def _scan_8(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
     """Scan 8: each element of the batch on its own, for its own length."""
-    assert step.head is not None
     terms, body = execution.terms, step.bodies["body"]
     lengths, *rest = args
     given = [value for value in rest if value is not None]
@@ -232,7 +227,6 @@ def _of_any_size(
     terms, body = execution.terms, step.bodies["body"]
     known = [trips_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in known if size.value is not None), known[0])
-    assert step.head is not None
 
     def one(place: Dimension) -> list[Value]:
         rows = [[row(terms, x, 0, place) for x in part] for part in (states, scanned)]
@@ -282,7 +276,6 @@ def _padded(
     empty: Callable[[int], Fact],
 ) -> list[Term]:
     """Scan outputs of all rows, zeros where a row has ended."""
-    assert step.head is not None
     terms, outputs = execution.terms, []
     for k in range(len(step.bodies["body"].outputs) - states):
         made = [element[k] for row in rows for element in row]

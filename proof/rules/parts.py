@@ -266,11 +266,12 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
 @rule("Gather")
 def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Gather(x, k) of one known place, or of places in a row, is narrow."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     x, index = args
     assert x is not None and index is not None
+    if x.fact.content is not None or terms.tensor(x) is not None:
+        known = terms.folded(head, args)
+        if known is not None:
+            return known
     shape, shape_of_index = x.fact.shape, index.fact.shape
     if not shape or shape_of_index is None or index.fact.content is None:
         return None

@@ -16,7 +16,7 @@ def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
     A place behind the end is an error at run time, so it need not be excluded; a node that fails
     for certain is no part of anything.
     """
-    return (place - size).less(0) is not False and _never_negative(terms, place)
+    return place.less(size) is not False and _never_negative(terms, place)
 
 
 def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) -> bool:

@@ -10,10 +10,10 @@ TEXT = "g (float[2] x) => (float[2] z) { a = Neg (x) b = Sin (a) z = Tanh (b) }"
 
 def test_a_budget_ends():
     budget = Budget(terms=1, steps=2)
-    budget.make_term()
+    budget.make_terms(1)
     budget.step(2)
     with pytest.raises(OpenError, match="too many terms"):
-        budget.make_term()
+        budget.make_terms(1)
     with pytest.raises(OpenError, match="too many steps"):
         budget.step()
 

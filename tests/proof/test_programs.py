@@ -56,7 +56,7 @@ def test_an_attribute_that_is_not_given_has_its_default():
 def test_a_function_is_compiled_once_for_the_same_attributes():
     def functions(one, other):
         proto = model(CALLED % (one, other, "<k>", ": float = @k"))
-        return [step.function for step in Compiler(Heads(), proto).main.steps]
+        return [step.operation.function for step in Compiler(Heads(), proto).main.steps]
 
     one, other = functions("<k = 0.5>", "<k = 0.5>")
     assert one is other and one is not None
@@ -91,7 +91,7 @@ def test_what_is_absent_is_read_and_written_nowhere():
     main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
     (step,) = main.steps
     assert step.inputs[1:] == (ABSENT, ABSENT)[: len(step.inputs) - 1]
-    assert (step.outputs[0], step.width, step.read) == (ABSENT, 2, {1})
+    assert (step.outputs[0], step.operation.width, step.read) == (ABSENT, 2, {1})
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class Values:
         self.sizes: dict[str, int] = {}
         self.known: dict[Term, Any] = {}
         self._asked: set[Term] = set()
-        for term in [made[0] for made in terms._made.values() if made and made[0] is not None]:
+        for term in [made[0] for made in _made(terms) if made and made[0] is not None]:
             if term.head.name == "input" and term.head.key in feeds:
                 self.of(term)
 
@@ -89,7 +89,7 @@ class Values:
 
     def _told(self, name: str) -> int:
         """A size that the value of a term tells."""
-        made = [t for results in self.terms._made.values() for t in results if t is not None]
+        made = [t for results in _made(self.terms) for t in results if t is not None]
         kind = name.removeprefix(PRIVATE)
         kind, separator, rest = kind.partition(":")
         told, _, size = rest.partition(":")
@@ -233,3 +233,8 @@ class Values:
         elem_type, shape = term.head.key[1]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return np.zeros([0, *[self.size(dim) for dim in shape or ()]], dtype)
+
+
+def _made(terms: Terms) -> list[list[Term | None]]:
+    """What heads gave, in the order of the heads."""
+    return [results for head in terms.heads for results in head.made.values()]
