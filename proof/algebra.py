@@ -216,10 +216,9 @@ class Terms:
         """What `apply` gives, where it was not asked before; a tensor without elements is one
         constant, however it was made."""
         results, empty = self._applied(head, args, count), self.facts.empty
-        if any(term is not None and id(term.fact) in empty for term in results):
-            return [
-                t if t is None or id(t.fact) not in empty else self.void(t.fact) for t in results
-            ]
+        for index, term in enumerate(results):
+            if term is not None and id(term.fact) in empty:
+                results[index] = self.void(term.fact)
         return results
 
     def void(self, fact: Fact) -> Term:
@@ -266,6 +265,8 @@ class Terms:
         count = self._count
         self._count += len(facts)
         self.budget.make_terms(len(facts))
+        if len(facts) == 1:
+            return [Term(head, args, 0, count, facts[0])]
         return [Term(head, args, index, count + index, fact) for index, fact in enumerate(facts)]
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:

@@ -89,15 +89,18 @@ class Execution:
         terms, place = self.terms, frame.__getitem__
         terms.budget.step(len(program.steps))
         for step in program.steps:
-            operation, inputs, outputs, _ = step
-            args = tuple(map(place, inputs))
+            operation, outputs = step.operation, step.outputs
+            args = tuple(map(place, step.inputs))
             facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
             if facts is None:
                 results = self.step(step, args, frame)
             else:
                 results = operation.made.get(args, ())
-                if len(results) < operation.width:
+                if len(results) < len(outputs):
                     results = terms.standing(step.head, args, facts)
+                if len(outputs) == 1 and outputs[0] != ABSENT:  # as nearly all have it
+                    frame[outputs[0]] = results[0]
+                    continue
             for at, result in zip(outputs, results, strict=False):
                 frame[at] = result
             frame[ABSENT] = None

@@ -28,6 +28,7 @@ class Head:
         draws: whether it may draw random numbers; None where that was not asked yet.
         unknown: whether ONNX does not say what it does.
         made: what it gives, by what it is applied to.
+        numbers: attributes that are integers, as far as they were asked for.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Head:
         "key",
         "made",
         "name",
+        "numbers",
         "op",
         "outputs",
         "parts",
@@ -59,12 +61,20 @@ class Head:
         self.outputs = 0
         self.draws: bool | None = None
         self.unknown = False
+        self.numbers: dict[str, int] = {}
         self.made: dict[Args, list[Term | None]] = {}
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute of its operator."""
-        return default if self.op is None else self.op.attribute(name, default)
+        if self.op is None:
+            return default
+        found = self.numbers.get(name)
+        if found is None:
+            found = self.op.attribute(name, default)
+            if isinstance(found, int) and name in self.op.attributes:
+                self.numbers[name] = found
+        return found
 
     def text(self, name: str) -> str:
         """An attribute that is text; empty where it is absent."""

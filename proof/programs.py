@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import onnx
 
@@ -58,7 +57,8 @@ class Operation:
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
 
 
-class Step(NamedTuple):
+@dataclasses.dataclass(eq=False, slots=True)
+class Step:
     """A node.
 
     Attributes:
@@ -129,7 +129,9 @@ class _Scope(dict[str, int]):
         self.around = around
 
     def define(self, name: str) -> int:
-        """A place for a name that is new."""
+        """A place for a name that is new; none for one that is left out."""
+        if not name:
+            return ABSENT
         place = self.program.size
         if self.setdefault(name, place) != place:
             raise OpenError(f"'{name}' is defined twice")
@@ -214,8 +216,7 @@ class Compiler:
                     operation = known[form] = self._operation(node, (), scope, depth)
             else:
                 operation = self._looked_up(node, scope, depth)
-            written = tuple([define(name) if name else ABSENT for name in outputs])
-            steps.append(Step(operation, places, written, node))
+            steps.append(Step(operation, places, tuple(map(define, outputs)), node))
 
     def _looked_up(self, node: onnx.NodeProto, scope: _Scope, depth: int) -> Operation:
         """What a node does; found again where another one looks alike."""

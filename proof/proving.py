@@ -31,6 +31,7 @@ from .budget import Budget, OpenError
 from .comparison import Comparison
 from .differences import Difference
 from .execution import Execution
+from .history import BODIES
 from .inputs import input_terms, overridable, require_same_defaults
 from .printing import shown
 from .programs import Compiler, subgraphs_of
@@ -96,7 +97,7 @@ class _Question:
         proto = self.protos[side]
         if isinstance(self.sources[side], Model):
             return
-        if any(subgraphs_of(attribute) for n in proto.graph.node for attribute in n.attribute):
+        if _holds_bodies(proto):
             load(proto)  # whether bodies fit their nodes is found out there
         else:
             check_well_formed(proto)
@@ -231,6 +232,14 @@ def none_of(trips: Dimension) -> dict[str, Dimension]:
         if rest % factor == 0 and -rest // factor >= 0:
             return {symbols[0][0]: Dimension.constant(-rest // factor)}
     raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
+
+
+def _holds_bodies(model: onnx.ModelProto) -> bool:
+    """Whether a node has bodies that must fit it; functions may be given some, too."""
+    nodes = model.graph.node
+    if any(node.op_type in BODIES for node in nodes):
+        return True
+    return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
 
 
 def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:

@@ -89,12 +89,11 @@ def _iterate(
     terms, values = execution.terms, list(carried)
     body = step.bodies["body"]
     elements: list[list[Value]] = []
-    index = one_of(body, 0)
+    index = _ones(one_of(body, 0))
     keep: Value = terms.constant(np.full(one_of(body, 1), True))
     trip, steps = 0, terms.budget.steps
     while trips is None or trip < trips:
-        number = terms.constant(np.full(index, trip, np.int64))
-        keep, *rest = run([number, keep, *values])
+        keep, *rest = run([terms.view(terms.size(trip), index), keep, *values])
         values = rest[: len(carried)]
         elements.append(rest[len(carried) :])
         trip += 1

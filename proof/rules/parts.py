@@ -42,7 +42,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         raise OpenError(f"a part is taken along axis {axis} of {len(x.fact.shape)}")
     if x.fact.shape[axis] == size:
         return [x]
-    if (x.fact.shape[axis] - start - size).less(0) is True:
+    if x.fact.shape[axis].less(start + size) is True:
         raise OpenError("a node reads behind the end, whatever the inputs are")
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]

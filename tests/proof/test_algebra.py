@@ -127,3 +127,32 @@ def test_where_the_pieces_of_a_concat_end(terms, x):
     joined = terms.op("Concat", operator(terms, "Neg"), x, x, axis=0)
     assert terms.ends_of(joined, 0) == [2, 4]
     assert terms.ends_of(joined, 1) is None
+
+
+def standing(terms, head, *args):
+    """The facts by which a head stands as it is, once it was applied."""
+    terms.apply(head, args)
+    return terms.settled(head, args, 1)
+
+
+def test_a_head_stands_for_all_arguments_of_the_same_facts(terms, x):
+    y = terms.leaf("input", "y", x.fact)
+    neg = operator(terms, "Neg")
+    facts = standing(terms, neg, x)
+    assert facts == [terms.facts.one(x.fact)]
+    (made,) = terms.standing(neg, (y,), facts)
+    assert made is terms.apply(neg, (y,))[0] and made.fact is facts[0]
+    assert terms.standing(neg, (x,), facts) == terms.apply(neg, (x,))
+
+
+def test_a_head_that_says_more_than_facts_tell_does_not_stand(terms, x):
+    one = terms.constant(np.array([1], np.float32))
+    assert standing(terms, operator(terms, "Add"), x, one)
+    assert not standing(terms, operator(terms, "Neg"), one)  # it is computed
+    assert not standing(terms, operator(terms, "Identity"), x)  # a rule
+    assert not standing(terms, operator(terms, "NonZero"), x)  # its size is a new one each time
+    empty = terms.leaf("input", "e", Fact(FLOAT, (Dimension.constant(0),)))
+    assert not standing(terms, operator(terms, "Add"), empty, one)  # no elements
+    assert not standing(terms, operator(terms, "Add"), terms.size(2), terms.size(3))
+    size = terms.size(terms.symbols.named("n"))
+    assert not standing(terms, operator(terms, "Add"), size, terms.size(3))  # a size

@@ -1,11 +1,12 @@
 """Models run on terms: evaluated, the terms are what the reference gives, bit for bit."""
 
+import onnx
 import proof_mutants
 import pytest
 from proofs import assert_open, assert_proved
 from straightline import reference
 from straightline.proof.budget import OpenError
-from term_values import evaluated
+from term_values import evaluated, terms_of
 
 
 @pytest.mark.parametrize("number", range(20, 26))
@@ -48,3 +49,12 @@ def test_operators_that_nobody_knows_correspond_one_to_one():
     )
     assert_open(twice % "b", twice % "a")
     assert_proved(twice % "b", twice % "b")
+
+
+def test_what_a_node_writes_to_no_name_is_read_by_nobody():
+    text = """g (float[2] x, float m) => (float[2] z) {
+        a = Neg (x) b = Neg (x) c = Neg (a) z = Clip (c, , m) }"""
+    proto = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 18]>' + text)
+    proto.graph.node[1].output[0] = ""
+    _, (z,) = terms_of(proto)
+    assert [None if arg is None else arg.head.name for arg in z.args] == ["Neg", None, "input"]

@@ -85,6 +85,15 @@ def test_what_a_head_makes_of_equal_facts_is_inferred_once(terms):
     assert made(terms, "Shape", rows).content.tolist() == [n, *constant(3)]
 
 
+def test_a_constant_is_known_by_its_fact(terms):
+    numbers = [terms.constant(np.array(n, np.int64)) for n in (1, 2)]
+    floats = [terms.constant(np.array(n, np.float32)) for n in (1, 2)]
+    assert len({id(term.fact) for term in (*numbers, *floats)}) == 4
+    assert terms.constant(np.array(1, np.int64)).fact is numbers[0].fact
+    others = [terms.leaf("input", f"i{k}", term.fact) for k, term in enumerate(numbers)]
+    assert all(a.fact is not b.fact for a, b in zip(others, numbers, strict=True))
+
+
 def test_a_node_for_questions_has_the_constants_and_opsets_of_its_head(terms):
     x = terms.leaf("input", "x", Fact(FLOAT, constant(3)))
     head = terms.heads.of(Operator("Reshape"), {"": 13})

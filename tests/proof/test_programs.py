@@ -87,6 +87,22 @@ def test_places_are_numbered_and_captures_are_copied():
     assert bodies["then_branch"].steps[0].inputs == (own, own)
 
 
+ALIKE = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+g (float[2] x, float[2] y) => (float[2] z) {
+    a = local.f (x) b = Neg (y) c = LeakyRelu <alpha = 0.5> (b) d = LeakyRelu <alpha = 0.5> (c)
+    e = LeakyRelu <alpha = 0.25> (d) h = Neg (e) i = Max (h, a) z = Max (i, h, a) }
+<domain: "local", opset_import: ["" : 12]> f (p) => (r) { q = Neg (p) s = Neg (q) r = Neg (s) }"""
+
+
+def test_nodes_that_look_alike_have_one_operation():
+    main = program(ALIKE)
+    call, neg, half, half_too, quarter, neg_too, two, three = [s.operation for s in main.steps]
+    assert neg is neg_too and half is half_too
+    assert len({id(o) for o in (neg, half, quarter, two, three)}) == 5
+    one, *others = [step.operation for step in call.function.steps]
+    assert others == [one, one] and one is not neg and (one.version, neg.version) == (12, 18)
+
+
 def test_what_is_absent_is_read_and_written_nowhere():
     main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
     (step,) = main.steps
