@@ -42,6 +42,7 @@ mutants: $(VENV)/.installed  ## small faults in the source: which of them do the
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py
+	$(PY) benchmarks/proof.py
 	$(PY) benchmarks/flat_pipeline.py
 	$(PY) benchmarks/nested_loops.py
 	$(PY) benchmarks/vectorize_loops.py

@@ -66,6 +66,9 @@ def test_a_rewrite_imports_what_it_needs(model, folder):
     assert not {"straightline.versions", "straightline.reference.verify"} & modules
     # onnx's kernels are for what is folded; nothing was in a Loop that only repeats its body.
     assert ("onnx.reference" in modules) == (model == "folded")
+    # What reads and rebuilds loops is for models that have some.
+    for_loops = {f"straightline.passes.{name}" for name in ("loops.batcher", "recurrences.cells")}
+    assert for_loops & modules == (for_loops if model == "unrolled" else set())
 
 
 def test_inputs_that_are_set_bring_nothing_more(folder):

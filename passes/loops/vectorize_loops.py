@@ -18,7 +18,6 @@ from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
 from .repetition import read
 from .sequence_maps import read_map, read_tensors
-from .vectorization import Vectorization
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +52,8 @@ class VectorizeLoops(Pass):
         return any(found)
 
     def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
+        from .vectorization import Vectorization  # with all that vectorizes, once there is a loop
+
         path = node.path
         repetition = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         if isinstance(repetition, str):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
@@ -27,12 +27,9 @@ from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import SizesToDrop
 from ..scans.layout import replace_outputs
 from ..tools.costs import Costs
-from .accumulations import raise_accumulation
-from .gated import raise_cell
-from .recurrence import AllTrips, Raiser
 
-RAISERS: tuple[Raiser, ...] = (raise_accumulation, raise_cell)
-"""What a recurrence may be, in the order in which it is tried."""
+if TYPE_CHECKING:
+    from .recurrence import Raiser
 
 
 _ALL = "straighten{exact=false}"
@@ -106,6 +103,14 @@ class RaiseRecurrences(Pass):
         return True
 
 
+def _raisers() -> tuple[Raiser, ...]:
+    """What a recurrence may be, in the order in which it is tried; loaded once there is a loop."""
+    from .accumulations import raise_accumulation
+    from .gated import raise_cell
+
+    return raise_accumulation, raise_cell
+
+
 class _Raising:
     """A Loop or Scan with operators in its place, made beside it.
 
@@ -121,6 +126,8 @@ class _Raising:
         certain: bool,
         options: RaiseRecurrences,
     ) -> None:
+        from .recurrence import AllTrips
+
         self._graph = graph
         self._repetition = repetition
         self._trips = trips = AllTrips(
@@ -128,7 +135,7 @@ class _Raising:
             inference,
             options.max_bytes,
             certain,
-            RAISERS,
+            _raisers(),
             options.max_identity,
             options.straight,
             options.costs,
