@@ -300,9 +300,9 @@ class Terms:
             self._owned(results, self.facts.new)
         return results
 
-    def _owned(self, results: Sequence[Term], new: Container[str]) -> None:
+    def _owned(self, results: Results, new: Container[str]) -> None:
         """Remember whose sizes these new symbols are."""
-        for term in results:
+        for term in filter(None, results):
             for axis, dim in enumerate(term.fact.shape or ()):
                 name = next(iter(dim.symbols), "")
                 if name in new and dim == self.symbols.named(name):

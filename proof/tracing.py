@@ -70,7 +70,7 @@ class TracedExecution(Execution):
             trace.stands_in.update(dict.fromkeys(body.steps, (name,)))
         self._path = (*around, *trace.stands_in.get(step, ()), label(step.node))
         results = super().step(step, args, frame)
-        step.is_plain = False  # so that each run of it is seen here
+        step.operation.outcomes.clear()  # so that each run of it is seen here
         for result in results:
             if result is not None:
                 trace.gave(self.side, result, " / ".join(self._path))
