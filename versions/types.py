@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from ..analysis.shapes.asking import OnnxFacts
 from ..analysis.shapes.element_types import ElementTypes
 from ..analysis.shapes.inference import ShapeInference
+from ..analysis.shapes.ranks import Ranks
 from ..analysis.shapes.versions import version_of_root
 from ..facts.dimension import Dimension
 from ..facts.fact import UNKNOWN, Fact, decided, vector
@@ -35,6 +36,7 @@ class Types:
         self._left_behind: dict[Node, int] = {}
         self._main = ShapeInference(model, version_of=self.version_of, trusts_bodies=True)
         self._elements = ElementTypes(self.version_of)
+        self._ranks = Ranks(model, self._inferred_rank)
         self._calls = self._inside_functions() if model.functions else {}
 
     # The versions of nodes ----------------------------------------------------------------------
@@ -129,6 +131,14 @@ class Types:
 
     def rank(self, value: Value | None) -> int | None:
         """The rank of a tensor; None where it is not known."""
+        if value is None:
+            return None
+        if self._calls and self._around(value) != (self._main,):
+            return self._inferred_rank(value)
+        return self._ranks.of(value)
+
+    def _inferred_rank(self, value: Value) -> int | None:
+        """The rank that follows from types and shapes, on which all calls agree."""
         shape = self.shape(value)
         return None if shape is None else len(shape)
 
@@ -144,6 +154,7 @@ class Types:
     def hand_over(self, old: Value, new: Value) -> None:
         """Let a value that stands for another one be known as well as that."""
         if new.constant is None:
+            self._ranks.forget(new)
             for inference in self._around(old):
                 inference.assume(new, _together(inference.fact(new), inference.fact(old)))
 
