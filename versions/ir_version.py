@@ -81,7 +81,7 @@ def _needs(model: Model) -> Iterator[tuple[int, str]]:
         yield _SHARDING, "device configurations"
     for graph in model.graphs():
         yield from _needs_of_graph(graph)
-        for node in graph.unordered_nodes():
+        for node in filter(_may_need, graph.unordered_nodes()):
             yield from _needs_of_node(node)
 
 
@@ -103,17 +103,24 @@ def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
 
 
 def _needs_of_node(node: Node) -> Iterator[tuple[int, str]]:
-    extra = node.op.extra
+    op = node.op
+    extra = op.extra
     if extra is not None and extra.metadata_props:
         yield _METADATA, "metadata of nodes"
     if extra is not None and extra.device_configurations:
         yield _SHARDING, "device configurations"
-    if node.is_op("Constant") and node.outputs[0] is not None:
+    if op.qualname == "Constant" and node.outputs[0] is not None:
         tensor = node.outputs[0].constant
         if tensor is not None:
             yield from _needs_of_tensor(tensor)
-    if node.is_op("Cast") and not node.op.references:
-        yield _ELEMENTS.get(node.attribute("to", 0), OLDEST), "element types"
+    if op.qualname == "Cast" and not op.references:
+        yield _ELEMENTS.get(op.attribute("to", 0), OLDEST), "element types"
+
+
+def _may_need(node: Node) -> bool:
+    """Whether a node may ask for a version, seen at a glance; most do not."""
+    op = node.op
+    return op.extra is not None or op.qualname in ("Cast", "Constant")
 
 
 def _needs_of_tensor(tensor: Tensor) -> Iterator[tuple[int, str]]:

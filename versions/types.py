@@ -43,8 +43,9 @@ class Types:
 
     def version_of(self, node: Node) -> int:
         """The opset version in which a node is written at present."""
-        left = self._left_behind.get(node)
-        return left or self._written.get(node) or version_of_root(node)
+        if node in self._left_behind:
+            return self._left_behind[node]
+        return self._written.get(node) or version_of_root(node)
 
     def begin_step(self, nodes: Iterable[Node], version: int) -> None:
         """Take note that these nodes are written in a version; all others in that of their graph,

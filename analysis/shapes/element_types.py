@@ -67,13 +67,11 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
         return _given_by_body(node, value)
     if node.graph is None:
         return None
-    version, domain = version_of(node), normal_domain(node.domain)
-    position = _formal_output(node, value, domain, version)
-    elem_type = _only_type(node.op_type, domain, version, position)
-    if elem_type is not None or node.bodies:
+    position = 0 if len(node.outputs) == 1 else _position(node, value)
+    elem_type, index = _told(node.op_type, normal_domain(node.domain), version_of(node), position)
+    if elem_type is not None or node.bodies or index is None:
         return elem_type
-    index = _same_typed_position(node.op_type, domain, version, position)
-    return None if index is None else node.input(index)
+    return node.input(index)
 
 
 def _given_by_body(node: Node, value: Value) -> int | Value | None:
@@ -118,38 +116,27 @@ def _position(node: Node, value: Value) -> int:
     return next(index for index, output in enumerate(node.outputs) if output is value)
 
 
-def _formal_output(node: Node, value: Value, domain: str, version: int) -> int:
-    """The position of an output in the schema; 0 where that has one, of however many values."""
-    if len(node.outputs) == 1 or _formal_outputs(node.op_type, domain, version) == 1:
-        return 0
-    return _position(node, value)
-
-
 @functools.cache
-def _formal_outputs(op_type: str, domain: str, version: int) -> int:
-    schema = _schema(op_type, domain, version)
-    return 0 if schema is None else len(schema.outputs)
-
-
-@functools.cache
-def _same_typed_position(op_type: str, domain: str, version: int, output: int) -> int | None:
+def _told(op_type: str, domain: str, version: int, position: int) -> tuple[int | None, int | None]:
+    """What a schema says of an output: its element type, where that leaves no choice, and the
+    position of an input of the same type."""
     schema = _schema(op_type, domain, version)
     if schema is None or not schema.outputs:
-        return None
-    wanted = schema.outputs[min(output, len(schema.outputs) - 1)].type_str
+        return None, None
+    # The last output stands for however many values.
+    output = schema.outputs[min(position, len(schema.outputs) - 1)]
+    return _only_type(output), _same_typed_position(schema, output)
+
+
+def _same_typed_position(schema: Any, output: Any) -> int | None:
     for index, formal in enumerate(schema.inputs):
-        if formal.type_str == wanted and formal.is_homogeneous:
+        if formal.type_str == output.type_str and formal.is_homogeneous:
             return index
     return None
 
 
-@functools.cache
-def _only_type(op_type: str, domain: str, version: int, output: int) -> int | None:
-    """The element type of an output for which the schema leaves no choice."""
-    schema = _schema(op_type, domain, version)
-    if schema is None or not schema.outputs:
-        return None
-    types = list(schema.outputs[min(output, len(schema.outputs) - 1)].types)
+def _only_type(output: Any) -> int | None:
+    types = list(output.types)
     if len(types) != 1 or not types[0].startswith("tensor("):
         return None
     return int(onnx.TensorProto.DataType.Value(types[0][len("tensor(") : -1].upper()))
