@@ -67,8 +67,11 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
         return _given_by_body(node, value)
     if node.graph is None:
         return None
-    position = 0 if len(node.outputs) == 1 else _position(node, value)
-    elem_type, index = _told(node.op_type, normal_domain(node.domain), version_of(node), position)
+    op_type, domain, version = node.op_type, normal_domain(node.domain), version_of(node)
+    # Of a node with very many outputs the schema has one, and their positions need not be found.
+    many = len(node.outputs) > 1 and _formal_outputs(op_type, domain, version) > 1
+    position = _position(node, value) if many else 0
+    elem_type, index = _told(op_type, domain, version, position)
     if elem_type is not None or node.bodies or index is None:
         return elem_type
     return node.input(index)
@@ -117,13 +120,18 @@ def _position(node: Node, value: Value) -> int:
 
 
 @functools.cache
+def _formal_outputs(op_type: str, domain: str, version: int) -> int:
+    schema = _schema(op_type, domain, version)
+    return 0 if schema is None else len(schema.outputs)
+
+
+@functools.cache
 def _told(op_type: str, domain: str, version: int, position: int) -> tuple[int | None, int | None]:
     """What a schema says of an output: its element type, where that leaves no choice, and the
     position of an input of the same type."""
     schema = _schema(op_type, domain, version)
     if schema is None or not schema.outputs:
         return None, None
-    # The last output stands for however many values.
     output = schema.outputs[min(position, len(schema.outputs) - 1)]
     return _only_type(output), _same_typed_position(schema, output)
 
