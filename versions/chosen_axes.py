@@ -13,29 +13,59 @@ from .site import Site
 
 _T = onnx.TensorProto
 _FLOATS = (np.float32, np.float64, np.float16)
+_COUNTED = (np.float32, np.float64, np.int32, np.int64)
 _END = np.iinfo(np.int64).max
+
+OTHERS = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSumSquare",
+)
+"""All reductions but ReduceSum, whose axes became an input before theirs did."""
+
+AXES_ARE_INPUTS = {"ReduceSum": 13, **dict.fromkeys(OTHERS, 18)}
+"""The opset from which on a reduction has its axes as an input."""
 
 
 class ChosenAxes:
-    """The axes of a reduction, as input 1 says them.
+    """The axes that input 1 says: those of a reduction, or those that go or come.
 
     Attributes:
         axes: their numbers, counted from the front.
-        flags: for each axis of the input, whether it is among them.
+        flags: for each axis, whether it is among them.
+        rank: how many axes there are.
+        left: how many are not among them.
+
+    Args:
+        site: the node.
+        come: whether they are of the result, which they are added to, and not of input 0.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, *, come: bool = False) -> None:
         given, count = site.input(1), site.shape(1)
         if given is None or not count or not count[0]:
             site.refuse("how many axes there are is not known, or none")
         self.site = site
-        self.rank = site.required_rank("axes from run time")
+        self.rank = site.required_rank("axes from run time") + come * count[0]
+        self.left = self.rank - count[0]
         self.axes = from_the_front(site, given, site.const(np.array(self.rank), "rank"))
         column = site.emit("Reshape", [self.axes, site.ints([-1, 1], "column")], "column")
         same = site.emit("Equal", [column, site.ints(range(self.rank), "numbers")], "same")
         number = site.emit("Cast", [same], "number", to=_T.INT64)
-        most = site.emit("ReduceMax", [number, site.ints([0], "axis")], "chosen", keepdims=0)
+        most = _reduced(site, "ReduceMax", number, 0, "chosen", keepdims=0)
         self.flags = site.emit("Cast", [most], "chosen", to=_T.BOOL)
+
+    def others(self) -> Value:
+        """The numbers of all other axes."""
+        kept = self.site.emit("Not", [self.flags], "kept")
+        places = self.site.emit("NonZero", [kept], "others")
+        return self.site.emit("Reshape", [places, self.site.ints([self.left], "left")], "others")
 
     def never_empty(self, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
         """The data with one more along each chosen axis, unless they are known not to be empty."""
@@ -54,8 +84,9 @@ class ChosenAxes:
     def _scalar(self, number: float, dtype: np.dtype[Any]) -> Value:
         return self.site.const(np.array(number, dtype), "neutral")
 
-    def extreme(self, op_type: str, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
-        """In the place of each element the extreme of all with which it is reduced."""
+    def spread(self, op_type: str, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
+        """In the place of each element what it is reduced to, with all others that are: along one
+        axis after the other, all along it are the same then."""
         site = self.site
         for axis in range(self.rank):
             row = data
@@ -65,9 +96,9 @@ class ChosenAxes:
                 row = site.emit(
                     "Pad", [data, site.const(pads, "pads"), self._scalar(neutral, dtype)]
                 )
-            found = site.emit(op_type, [row, site.ints([axis], "axis")], "found", keepdims=1)
+            found = _reduced(site, op_type, row, axis, "found", keepdims=1)
             chosen = site.emit("Gather", [self.flags, site.const(np.array(axis), "axis")], axis=0)
-            data = site.emit("Where", [chosen, found, data], "extreme")
+            data = site.emit("Where", [chosen, found, data], "spread")
         return data
 
     def first(self, data: Value) -> Value:
@@ -82,19 +113,43 @@ class ChosenAxes:
         return found
 
 
+def _reduced(site: Site, op_type: str, data: Value, axis: int, label: str, keepdims: int) -> Value:
+    """Data reduced over an axis that is known, which is an input or an attribute by then."""
+    if site.written_in >= AXES_ARE_INPUTS[op_type]:
+        inputs = [data, site.ints([axis], "axis")]
+        return site.emit(op_type, inputs, label, keepdims=keepdims)
+    return site.emit(op_type, [data], label, axes=[axis], keepdims=keepdims)
+
+
 def extreme(site: Site) -> Value:
     """ReduceMax or ReduceMin."""
-    dtype, data = site.required_dtype(0, "the least"), site.input(0)
+    dtype = site.required_dtype(0, "the least")
     if dtype.kind not in "iuf":
         site.refuse("axes from run time are written out for numbers only")
     info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     neutral = info.min if site.op_type == "ReduceMax" else info.max
     if dtype.kind == "f":
         neutral = np.copysign(np.inf, neutral)
-    chosen = ChosenAxes(site)
+    return _over_chosen(site, dtype, neutral)
+
+
+def _over_chosen(site: Site, dtype: np.dtype[Any], neutral: float) -> Value:
+    """The node itself, axis by axis."""
+    chosen, data = ChosenAxes(site), site.input(0)
     assert data is not None
     data = chosen.never_empty(data, dtype, neutral)
-    return chosen.first(chosen.extreme(site.op_type, data, dtype, neutral))
+    return chosen.first(chosen.spread(site.op_type, data, dtype, neutral))
+
+
+def accumulated(site: Site) -> Value:
+    """ReduceSum or ReduceProd."""
+    dtype = site.required_dtype(0, "a sum or product")
+    if dtype not in _COUNTED:
+        site.refuse(
+            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
+            " only"
+        )
+    return _over_chosen(site, dtype, 0 if site.op_type == "ReduceSum" else 1)
 
 
 def log_of_sum(site: Site) -> Value:
@@ -106,7 +161,7 @@ def log_of_sum(site: Site) -> Value:
     chosen = ChosenAxes(site)
     assert data is not None
     data = chosen.never_empty(data, dtype, -np.inf)
-    largest = chosen.extreme("ReduceMax", data, dtype, -np.inf)
+    largest = chosen.spread("ReduceMax", data, dtype, -np.inf)
     top, bottom, zero = (site.const(np.array(n, dtype), "end") for n in (np.inf, -np.inf, 0))
     finite = site.emit(
         "And", [site.emit("Less", [largest, top]), site.emit("Greater", [largest, bottom])]

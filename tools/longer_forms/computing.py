@@ -262,6 +262,33 @@ COMPUTING = [
         gives="float[a,b] y",
     ),
     Case(
+        "ReduceSum, run-time axes",
+        13,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceSum (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "ReduceProd, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceProd <keepdims = 0> (x, k)",
+        gives="float[a] y",
+    ),
+    Case(
+        "ReduceL2, run-time axes",
+        18,
+        "float[2,3] x, int64[1] k",
+        "y = ReduceL2 (x, k)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "Max, broadcast",
+        8,
+        "float[2,3] x, float[3] u",
+        "y = Max (x, u, u)",
+    ),
+    Case(
         "Range of half precision",
         27,
         "float[5] x",

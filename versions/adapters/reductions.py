@@ -30,24 +30,12 @@ from __future__ import annotations
 import onnx
 
 from .. import chosen_axes
+from ..chosen_axes import OTHERS
 from ..detours import TINY, by_way_of
 from ..moves import Move, moved
 from ..negative_axes import Axis, negative_axes
 from ..registry import Outcome, downgrade, inexact_body, longer_form
 from ..site import Site
-
-_OTHERS = (
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSumSquare",
-)
-"""All but ReduceSum, whose axes became an input before theirs did."""
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Over no axes these give their input back; the others still take roots, squares or logarithms."""
@@ -61,15 +49,15 @@ _ON_ELEMENTS = {
 
 # It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
 inexact_body("ReduceLogSumExp")
-negative_axes("ReduceSum", *_OTHERS, axis=Axis("axes"))
+negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
 moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
-moved(18, *_OTHERS, moves=[Move("axes", 1, "ints")])
+moved(18, *OTHERS, moves=[Move("axes", 1, "ints")])
 by_way_of(20, "ReduceMax", "ReduceMin", types=[onnx.TensorProto.BOOL], via=onnx.TensorProto.UINT8)
 
 
 @downgrade(13, "ReduceSum")
-@downgrade(18, *_OTHERS)
+@downgrade(18, *OTHERS)
 def empty_axes(site: Site) -> Outcome:
     """An empty list of axes means all of them or, with noop_with_empty_axes, none."""
     if site.input(1) is None:
@@ -110,3 +98,10 @@ def log_of_sum_over_chosen_axes(site: Site) -> Outcome:
 def mean_over_chosen_axes(site: Site) -> Outcome:
     """Below opset 18, of axes from run time: a sum and a count."""
     return [chosen_axes.mean(site)]
+
+
+@longer_form(13, "ReduceSum")
+@longer_form(18, "ReduceProd")
+def accumulated_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 13 or 18, of axes from run time: axis by axis."""
+    return [chosen_axes.accumulated(site)]

@@ -16,9 +16,50 @@ https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 
 from __future__ import annotations
 
+from ...ir import Value
+from ..chosen_axes import ChosenAxes
 from ..moves import Move, moved
 from ..negative_axes import Axis, negative_axes
+from ..phrases import reshaped
+from ..registry import Outcome, longer_form
+from ..site import Site
 
 negative_axes("Squeeze", axis=Axis("axes"))
 negative_axes("Unsqueeze", axis=Axis("axes", adds_itself=True))
 moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
+
+
+@longer_form(13, "Squeeze")
+def lengths_that_stay(site: Site) -> Outcome:
+    """Below opset 13, of axes from run time: the data in the shape without these."""
+    chosen = ChosenAxes(site)
+    if not chosen.left:
+        return [site.emit("Reshape", [site.input(0), site.ints([], "rank_0")])]
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    return [_in_shape(site, site.emit("Gather", [shape, chosen.others()], "lengths", axis=0))]
+
+
+@longer_form(13, "Unsqueeze")
+def lengths_between_ones(site: Site) -> Outcome:
+    """Below opset 13, of axes from run time: the data in a shape of ones, in which its own lengths
+    are written at the other axes."""
+    chosen = ChosenAxes(site, come=True)
+    ones = site.ints([1] * chosen.rank, "ones")
+    if not chosen.left:
+        return [site.emit("Reshape", [site.input(0), ones])]
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    return [
+        _in_shape(
+            site, site.emit("ScatterElements", [ones, chosen.others(), shape], "lengths", axis=0)
+        )
+    ]
+
+
+def _in_shape(site: Site, shape: Value) -> Value:
+    """The data in a shape from run time; where it may be empty, a zero there would mean that the
+    length is to stay."""
+    data, known = site.input(0), site.shape()
+    assert data is not None
+    if known is not None and all(known):
+        return site.emit("Reshape", [data, shape])
+    return reshaped(site, data, shape)

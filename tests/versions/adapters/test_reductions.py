@@ -10,6 +10,7 @@ from conversions import (
     assert_refuses,
     assert_there_and_back,
     assert_writes,
+    converted,
     model,
 )
 from straightline import convert_version, reference
@@ -56,9 +57,10 @@ def test_a_sum_over_no_axes_gives_its_input_back():
     assert_writes("y = ReduceSum (x)", 13, 12, ["ReduceSum (x)"])
 
 
-def test_inputs_that_are_computed_at_run_time_are_refused():
-    reason = "computed at run time, and opset 12 wants it constant"
-    assert_refuses("y = ReduceSum (x, a)", 13, 12, reason, "float[2, 3] x, int64[1] a")
+def test_a_number_of_axes_that_is_not_known_is_refused():
+    reason = "computed at run time, and opset 12 wants it constant.*how many axes there are"
+    assert_refuses("y = ReduceSum (x, a)", 13, 12, reason, "float[2, 3] x, int64[K] a")
+    assert_refuses("y = ReduceSum (x, a)", 13, 12, reason, "float[2, 3] x, int64[0] a")
 
 
 def test_types_that_came_later_are_reduced_in_another_one():
@@ -222,13 +224,77 @@ def test_what_is_refused_of_axes_from_run_time():
         "(decided by data|decide it with --set a=...) .a way around: "
     )
     for op_type, signature, why in (
-        ("ReduceProd", "float[2, 3] x, int64[1] a", ""),
+        ("ReduceProd", "float16[2, 3] x, int64[1] a", "floats, doubles and integers of 32 or 64"),
+        ("ReduceProd", "uint64[2, 3] x, int64[1] a", "floats, doubles and integers of 32 or 64"),
         ("ReduceMax", "float[2, 3] x, int64[K] a", "how many axes there are is not known, or none"),
         ("ReduceMax", "float[] x, int64[1] a", "axes from run time needs the rank of input 0"),
         ("ReduceMean", "int32[2, 3] x, int64[1] a", "written out for floats and doubles only"),
         ("ReduceLogSumExp", "int64[2] x, int64[1] a", "written out for floats only"),
     ):
-        said = reason + ".*" + why if why else reason.partition(" .a way")[0]
-        assert_refuses(f"y = {op_type} (x, a)", 18, 17, said, signature)
-    why = "what stands for it needs ReduceSum: input 'axes' of it is computed at run time"
-    assert_refuses("y = ReduceLogSumExp (x, a)", 18, 12, why, "float[2, 3] x, int64[1] a")
+        assert_refuses(f"y = {op_type} (x, a)", 18, 17, f"{reason}.*{why}", signature)
+
+
+SUMS = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare", "ReduceProd", "ReduceSum")
+
+
+@pytest.mark.parametrize("op_type", SUMS)
+@pytest.mark.parametrize("axes", [[0], [-1], [1, -3], [2, 0, 1]])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_sums_and_products_over_axes_from_run_time(op_type, axes, keep):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    x = abs(x) if op_type == "ReduceLogSum" else x
+    for sizes, place in (("2, 3, 4", "graph"), ("A, B, C", "body")):
+        signature = f"float[{sizes}] x, int64[{len(axes)}] a"
+        body, feeds = f"y = {op_type} <keepdims = {keep}> (x, a)", {"x": x, "a": np.array(axes)}
+        targets = (17, 12, 9, 7) if place == "graph" and keep else (12, 9)
+        assert_carried_everywhere(body, 18, targets, feeds, signature, (place,), rtol=2e-6)
+
+
+@pytest.mark.parametrize("op_type", ["ReduceL1", "ReduceSumSquare", "ReduceProd", "ReduceSum"])
+def test_sums_and_products_of_integers(op_type):
+    x = np.array([[3, -2, 5], [1, 7, -4]])
+    for type_, axes in (("int32", [0]), ("int64", [-1]), ("int64", [0, 1])):
+        feeds = {"x": x.astype(type_), "a": np.array(axes)}
+        signature = f"{type_}[M, N] x, int64[{len(axes)}] a"
+        body, places = f"y = {op_type} <keepdims = 0> (x, a)", ("graph", "function")
+        assert_carried_everywhere(body, 18, (17, 12, 9), feeds, signature, places)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_sums_and_products_of_nothing(shape, axes):
+    feeds = {"x": np.zeros(shape, np.float32), "a": np.array(axes)}
+    for op_type, neutral in (("ReduceSum", 0), ("ReduceProd", 1), ("ReduceL2", 0)):
+        for keep in (0, 1):
+            body = f"y = {op_type} <keepdims = {keep}> (x, a)"
+            before = model(body, 18, f"float[M, N] x, int64[{len(axes)}] a")
+            sums = np.sum(feeds["x"], tuple(axes), keepdims=bool(keep))
+            after = convert_version(before, 12)
+            wanted = np.full(sums.shape, neutral, np.float32)
+            np.testing.assert_array_equal(reference.run(after, feeds)[0], wanted)
+            (found,) = ort.InferenceSession(after.SerializeToString()).run(None, feeds)
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("op_type", ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare"])
+def test_sums_and_products_of_infinities_and_what_is_no_number(op_type):
+    inf = np.inf
+    x = [[-inf, 2, 3], [inf, 1, -inf], [np.nan, 1, inf], [1, 0, 2], [inf, inf, inf]]
+    for axes in ([0], [1], [0, 1]):
+        feeds = {"x": np.array(x, np.float32), "a": np.array(axes)}
+        signature = f"float[M, N] x, int64[{len(axes)}] a"
+        assert_carried_everywhere(f"y = {op_type} (x, a)", 18, (12,), feeds, signature, ("graph",))
+
+
+def test_of_axes_from_run_time_a_sum_is_taken_axis_by_axis():
+    found = converted("y = ReduceSum (x, a)", 13, 12, "float[2, 3] x, int64[1] a")
+    assert [line for line in found if line.startswith(("Reduce", "Where", "Slice"))] == [
+        "Where (y_negative, y_wrapped, a)",
+        "ReduceMax <axes = [0], keepdims = 0> (y_number)",
+        "ReduceSum <axes = [0], keepdims = 1> (x)",
+        "Where (y_Gather, y_found, x)",
+        "ReduceSum <axes = [1], keepdims = 1> (y_spread)",
+        "Where (y_Gather_1, y_found_1, y_spread)",
+        f"Where (y_chosen_1, 1, {2**63 - 1})",
+        "Slice (y_spread_1, [0, 0], y_ends)",
+    ]

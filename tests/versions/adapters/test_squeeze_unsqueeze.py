@@ -1,7 +1,13 @@
 """Squeeze and Unsqueeze: which axes."""
 
+import numpy as np
 import pytest
-from conversions import assert_there_and_back, assert_writes
+from conversions import (
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+)
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -45,3 +51,37 @@ def test_what_each_step_writes(body, source, target, nodes, signature):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("axes", [[0], [-2], [2, 0], [-2, 0, 1]])
+@pytest.mark.parametrize("length", [0, 4])
+def test_axes_from_run_time_go(axes, length):
+    feeds = {"x": np.arange(length, dtype=np.float32).reshape(1, 1, 1, length)}
+    feeds["a"] = np.array(axes)
+    for sizes in (f"1, 1, 1, {length}", "A, B, C, D"):
+        signature = f"float[{sizes}] x, int64[{len(axes)}] a"
+        places = ("graph",) if length else ("graph", "body", "function")
+        assert_carried_everywhere("y = Squeeze (x, a)", 13, (12, 9), feeds, signature, places)
+
+
+@pytest.mark.parametrize("axes", [[0], [-1], [1], [3, 0], [-1, -2, 0]])
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (3, 0), ()])
+def test_axes_from_run_time_come(axes, shape):
+    rank = len(shape) + len(axes)
+    if max(axes) >= rank:
+        pytest.skip(f"there is no such axis in rank {rank}")
+    feeds = {"x": np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)}
+    feeds["a"] = np.array(axes)
+    for sizes in (", ".join(map(str, shape)), "M, N"):
+        data = f"float[{sizes}] x" if shape else "float x"
+        signature = f"{data}, int64[{len(axes)}] a"
+        places = ("graph",) if 0 in shape else ("graph", "body", "function")
+        assert_carried_everywhere("y = Unsqueeze (x, a)", 13, (12, 9), feeds, signature, places)
+
+
+@pytest.mark.parametrize("op_type", ["Squeeze", "Unsqueeze"])
+def test_axes_of_a_number_that_is_not_known_are_refused(op_type):
+    reason = "wants it constant.*a way around: how many axes there are is not known"
+    assert_refuses(f"y = {op_type} (x, a)", 13, 12, reason, "float[1, 3] x, int64[K] a")
+    reason = "axes from run time needs the rank of input 0"
+    assert_refuses(f"y = {op_type} (x, a)", 13, 12, reason, "float[] x, int64[1] a")
