@@ -108,3 +108,29 @@ def with_epsilon(site: Site, variance: Value) -> Value:
     dtype = onnx.helper.tensor_dtype_to_np_dtype(site.types.elem_type(variance) or 1)
     epsilon = site.const(np.array(site.attribute("epsilon"), dtype), "epsilon")
     return site.emit("Add", [variance, epsilon])
+
+
+def tiled(site: Site, data: Value, rank: int, wanted: Value, length: int) -> Value:
+    """Data of a rank as large as it and so many wanted lengths broadcast to: Tile repeats axes of
+    length 1 as often as is wanted, and others once."""
+    missing = length - rank
+    if missing > 0:
+        ones = site.ints([1] * missing, "ones")
+        shape = site.emit("Concat", [ones, site.emit("Shape", [data], "shape")], axis=0)
+        data = site.emit("Unsqueeze", [data], "data", axes=list(range(missing)))
+    elif missing < 0:
+        wanted = site.emit("Concat", [site.ints([1] * -missing, "ones"), wanted], axis=0)
+    if max(rank, length) == 0:
+        return site.emit("Identity", [data])
+    if missing <= 0:
+        shape = site.emit("Shape", [data], "shape")
+    return site.emit("Tile", [data, _repeats(site, shape, wanted)])
+
+
+def _repeats(site: Site, shape: Value, wanted: Value) -> Value:
+    """What is wanted where the length is 1, else 1."""
+    one = site.const(np.array(1), "one")
+    single = site.emit("Equal", [shape, one], "single")
+    flag = site.emit("Cast", [single], "flag", to=onnx.TensorProto.INT64)
+    more = site.emit("Mul", [flag, site.emit("Sub", [wanted, one], "more")], "more")
+    return site.emit("Add", [more, one], "repeats")

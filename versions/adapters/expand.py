@@ -8,10 +8,7 @@ https://onnx.ai/onnx/operators/onnx__Expand.html
 
 from __future__ import annotations
 
-import numpy as np
-import onnx
-
-from ...ir import Value
+from ..phrases import tiled
 from ..registry import Outcome, longer_form
 from ..site import Site
 
@@ -23,24 +20,4 @@ def tile_what_has_length_1(site: Site) -> Outcome:
     assert data is not None and wanted is not None
     if rank is None or lengths is None or lengths[0] is None:
         site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
-    missing = lengths[0] - rank
-    if missing > 0:
-        ones = site.ints([1] * missing, "ones")
-        shape = site.emit("Concat", [ones, site.emit("Shape", [data], "shape")], axis=0)
-        data = site.emit("Unsqueeze", [data], "data", axes=list(range(missing)))
-    elif missing < 0:
-        wanted = site.emit("Concat", [site.ints([1] * -missing, "ones"), wanted], axis=0)
-    if max(rank, lengths[0]) == 0:
-        return [site.emit("Identity", [data])]
-    if missing <= 0:
-        shape = site.emit("Shape", [data], "shape")
-    return [site.emit("Tile", [data, _repeats(site, shape, wanted)])]
-
-
-def _repeats(site: Site, shape: Value, wanted: Value) -> Value:
-    """What is wanted where the length is 1, else 1."""
-    one = site.const(np.array(1), "one")
-    single = site.emit("Equal", [shape, one], "single")
-    flag = site.emit("Cast", [single], "flag", to=onnx.TensorProto.INT64)
-    more = site.emit("Mul", [flag, site.emit("Sub", [wanted, one], "more")], "more")
-    return site.emit("Add", [more, one], "repeats")
+    return [tiled(site, data, rank, wanted, lengths[0])]

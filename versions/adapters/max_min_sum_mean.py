@@ -17,19 +17,39 @@ import functools
 
 import numpy as np
 
-from ..phrases import is_float, pick
+from ...ir import Value
+from ..phrases import is_float, pick, tiled
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
 def same_shapes(site: Site) -> Outcome:
-    """Before opset 8 these do not broadcast."""
+    """Before opset 8 these do not broadcast; what Max and Min are given is tiled."""
     shapes = [site.shape(index) for index in range(len(site.inputs))]
     first = shapes[0]
-    if len(shapes) > 1 and (first is None or None in first or any(s != first for s in shapes)):
+    if len(shapes) == 1 or (
+        first is not None and None not in first and shapes.count(first) == len(shapes)
+    ):
+        return None
+    if site.op_type in ("Sum", "Mean"):
         site.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
-    return None
+    return [site.emit(site.op_type, _of_one_shape(site))]
+
+
+def _of_one_shape(site: Site) -> list[Value]:
+    """The inputs, each as large as they broadcast to: as large as their sum, whatever that is."""
+    values = [value for value in site.inputs if value is not None]
+    ranks = [rank for rank in map(site.types.rank, values) if rank is not None]
+    if len(ranks) < len(values):
+        site.refuse(
+            "opset 7 does not broadcast here, and the ranks of its inputs, which Tile needs, are"
+            " not known; declare their shapes"
+        )
+    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
+    shape = site.emit("Shape", [total], "shape")
+    each = zip(values, ranks, strict=True)
+    return [tiled(site, value, rank, shape, max(ranks)) for value, rank in each]
 
 
 @longer_form(8, "Sum", "Mean")

@@ -7,6 +7,7 @@ from conversions import (
     X,
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
@@ -33,16 +34,60 @@ def test_sums_that_broadcast_are_added_one_by_one():
     assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, float[2, 3] z")
 
 
+def test_what_is_compared_in_opset_7_is_tiled_to_the_shape_of_the_sum():
+    repeated = """
+        {0}shape = Shape ({1})
+        {0}single = Equal ({0}shape, 1)
+        {0}flag = Cast <to = 7> ({0}single)
+        {0}more = Sub (lengths, 1)
+        {0}added = Mul ({0}flag, {0}more)
+        {0}repeats = Add ({0}added, 1)
+        {0}tiled = Tile ({1}, {0}repeats)
+        """
+    assert_becomes(
+        "y = Max (x, z)",
+        8,
+        7,
+        f"""
+        sum = Add (x, z)
+        lengths = Shape (sum)
+        {repeated.format("a", "x").strip()}
+        {repeated.format("b", "z").strip()}
+        y = Max (atiled, btiled)
+        """,
+        "float[M, N] x, float[M, 1] z",
+    )
+
+
 @pytest.mark.parametrize("op_type", ["Max", "Min"])
-def test_opset_7_broadcasts_no_extremes(op_type):
-    for signature in (
-        "float[2, 3] x, float[1, 3] z",
-        "float[N, 3] x, float[N, 3] z",
-        "float[2, 3] x, z",
-        "x, float[2, 3] z",
-    ):
-        reason = "opset 7 does not broadcast here"
+@pytest.mark.parametrize(
+    "shapes", [((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((0, 3), (1, 1))]
+)
+def test_extremes_that_broadcast(op_type, shapes):
+    numbers = np.array([1, -2, np.inf, np.nan, -np.inf, 0], np.float32)
+    feeds = {
+        name: np.resize(numbers[by:], shape)
+        for name, shape, by in zip("xz", shapes, (0, 2), strict=True)
+    }
+    for known in (True, False):
+        names = [", ".join(map(str, s) if known else "ABC"[: len(s)]) for s in shapes]
+        given = [f"float[{sizes}]" if sizes else "float" for sizes in names]
+        signature = f"{given[0]} x, {given[1]} z"
+        body = f"y = {op_type} (x, z, x)"
+        places = ("graph", "body", "function") if known else ("graph",)
+        assert_carried_everywhere(body, 8, (7,), feeds, signature, places)
+
+
+@pytest.mark.parametrize("op_type", ["Max", "Min"])
+def test_extremes_of_inputs_of_any_rank_are_refused_in_opset_7(op_type):
+    for signature in ("float[2, 3] x, z", "x, float[2, 3] z"):
+        reason = "opset 7 does not broadcast here, and the ranks of its inputs, which Tile needs"
         assert_refuses(f"y = {op_type} (x, z)", 8, 7, reason, signature)
+
+
+def test_of_sums_only_what_is_said_in_a_longer_form_is_refused():
+    reason = "opset 7 does not broadcast here, and the shapes are not known to be equal"
+    assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, z")
 
 
 def test_extremes_of_integers_are_choices():
