@@ -7,14 +7,20 @@ https://onnx.ai/onnx/operators/onnx__OneHot.html
 - 11: indices count from the back where they are negative, and so does `axis`.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#OneHot-11
 - 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#OneHot-28
+
+    y = OneHot (indices, 3, values)
+->  (opset 9 to 8)
+    y = Where (Equal (Unsqueeze (indices), [0, 1, 2]), Gather (values, 1), Gather (values, 0))
 """
 
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
+from ...ir import Tensor, Value
 from ..negative_axes import Axis, negative_axes
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
 negative_axes("OneHot", axis=Axis("axis", added=1, at_rest=-1))
@@ -40,3 +46,38 @@ def wrap_indices(site: Site) -> Outcome:
     negative = site.emit("Less", [indices, zero], "negative")
     site.set_input(0, site.emit("Where", [negative, wrapped, indices], "indices"))
     return None
+
+
+@longer_form(9, "OneHot")
+def compare_with_each_class(site: Site) -> Outcome:
+    """Below opset 9: a choice by whether the index is the number of the class. What is out of range
+    is none of these."""
+    dtype = site.required_dtype(0, "a comparison with each class")
+    if dtype.kind not in "iu":
+        site.refuse(f"an index of type {dtype} may be no whole number")
+    rank, axis = site.required_rank("the axis of the classes"), site.attribute("axis")
+    axis = rank if axis == -1 else axis
+    numbers = site.emit("Cast", [site.input(0)], "numbers", to=onnx.TensorProto.INT64)
+    shape = site.ints([-1] + [1] * (rank - axis), "shape")
+    classes = site.emit("Reshape", [_classes(site), shape], "classes")
+    is_it = site.emit("Equal", [site.unsqueeze(numbers, [axis]), classes], "is_it")
+    off, on = (
+        site.emit("Gather", [site.input(2), site.const(np.array(place), "place")], "value")
+        for place in (0, 1)
+    )
+    return [site.emit("Where", [is_it, on, off])]
+
+
+def _classes(site: Site) -> Value:
+    """The numbers of the classes, a vector."""
+    depth = site.constant(1)
+    if depth is not None:
+        return site.ints(range(int(depth.reshape(()))), "numbers")
+    length = site.emit("Cast", [site.input(1)], "depth", to=onnx.TensorProto.INT64)
+    if site.rank(1) == 0:
+        length = site.unsqueeze(length, [0])
+    elif site.rank(1) != 1:
+        length = site.emit("Reshape", [length, site.ints([1], "rank_1")], "depth")
+    one = Tensor(array=np.ones(1, np.int64)).message()
+    ones = site.emit("ConstantOfShape", [length], "ones", value=one)
+    return site.emit("Reshape", [site.emit("NonZero", [ones]), site.ints([-1], "flat")])

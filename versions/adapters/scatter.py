@@ -147,6 +147,33 @@ def _in_one_row(site: Site, depth: int) -> None:
     site.set_input(2, site.emit("Reshape", [updates, sizes], "row", allowzero=1))
 
 
+@longer_form(9, "Scatter")
+def gather_old_and_new(site: Site) -> Outcome:
+    """Below opset 9, of indices that are constant: all elements are gathered, out of the data or
+    out of the updates behind them."""
+    indices, shape = site.required_constant(1, "input 'indices'"), site.shape()
+    if shape is None or None in shape:
+        site.refuse_unknown(
+            "Scatter exists from opset 9 on, and a way around needs the shape of its data, which"
+        )
+    dims = [dim or 0 for dim in shape]
+    axis = site.attribute("axis") % max(len(dims), 1)
+    if dims and not (abs(indices + 0.5) < dims[axis]).all():
+        site.refuse("an index of it is out of range")
+    places = np.arange(math.prod(dims)).reshape(dims)
+    updated = places.size + np.arange(indices.size).reshape(indices.shape)
+    np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
+    flat = site.ints([-1], "flat")
+    both = [site.emit("Reshape", [site.input(index), flat], "elements") for index in (0, 2)]
+    elements = site.emit("Concat", both, "elements", axis=0)
+    return [site.emit("Gather", [elements, site.const(places, "places")], axis=0)]
+
+
+def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
+    """What indices of a shape speak of: along all other axes they may be fewer than the data."""
+    return tuple([slice(None if at == axis else size) for at, size in enumerate(shape)])
+
+
 @longer_form(11, "ScatterND")
 def scatter_rows(site: Site) -> Outcome:
     """Below opset 11: ScatterElements in the first axes made one, all the others being one more."""

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_refuses, assert_writes, converted, model
+from conversions import (
+    assert_becomes,
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_writes,
+    converted,
+    model,
+)
 from straightline import convert_version, reference
 
 
@@ -62,3 +69,63 @@ def test_indices_that_are_not_negative_stay():
 def test_the_type_of_an_index_must_be_known():
     reason = "an index that may be negative needs the one element type of input 0, which is not"
     assert_refuses("y = OneHot (x, d, v)", 11, 10, reason, "x, int64 d, float[2] v")
+
+
+def test_a_choice_by_the_number_of_the_class():
+    assert_becomes(
+        "d = Constant <value = int64 {3}> () y = OneHot <axis = 0> (i, d, v)",
+        9,
+        8,
+        """
+        numbers = Cast <to = 7> (i)
+        classes = Reshape ([0, 1, 2], [-1, 1])
+        row = Unsqueeze <axes = [0]> (numbers)
+        is_it = Equal (row, classes)
+        off = Gather (v, 0)
+        on = Gather (v, 1)
+        not_it = Not (is_it)
+        number = Cast <to = 7> (not_it)
+        offset = Mul (number, 6)
+        picked = Add (offset, [[0, 1], [2, 3], [4, 5]])
+        all_on = Expand (on, [3, 2])
+        all_off = Expand (off, [3, 2])
+        ones = Reshape (all_on, [-1])
+        zeros = Reshape (all_off, [-1])
+        both = Concat <axis = 0> (ones, zeros)
+        y = Gather <axis = 0> (both, picked)
+        """,
+        "int32[2] i, float[2] v",
+    )
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("type_", ["int32", "int64", "uint8"])
+@pytest.mark.parametrize("depth", ["d = Constant <value = int64 {3}> ()", "d = Neg (n)"])
+def test_classes_below_opset_9(axis, type_, depth):
+    indices = np.array([[0, 2], [2, 1], [1, 2]]).astype(type_)
+    feeds = {"i": indices, "v": np.array([0.5, -2], np.float32), "n": np.array(-3)}
+    for sizes, places in (("3, 2", ("graph", "body")), ("M, N", ("graph", "function"))):
+        signature = f"{type_}[{sizes}] i, float[2] v, int64 n"
+        body = f"{depth} y = OneHot <axis = {axis}> (i, d, v)"
+        assert_carried_everywhere(body, 9, (8, 7), feeds, signature, places)
+
+
+def test_what_is_out_of_range_is_in_no_class_below_opset_9():
+    """The reference takes it for what remains of a division, and onnxruntime for none."""
+    feeds = {"i": np.array([0, 3, -1, 250]), "v": np.array([np.inf, np.nan], np.float32)}
+    body = "d = Constant <value = int64 {3}> () y = OneHot (i, d, v)"
+    before = model(body, 9, "int64[4] i, float[2] v")
+    wanted = np.full((4, 3), np.inf, np.float32)
+    wanted[0, 0] = np.nan
+    for target in (8, 7):
+        (found,) = reference.run(convert_version(before, target), feeds)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_classes_of_what_may_be_no_whole_number_are_refused():
+    reason = "an index of type float32 may be no whole number"
+    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "float[2] i, int64 d, float[2] v")
+    reason = "the axis of the classes needs the rank of input 0"
+    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "int64[] i, int64 d, float[2] v")
+    reason = "a comparison with each class needs the one element type of input 0"
+    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "i, int64 d, float[2] v")

@@ -196,3 +196,62 @@ def test_below_opset_11_slices_are_scattered_as_elements(sizes, depth):
     signature = f"float[{sizes}] x, int64[2, {depth}] i, float[2{rest}] u"
     feeds = {"x": x, "i": places, "u": updates}
     assert_carried("y = ScatterND (x, i, u)", 13, (10, 9), feeds, signature)
+
+
+def test_below_opset_9_elements_are_gathered_from_the_data_or_the_updates():
+    assert_becomes(
+        "i = Constant <value = int64[1, 2] {1, 0}> () y = Scatter <axis = 1> (x, i, u)",
+        9,
+        8,
+        """
+        old = Reshape (x, [-1])
+        new = Reshape (u, [-1])
+        both = Concat <axis = 0> (old, new)
+        y = Gather <axis = 0> (both, [[7, 6, 2], [3, 4, 5]])
+        """,
+        "float[2, 3] x, float[1, 2] u",
+    )
+
+
+@pytest.mark.parametrize("type_", ["float", "int64", "bool"])
+@pytest.mark.parametrize(
+    ("axis", "indices"),
+    [
+        (0, [[1, 0, 1]]),
+        (0, [[1], [-2]]),
+        (1, [[2, 0], [1, 2]]),
+        (-1, [[2]]),
+        (1, np.zeros((0, 2))),
+    ],
+)
+def test_constant_indices_below_opset_9(type_, axis, indices):
+    indices = np.array(indices, np.int64)
+    dtype = np.dtype(type_.replace("float", "float32"))
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    u = (np.arange(indices.size).reshape(indices.shape) + 7).astype(dtype)
+    rows, columns = indices.shape
+    values = ", ".join(map(str, indices.flat))
+    body = (
+        f"i = Constant <value = int64[{rows}, {columns}] {{{values}}}> ()"
+        f" y = ScatterElements <axis = {axis}> (x, i, u)"
+    )
+    signature = f"{type_}[2, 3] x, {type_}[{rows}, {columns}] u"
+    assert_carried_everywhere(body, 13, (8, 7), {"x": x, "u": u}, signature)
+
+
+def test_constant_places_of_slices_below_opset_9():
+    body = "i = Constant <value = int64[2, 1] {1, 0}> () y = ScatterND (x, i, u)"
+    x, u = np.zeros((3, 2), np.float32), np.array([[1, np.nan], [3, 4]], np.float32)
+    signature = "float[3, 2] x, float[2, 2] u"
+    assert_carried_everywhere(body, 13, (8, 7), {"x": x, "u": u}, signature, ("graph", "body"))
+
+
+def test_what_is_refused_of_scatter_below_opset_9():
+    body = "y = Scatter (x, i, u)"
+    reason = "input 'indices' of it is computed at run time, and opset 8 wants it constant"
+    assert_refuses(body, 9, 8, reason, "float[2, 3] x, int64[1, 3] i, float[1, 3] u")
+    known = f"i = Constant <value = int64[1, 1] {{2}}> () {body}"
+    reason = "a way around needs the shape of its data, which is not known before run time"
+    assert_refuses(known, 9, 8, reason, "float[N, 3] x, float[1, 1] u")
+    reason = "an index of it is out of range"
+    assert_refuses(known, 9, 8, reason, "float[2, 3] x, float[1, 1] u")
