@@ -10,7 +10,7 @@ import onnx.checker
 import onnx.parser
 import pytest
 from harness import assert_equal_outputs, assert_same_text
-from straightline import ir
+from straightline import convert_version, ir
 from straightline.versions import ConversionError, convert, cutting
 from straightline.versions.straightening import (
     CONSTRUCTS,
@@ -423,3 +423,21 @@ def test_an_identity_of_a_sequence() -> None:
     )
     assert [node.op_type for node in made.graph.node] == ["SequenceAt"]
     assert told(found)[0].startswith("Identity 't': rewritten, dissolved, because 's' is a seq(")
+
+
+def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
+    """As the refusal says."""
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 8]>
+        g (float[2, 3] x, int64[2] k) => (float[2] l, float[2, 3] y) <float[2] s = {1, 2}> {
+            l, y = Scan <num_scan_inputs = 1, body = b (float before, float e)
+                => (float after, float r) { after = Add (before, e)  r = Neg (after) }> (k, s, x)
+        }
+        """)
+    with pytest.raises(ConversionError, match="convert to opset 9 first"):
+        convert_version(proto, 7)
+    converted = convert_version(convert_version(proto, 9), 7)
+    onnx.checker.check_model(converted, full_check=True)
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    for lengths in ([3, 3], [1, 2], [3, 1]):
+        assert_equal_outputs(proto, converted, {"x": x, "k": np.array(lengths)})

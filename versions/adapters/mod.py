@@ -31,10 +31,9 @@ def remainder_of_division(site: Site) -> Outcome:
     """Opset 9: Div rounds integers towards zero; what remains is corrected by its sign where the
     quotient is to be floored."""
     dtype = site.required_dtype(0, "Mod")
-    if dtype.kind not in "iu":
-        site.refuse("Mod exists from opset 10 on, and that of floats is no exact sum of products")
     if dtype not in (np.int32, np.int64, np.uint64):
-        site.refuse(f"Mod exists from opset 10 on, and Div in opset 9 does not take {dtype}")
+        # Other integers go by way of long ones.
+        site.refuse(f"Mod exists from opset 10 on, and that of {dtype} is no exact sum of products")
     a, b = site.input(0), site.input(1)
     whole = site.emit("Mul", [site.emit("Div", [a, b]), b])
     rest = site.emit("Sub", [a, whole], "rest")

@@ -101,7 +101,7 @@ def _joining(site: Site) -> str:
     """The operator that joins two elements, or compares them."""
     join = _JOINING.get(site.text("reduction"))
     if join is None:
-        site.refuse("it reduces nothing")
+        site.refuse(f"no opset has a reduction '{site.text('reduction')}'")
     schema, elem_type = schema_at(join, site.source), site.elem_type()
     if elem_type is None or tensor_text(elem_type) not in allowed_types(schema, "T"):
         site.refuse(f"{join} does not take elements of its type")
