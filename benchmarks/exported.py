@@ -1,4 +1,5 @@
-"""Graphs as exporters write them, made in code: two transformers and a convolutional network.
+"""Graphs as exporters write them, made in code: two transformers, a convolutional network, and a
+detector, in which boxes are chosen, cut out of the image and put back.
 
 Shapes are computed at run time from a symbolic batch, by chains of Shape, Gather, Unsqueeze, Concat
 and Reshape, as `torch.onnx.export` writes them for `view` and `permute`.
@@ -32,10 +33,10 @@ class Writer:
         self.nodes.append(helper.make_node(op_type, inputs, [name], name=label, **attributes))
         return name
 
-    def split(self, value: str, parts: int, axis: int) -> list[str]:
-        names = [f"v{len(self.nodes)}_{part}" for part in range(parts)]
+    def several(self, op_type: str, count: int, *inputs: str, **attributes: object) -> list[str]:
+        names = [f"v{len(self.nodes)}_{part}" for part in range(count)]
         label = f"n{len(self.nodes)}"
-        self.nodes.append(helper.make_node("Split", [value], names, name=label, axis=axis))
+        self.nodes.append(helper.make_node(op_type, inputs, names, name=label, **attributes))
         return names
 
     def constant(self, array: np.ndarray) -> str:
@@ -222,6 +223,83 @@ def resnet(blocks: int, width: int = 64) -> onnx.ModelProto:
     value = w.linear(w.view(value, w.size(value, 0), -1), width, 10)
     image = (TensorProto.FLOAT, ["batch", 3, 224, 224])
     return w.model({"image": image}, value, ["batch", 10])
+
+
+def detector(blocks: int, width: int = 16, side: int = 32) -> onnx.ModelProto:
+    """Heads that each propose boxes for one image and look at them again; 128 nodes a block."""
+    w = Writer()
+    value = _conv(w, "image", 3, width, 3, pads=[1] * 4)
+    for _ in range(blocks):
+        boxes, scores = _proposed(w, w.add("Relu", value), width, side)
+        looks = _looked_at(w, value, _chosen(w, boxes, scores), width, side)
+        # All that is found moves what the next head sees.
+        value = w.add("Add", value, w.add("ReduceMean", looks, axes=[0, 1], keepdims=0))
+    image = (TensorProto.FLOAT, [1, 3, "height", "width"])
+    return w.model({"image": image}, value, [1, width, "height", "width"])
+
+
+def _proposed(w: Writer, value: str, width: int, side: int) -> tuple[str, str]:
+    """The best of all boxes, which are deltas from anchors, and their scores."""
+    scores = _conv(w, value, width, 3, 1)
+    scores = w.add("Transpose", scores, perm=[0, 2, 3, 1])
+    scores = w.add("Sigmoid", w.view(scores, w.size(scores, 0), -1))
+    deltas = _conv(w, value, width, 12, 1)
+    height, across = w.size(deltas, 2), w.size(deltas, 3)
+    deltas = w.view(deltas, w.size(deltas, 0), 3, 4, height, across)
+    deltas = w.add("Transpose", deltas, perm=[0, 3, 4, 1, 2])
+    deltas = w.view(deltas, w.size(deltas, 0), -1, 4)
+    most = w.add("Concat", w.ints([50]), w.add("Unsqueeze", w.size(scores, 1), w.zero), axis=0)
+    most = w.add("Reshape", w.add("ReduceMin", most, keepdims=0), w.ints([-1]))
+    best, places = w.several("TopK", 2, scores, most, axis=1)
+    chosen = w.add("Unsqueeze", places, w.ints([2]))
+    chosen = w.add("Expand", chosen, w.ints([1, 1, 4]))
+    deltas = w.add("Squeeze", w.add("GatherElements", deltas, chosen, axis=1), w.zero)
+    parts = []
+    for axis in range(4):
+        column = w.ints([axis]), w.ints([axis + 1]), w.ints([1])
+        part = w.add("Squeeze", w.add("Slice", deltas, *column), w.ints([1]))
+        part = w.add("Clip", w.add("Exp", part), w.scalar(0.0), w.scalar(float(side)))
+        parts.append(w.add("Unsqueeze", part, w.ints([1])))
+    return w.add("Concat", *parts, axis=1), w.add("Squeeze", best, w.zero)
+
+
+def _chosen(w: Writer, boxes: str, scores: str) -> str:
+    """The boxes that are large enough, and of those that overlap the best."""
+    sizes = []
+    for axis in range(2):
+        low, high = (w.add("Gather", boxes, w.ints(at), axis=1) for at in (axis, axis + 2))
+        sizes.append(w.add("GreaterOrEqual", w.add("Sub", high, low), w.scalar(-1e3)))
+    kept = w.add("Squeeze", w.add("NonZero", w.add("And", *sizes)), w.zero)
+    boxes, scores = (w.add("Gather", value, kept, axis=0) for value in (boxes, scores))
+    given = w.add("Unsqueeze", boxes, w.zero), w.add("Unsqueeze", scores, w.ints([0, 1]))
+    found = w.add("NonMaxSuppression", *given, w.ints([20]), w.scalar(0.7), w.scalar(0.05))
+    found = w.add("Slice", found, w.ints([2]), w.ints([3]), w.ints([1]))
+    return w.add("Gather", boxes, w.add("Squeeze", found, w.ints([1])), axis=0)
+
+
+def _looked_at(w: Writer, value: str, boxes: str, width: int, side: int) -> str:
+    """What two levels see in the boxes that are for them, in the order of the boxes."""
+    low, high = (
+        w.add("Slice", boxes, w.ints([at]), w.ints([at + 2]), w.ints([1])) for at in (0, 2)
+    )
+    area = w.add("ReduceProd", w.add("Sub", high, low), axes=[1], keepdims=0)
+    level = w.add("Clip", w.add("Floor", w.add("Sqrt", w.add("Abs", area))), "", w.scalar(1.0))
+    level = w.add("Cast", level, to=TensorProto.INT64)
+    count = w.add("Unsqueeze", w.size(boxes, 0), w.zero)
+    shape = w.add("Concat", count, w.ints([width, 3, 3]), axis=0)
+    seen = w.add("ConstantOfShape", shape)
+    for number in range(2):
+        mine = w.add("Squeeze", w.add("NonZero", w.add("Equal", level, w.ints(number))), w.zero)
+        own = w.add("Gather", boxes, mine, axis=0)
+        batch = w.add("Cast", w.add("ConstantOfShape", w.add("Shape", mine)), to=TensorProto.INT64)
+        how = {"output_height": 3, "output_width": 3, "sampling_ratio": 2}
+        how["coordinate_transformation_mode"] = "output_half_pixel"
+        cut = w.add("RoiAlign", value, own, batch, spatial_scale=1 / 2**number, **how)
+        places = w.add("Reshape", mine, w.ints([-1, 1, 1, 1]))
+        places = w.add("Expand", places, w.add("Shape", cut))
+        seen = w.add("ScatterElements", seen, places, cut, axis=0)
+    hidden = w.linear(w.add("Flatten", seen, axis=1), width * 9, 32)
+    return w.add("Softmax", w.linear(w.add("Relu", hidden), 32, 8), axis=1)
 
 
 def _conv(w: Writer, value: str, inputs: int, outputs: int, side: int, **attributes: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..ir import Array, Value
+from ..ir import Array, Tensor, Value
 from .site import Site
 
 _END = np.iinfo(np.int64).max
@@ -58,6 +58,13 @@ def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
     """The length of an axis, out of a shape that is a tensor, as a tensor of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")
     return site.emit("Gather", [shape, place], "length", axis=0)
+
+
+def numbers_below(site: Site, length: Value) -> Value:
+    """The numbers 0, 1, ... below a length of rank 1, below opset 11, which has no Range."""
+    one = Tensor(array=np.ones(1, np.int64)).message()
+    ones = site.emit("ConstantOfShape", [length], "ones", value=one)
+    return site.emit("Reshape", [site.emit("NonZero", [ones]), site.ints([-1], "flat")])
 
 
 def reshaped(site: Site, data: Value, shape: Value) -> Value:

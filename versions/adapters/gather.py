@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ir import Value
 from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows
+from ..phrases import length_of, numbers_below
 from ..registry import Outcome, longer_form
 from ..site import Site
 
@@ -53,11 +55,12 @@ def say_the_batch(site: Site) -> Outcome:
 
 @longer_form(11, "GatherElements")
 def gather_flat(site: Site) -> Outcome:
-    """Below opset 11: Gather from all axes made one, at places that are known but for one axis."""
-    shape, taken, data = site.shape(), site.shape(1), site.input(0)
-    assert data is not None
+    """Below opset 11: Gather from all axes made one, at places that are known but for one axis, or
+    counted at run time."""
+    shape, taken = site.shape(), site.shape(1)
     if shape is None or taken is None or None in taken or None in shape:
-        site.refuse_unknown("flat indices need the shapes of both inputs; one of them")
+        places = _places_at_run_time(site, site.required_rank("a GatherElements"))
+        return [site.emit("Gather", [_elements(site), places], axis=0)]
     known = [length or 0 for length in shape]
     steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
     axis = site.attribute("axis") % len(known)
@@ -70,5 +73,29 @@ def gather_flat(site: Site) -> Outcome:
     scaled = site.emit("Mul", [along, site.const(np.array(steps[axis]), "step")], "scaled")
     start = site.const(np.zeros_like(grid[0]) + places, "start")
     flat = site.emit("Add", [scaled, start], "flat")
-    column = site.emit("Reshape", [data, site.ints([-1], "all")], "elements")
-    return [site.emit("Gather", [column, flat], axis=0)]
+    return [site.emit("Gather", [_elements(site), flat], axis=0)]
+
+
+def _elements(site: Site) -> Value:
+    return site.emit("Reshape", [site.input(0), site.ints([-1], "all")], "elements")
+
+
+def _places_at_run_time(site: Site, rank: int) -> Value:
+    """Where the elements stand that are gathered: what is added by each axis, the last one first.
+    Along all but one, indices stand where their elements do."""
+    shape, taken = (site.emit("Shape", [site.input(index)], "shape") for index in (0, 1))
+    flat: Value | None = None
+    step: Value | None = None
+    for axis in reversed(range(rank)):
+        length = length_of(site, shape, axis)
+        if axis == site.attribute("axis") % rank:
+            part = from_the_front(site, as_int64(site, 1), length)
+        else:
+            part = numbers_below(site, length_of(site, taken, axis, rank=1))
+            if axis < rank - 1:
+                part = site.unsqueeze(part, range(1, rank - axis))
+        part = part if step is None else site.emit("Mul", [part, step], "part")
+        flat = part if flat is None else site.emit("Add", [flat, part], "flat")
+        step = length if step is None else site.emit("Mul", [step, length], "step")
+    assert flat is not None
+    return flat

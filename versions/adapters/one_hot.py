@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...ir import Tensor, Value
+from ...ir import Value
 from ..negative_axes import Axis, negative_axes
+from ..phrases import numbers_below
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
@@ -78,6 +79,4 @@ def _classes(site: Site) -> Value:
         length = site.unsqueeze(length, [0])
     elif site.rank(1) != 1:
         length = site.emit("Reshape", [length, site.ints([1], "rank_1")], "depth")
-    one = Tensor(array=np.ones(1, np.int64)).message()
-    ones = site.emit("ConstantOfShape", [length], "ones", value=one)
-    return site.emit("Reshape", [site.emit("NonZero", [ones]), site.ints([-1], "flat")])
+    return numbers_below(site, length)

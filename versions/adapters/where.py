@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
-from ...ir import Tensor, Value
-from ..phrases import length_of
+from ...ir import Value
+from ..phrases import length_of, numbers_below
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
@@ -88,12 +88,10 @@ def _broadcast_shape(site: Site) -> Value:
 
 def _numbers(site: Site, shape: Value, rank: int) -> Value:
     """The numbers 0, 1, ... of all elements of a tensor in their order, where each stands."""
-    one = Tensor(array=np.ones(1, np.int64)).message()
     numbers = site.const(np.array(0), "number")
     for axis in range(rank):
         length = length_of(site, shape, axis, rank=1)
-        ones = site.emit("ConstantOfShape", [length], "ones", value=one)
-        column = site.emit("Reshape", [site.emit("NonZero", [ones]), site.ints([-1], "flat")])
+        column = numbers_below(site, length)
         rows = site.emit("Mul", [site.unsqueeze(numbers, [axis]), length], "rows")
         numbers = site.emit("Add", [rows, column], "numbers")
     return numbers

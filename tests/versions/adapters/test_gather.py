@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_carried_everywhere,
+    assert_refuses,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -60,7 +65,11 @@ def test_numbers_of_gather_elements(axis, kind):
     [
         ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
         ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
-        ("y = GatherElements (x, i)", "float[3] x, int64[N] i", "the shapes of both inputs"),
+        (
+            "y = GatherElements (x, i)",
+            "x, int64[N] i",
+            "a GatherElements needs the rank of input 0",
+        ),
         (
             "y = GatherND (x, i)",
             "float[3] x, i",
@@ -110,3 +119,42 @@ def test_numbers_of_batches(sizes, shape, count):
     names = [", ".join(map(str, dims)) for dims in (sizes, shape)]
     signature = f"float[{names[0]}] x, int64[{names[1]}] i"
     assert_carried(f"y = GatherND <batch_dims = {count}> (x, i)", 13, (11, 10, 9), feeds, signature)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("shape", [(3, 4, 2), (2, 4, 0), (0, 2, 2)])
+def test_elements_of_lengths_from_run_time(axis, shape):
+    x = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+    length = x.shape[axis]
+    indices = np.resize(np.arange(-length, length), shape)
+    feeds = {"x": x, "i": indices}
+    body = f"y = GatherElements <axis = {axis}> (x, i)"
+    for signature in ("float[A, B, C] x, int64[D, E, F] i", "float[3, 4, 2] x, int64[D, E, F] i"):
+        assert_carried_everywhere(body, 11, (10, 9), feeds, signature)
+
+
+def test_elements_of_lengths_from_run_time_stand_where_their_axes_say():
+    assert_becomes(
+        "y = GatherElements <axis = 0> (x, i)",
+        11,
+        10,
+        """
+        shape = Shape (x)
+        taken = Shape (i)
+        columns = Gather <axis = 0> (shape, 1)
+        count = Gather <axis = 0> (taken, [1])
+        ones = ConstantOfShape <value = [1]> (count)
+        places = NonZero (ones)
+        column = Reshape (places, [-1])
+        rows = Gather <axis = 0> (shape, 0)
+        negative = Less (i, 0)
+        wrapped = Add (i, rows)
+        index = Where (negative, wrapped, i)
+        scaled = Mul (index, columns)
+        flat = Add (column, scaled)
+        step = Mul (columns, rows)
+        all = Reshape (x, [-1])
+        y = Gather <axis = 0> (all, flat)
+        """,
+        "float[M, N] x, int64[K, N] i",
+    )
