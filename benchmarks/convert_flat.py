@@ -1,6 +1,6 @@
 """Processor time a node of whole-model conversion beside `onnx.version_converter`, on flat models.
 
-    python benchmarks/convert_flat.py [--largest 3000] [--rounds 7]
+    python benchmarks/convert_flat.py [--largest 10000] [--rounds 7]
 
 Layers, convolutions and attention, of which most nodes say the same in all versions. The two
 converters take turns, and the fastest of some rounds counts, since other programs slow both down.
@@ -21,8 +21,8 @@ from straightline import convert_version
 from straightline.versions import ConversionError
 
 BLOCKS = ("layers", "residual", "attention")
-STEPS = ((13, 21), (18, 21), (21, 13), (13, 9))
-SIZES = (300, 3_000, 30_000)
+STEPS = ((13, 21), (18, 21), (21, 15), (12, 9), (13, 9))
+SIZES = (1_000, 10_000, 50_000)
 
 Convert = Callable[[onnx.ModelProto, int], object]
 
@@ -40,7 +40,7 @@ def seconds(convert: Convert, proto: onnx.ModelProto, target: int) -> float | No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--largest", type=int, default=3_000)
+    parser.add_argument("--largest", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     print("| blocks | nodes | opsets | straightline, us a node | onnx, us a node | ratio |")

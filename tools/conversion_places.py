@@ -1,6 +1,6 @@
 """Write docs/conversion-places.md: longer forms of operators, in every place, between all opsets.
 
-    python tools/conversion_places.py [--only Resize]
+    python tools/conversion_places.py [--only Resize GatherND]
 
 Each operator that an older opset says in a longer form, or only takes of fewer types, stands in a
 graph, in the branches of an If, in the body of a Loop and in a function, written in each opset that
@@ -14,7 +14,7 @@ import argparse
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,8 +40,11 @@ onnxruntime, where that takes the model, on two samples, one of them with specia
 those that came down from the newest opset and went up to it again.
 
 = : equal outputs in both; r : equal in the reference, and onnxruntime does not take the opset or
-the operator; - : refused, with a reason below; x : wrong. Two signs: it depends on the opset that
-the model is written in."""
+the operator; - : refused, with a reason below; x : wrong. Where it depends on the opset that the
+model is written in, each sign has its number."""
+
+Key = tuple[str, str]
+"""A case and its place; or a case and why it is refused."""
 
 
 def nodes_of(case: Case, opset: int) -> onnx.GraphProto | None:
@@ -295,10 +298,8 @@ def row_of(case: Case, place: str, graphs: Mapping[int, onnx.GraphProto]) -> Row
     return row
 
 
-def rows(only: str) -> Iterator[tuple[Case, str, Row]]:
-    for case in CASES:
-        if only not in case.name:
-            continue
+def rows(cases: Sequence[Case]) -> Iterator[tuple[Case, str, Row]]:
+    for case in cases:
         graphs = {v: nodes_of(case, v) for v in range(case.since, case.until + 1)}
         written = {version: graph for version, graph in graphs.items() if graph is not None}
         for place in PLACES:
@@ -316,41 +317,90 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(str(s[0]) if len(s) == 1 else f"{s[0]} to {s[-1]}" for s in found)
 
 
+def numbers(text: str) -> set[int]:
+    """What `spans` says."""
+    ends = [part.split(" to ") for part in text.split(", ")]
+    return {number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)}
+
+
 def line(case: Case, place: str, row: Row) -> str:
-    cells = ["".join(sorted(row.signs[target])) for target in OPSETS]
+    cells = [cell(row.signs[target]) for target in OPSETS]
     back = "".join(sorted(row.back))
     return f"| {' | '.join([case.name, place, spans(row.sources), *cells, back])} |"
 
 
-def page(only: str) -> str:
-    """The whole page."""
-    table = [
+def cell(signs: Mapping[str, int]) -> str:
+    """The one sign, or each with its number."""
+    if len(signs) < 2:
+        return "".join(signs)
+    return " ".join(f"{count} {sign}" for sign, count in sorted(signs.items()))
+
+
+def counted(lines: Iterable[str]) -> str:
+    """How many conversions some lines of the table tell of, by sign."""
+    total: dict[str, int] = defaultdict(int)
+    for told in lines:
+        _, _, sources, *cells, _ = columns(told)
+        for target, signs in zip(OPSETS, cells, strict=True):
+            several = signs.split()
+            if len(several) == 1:
+                total[signs] += len(numbers(sources) - {target})
+            for count, sign in zip(several[::2], several[1::2], strict=False):
+                total[sign] += int(count)
+    return ", ".join(f"{count:,} {sign}" for sign, count in sorted(total.items()))
+
+
+def columns(line: str) -> list[str]:
+    return [column.strip() for column in line.strip().strip("|").split("|")]
+
+
+def written() -> tuple[dict[Key, str], dict[Key, str]]:
+    """The lines of the page as it is: of the table by case and place, and of the reasons."""
+    lines = [line for line in TARGET.read_text().splitlines() if line.startswith("| ")]
+    lines = [line for line in lines if not line.startswith("| what ")]
+    table, reasons = {}, {}
+    for told in lines:
+        name, second, *rest = columns(told)
+        if second in PLACES:
+            table[name, second] = told
+        else:
+            reasons[name, rest[0]] = told
+    return table, reasons
+
+
+def page(cases: Sequence[Case]) -> str:
+    """The whole page, with all that is not among these cases as it stands there."""
+    names = {case.name for case in cases}
+    table, reasons = ({k: v for k, v in d.items() if k[0] not in names} for d in written())
+    for case, place, row in rows(cases):
+        table[case.name, place] = line(case, place, row)
+        print(table[case.name, place], flush=True)
+        for reason, targets in row.reasons.items():
+            before = columns(reasons.get((case.name, reason), ""))[1:2]
+            both = targets.union(*map(numbers, before))
+            reasons[case.name, reason] = f"| {case.name} | {spans(sorted(both))} | {reason} |"
+    order = {case.name: number for number, case in enumerate(CASES)}
+    told, why = (
+        [lines[key] for key in sorted(lines, key=lambda key: order[key[0]])]
+        for lines in (table, reasons)
+    )
+    head = [
         f"| what | place | written in | {' | '.join(map(str, OPSETS))} | down and up |",
         "|---" * (len(OPSETS) + 4) + "|",
     ]
-    reasons: dict[tuple[str, str], set[int]] = defaultdict(set)
-    total: dict[str, int] = defaultdict(int)
-    for case, place, row in rows(only):
-        table.append(line(case, place, row))
-        print(table[-1], flush=True)
-        for signs in row.signs.values():
-            for sign, count in signs.items():
-                total[sign] += count
-        for reason, targets in row.reasons.items():
-            reasons[case.name, reason] |= targets
-    refused = [f"| {name} | {spans(sorted(t))} | {why} |" for (name, why), t in reasons.items()]
-    told = ", ".join(f"{count:,} {sign}" for sign, count in sorted(total.items()))
-    why = ["## Why refused", "", "| what | targets | reason |", "|---|---|---|", *refused]
-    return "\n".join([HEAD, "", f"Conversions: {told}.", "", *table, "", *why]) + "\n"
+    refused = ["## Why refused", "", "| what | targets | reason |", "|---|---|---|"]
+    total = f"Conversions: {counted(told)}."
+    return "\n".join([HEAD, "", total, "", *head, *told, "", *refused, *why]) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="those whose name holds this")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="those whose name holds one of these"
+    )
     options = parser.parse_args()
-    text = page(options.only)
-    if not options.only:
-        TARGET.write_text(text)
+    cases = [case for case in CASES if any(part in case.name for part in options.only)]
+    TARGET.write_text(page(cases))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,10 @@ class Types:
     def plain_elem_type(self, value: Value | None) -> int | None:
         """The element type of a tensor as far as schemas and declarations alone tell it, which
         takes least; 0 where they do not, None for a value that is absent."""
-        return None if value is None else self._element(value) or 0
+        if value is None:
+            return None
+        known = self._element(value) if self._calls else self._elements.of(value)
+        return known or 0
 
     def shape(self, value: Value | None) -> list[int | None] | None:
         """The dimensions of a tensor, None for those not known; None for an unknown rank."""

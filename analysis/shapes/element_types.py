@@ -36,7 +36,10 @@ class ElementTypes:
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
-        known, path = self._known, []
+        known = self._known
+        if value in known:
+            return known[value]
+        path: list[Value] = []
         found: int | Value | None = value
         while isinstance(found, Value) and found not in known:
             path.append(found)
@@ -63,6 +66,9 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
         to = node.op.attributes.get("to")
         if to is not None and not to.ref_attr_name:
             return to.i
+    elif qualname == "ConstantOfShape" and not node.op.references:
+        filling = node.op.attributes.get("value")
+        return onnx.TensorProto.FLOAT if filling is None else filling.t.data_type
     elif node.bodies and qualname in _BODIES:
         return _given_by_body(node, value)
     if node.graph is None:

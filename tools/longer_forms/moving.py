@@ -63,6 +63,13 @@ MOVING = [
         "i = Constant <value = int64[1,3] {1, 0, -1}> () y = ScatterElements (x, i, u)",
     ),
     Case(
+        "Scatter of opset 9",
+        9,
+        "float[2,3] x, float[1,3] u",
+        "i = Constant <value = int64[1,3] {1, 0, 1}> () y = Scatter (x, i, u)",
+        until=10,
+    ),
+    Case(
         "Pad, run-time pads",
         11,
         "float[2,3] x, int64[4] k",
@@ -241,5 +248,19 @@ MOVING = [
         "float[1,1,3,4] x, float[1,2,2,2] u",
         'y = GridSample <mode = "bicubic", padding_mode = "reflection"> (x, u)',
         until=19,
+    ),
+    Case(
+        "Squeeze, run-time axes",
+        13,
+        "float[1,2,3] x, int64[1] k",
+        "z = Sub (k, k) y = Squeeze (x, z)",
+        gives="float[a,b] y",
+    ),
+    Case(
+        "Unsqueeze, run-time axes",
+        13,
+        "float[2,3] x, int64[1] k",
+        "z = Sub (k, k) y = Unsqueeze (x, z)",
+        gives="float[a,b,c] y",
     ),
 ]
