@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .assumptions import Maxima
 from .binding import Shapes, Values
-from .ir import BaseDir, ModelSource, in_kind
+from .ir import BaseDir, ModelSource, in_kind, instead
 from .ir.collector import paused_collector
 from .passes import (
     FreezeInitializers,
@@ -210,8 +210,8 @@ def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] |
         )
     for name in verify:
         if name not in _COMPARISON_OPTIONS:
-            offered = ", ".join(_COMPARISON_OPTIONS)
-            raise VerifyError(f"verify has no option '{name}'; its options: {offered}")
+            offered = instead(name, _COMPARISON_OPTIONS, are="its options:")
+            raise VerifyError(f"verify has no option '{name}'; {offered}")
     return verify
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .analysis.trips.constructs import control_flow
 from .analysis.trips.trip_count import always_holds
-from .ir import Error, Model, Node, Value
+from .ir import Error, Model, Node, Value, instead
 from .passes.tools.emit import Emitter
 
 Maxima = Mapping[str, int]
@@ -35,8 +35,9 @@ def assume_maxima(model: Model, maxima: Maxima) -> None:
     loops = {node.path: node for node in held}
     for path, most in maxima.items():
         if path not in loops:
-            known = ", ".join(f"'{other}'" for other in loops) or "none"
-            raise AssumptionError(f"the model has no Loop '{path}'; it has {known}")
+            raise AssumptionError(
+                f"the model has no Loop '{path}'; {instead(path, loops, are='it has')}"
+            )
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
             raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
         _assume(loops[path], int(most))

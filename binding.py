@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, to_proto
+from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
 
 Values = Mapping[str, Any]
 Shapes = Mapping[str, Sequence[int | None]]
@@ -186,8 +186,7 @@ def bind_shapes(model: Model, shapes: Shapes) -> None:
     symbols: Sizes = {}
     for name, dims in shapes.items():
         if name not in inputs:
-            known = ", ".join(f"'{other}'" for other in inputs) or "none"
-            raise BindingError(f"the model has no input '{name}'; it has {known}")
+            raise BindingError(no_input(name, inputs))
         inputs[name].type = _fixed(inputs[name], dims, symbols)
     _fix_symbols(model, symbols)
 

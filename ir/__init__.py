@@ -11,6 +11,7 @@ from .errors import Error, GraphError, LoadError, ModelError, SaveError
 from .external_data import out_of_reach
 from .graph import Graph
 from .instantiate import Fold, Template, instantiate
+from .meant import instead, nearest, no_input
 from .model import MAX_OPSET, Function, Model
 from .node import Node
 from .operator import Operator
@@ -75,7 +76,10 @@ __all__ = [
     "empty_header",
     "in_kind",
     "instantiate",
+    "instead",
     "load",
+    "nearest",
+    "no_input",
     "normal_domain",
     "out_of_reach",
     "parse",

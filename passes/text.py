@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..ir import instead
 from . import registry
 from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
@@ -83,8 +84,7 @@ def _find(name: str) -> type[Pass]:
     for kind in kinds:
         if kind.name == name:
             return kind
-    known = ", ".join(kind.name for kind in kinds)
-    raise PassOptionError(f"there is no pass '{name}'; there are {known}")
+    raise PassOptionError(f"there is no pass '{name}'; {instead(name, [k.name for k in kinds])}")
 
 
 def _parse_options(name: str, text: str) -> dict[str, Any]:
@@ -99,20 +99,25 @@ def _parse_options(name: str, text: str) -> dict[str, Any]:
 
 def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     passes: list[Pass] = []
-    unknown = set(shared)
+    known = set[str]()
     for kind, own in items:
         if kind in _PIPELINES:
             given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
             passes.append(_PIPELINES[kind]({**given, **own}))
-            unknown -= _DEFAULT_OPTIONS
+            known |= _DEFAULT_OPTIONS
             continue
         names = {field.name for field in dataclasses.fields(kind)}
-        unknown -= names
+        known |= names
         given = {name: value for name, value in shared.items() if name in names}
         passes.append(make_pass(kind, {**given, **own}))
-    if unknown:
-        raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
+    _require_known(shared, known)
     return passes
+
+
+def _require_known(options: dict[str, Any], known: set[str]) -> None:
+    for name in sorted(set(options) - known):
+        offered = instead(name, sorted(known))
+        raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")
 
 
 def _standard(options: dict[str, Any]) -> list[Pass]:
@@ -138,9 +143,7 @@ def _selects(options: dict[str, Any]) -> Selects:
 
 def _accelerated(options: dict[str, Any]) -> Accelerate:
     """The pipelines that are tried, each pass with these options and the costs of onnxruntime."""
-    unknown = set(options) - _DEFAULT_OPTIONS
-    if unknown:
-        raise PassOptionError(f"no pass of the pipeline has an option '{min(unknown)}'")
+    _require_known(options, _DEFAULT_OPTIONS)
     found = []
     for stages in alternatives():
         made = [Repeated(tuple([_costed(kind, options) for kind in stage])) for stage in stages]
@@ -173,8 +176,8 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
     values = {}
     for name, value in options.items():
         if name not in known:
-            offered = ", ".join(known) or "none"
-            raise PassOptionError(f"{kind.name} has no option '{name}'; its options: {offered}")
+            offered = instead(name, known, are="its options:")
+            raise PassOptionError(f"{kind.name} has no option '{name}'; {offered}")
         values[name] = _read(kind, name, types[name], value)
     return kind(**values)
 
@@ -190,7 +193,8 @@ def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
     if typing.get_origin(wanted) is typing.Literal:
         if value in choices:
             return value
-        raise PassOptionError(f"{kind.name}: {name} is one of {', '.join(choices)}, not '{value}'")
+        offered = instead(str(value), choices, are="it is one of")
+        raise PassOptionError(f"{kind.name}: {name} cannot be '{value}'; {offered}")
     if type(None) in choices and value in (None, "none"):
         return None
     if wanted is bool or bool in choices:

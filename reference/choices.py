@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..ir.errors import Error
+from ..ir.meant import instead
 
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
 
@@ -27,8 +28,8 @@ def check_options(
         VerifyError: one is out of range.
     """
     if runtime not in get_args(RuntimeChoice):
-        choices = ", ".join(get_args(RuntimeChoice))
-        raise VerifyError(f"unknown runtime '{runtime}'; choose one of {choices}")
+        choices = instead(runtime, get_args(RuntimeChoice))
+        raise VerifyError(f"there is no runtime '{runtime}'; {choices}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and not (isinstance(value, _REAL) and value >= 0):
             raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")

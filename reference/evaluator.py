@@ -13,6 +13,7 @@ from onnx import helper
 from onnx.reference.op_run import OpRun
 
 from .. import ir
+from ..ir.meant import no_input
 from ..ir.well_formed import check_well_formed
 from ..ir.well_formed.places import normal_domain
 from . import kernels
@@ -145,9 +146,7 @@ class Evaluator:
             raise EvaluationError(f"feeds is a mapping of input names to values, not {feeds!r}")
         for name in feeds:
             if name not in self._types:
-                raise EvaluationError(
-                    f"the model has no input {name!r}; its inputs are {self.input_names}"
-                )
+                raise EvaluationError(no_input(name, self.input_names))
         for name in self._types:
             if name not in feeds and name not in self._graph.constants:
                 raise EvaluationError(f"input {name!r} is missing from the feeds")

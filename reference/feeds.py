@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ..ir import Tensor, read_bytes
+from ..ir import Tensor, no_input, read_bytes
 from ..ir.boundary import Boundary
 from ..ir.errors import Error, LoadError
 from ..ir.well_formed.contents import check_tensor
@@ -85,7 +85,7 @@ def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool
     types = {info.name: info.type for info in model.graph.input}
     unknown = [name for name in values if name not in types]
     if unknown:
-        raise FeedError(f"the model has no input '{unknown[0]}'; it has {_listed(types)}")
+        raise FeedError(no_input(unknown[0], types))
     required = Signature.of(model).inputs
     missing = [name for name in required if name not in values]
     if missing and not partial:
@@ -243,7 +243,3 @@ def _numbered(folder: Path, pattern: str) -> list[Path]:
 
 def _name(dtype: np.dtype[Any]) -> str:
     return "string" if dtype.kind == "O" else dtype.name
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names) or "none"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..ir.errors import Error
+from ..ir import Error, instead
 from .signature import Signature, dims_of
 
 SampleShapes = Mapping[str, Sequence[int | None]]
@@ -34,8 +34,8 @@ def narrowed(before: Signature, after: Signature, shapes: SampleShapes | None) -
     inputs = dict(after.inputs)
     for name, dims in (shapes or {}).items():
         if name not in before.inputs:
-            known = ", ".join(f"'{other}'" for other in before.inputs) or "none"
-            raise SampleShapeError(f"no input '{name}' is drawn; those that are: {known}")
+            drawn = instead(name, before.inputs, are="those that are:")
+            raise SampleShapeError(f"no input '{name}' is drawn; {drawn}")
         if name in inputs:
             inputs[name] = _sized(name, inputs[name], dims)
     return replace(after, inputs=inputs)

@@ -15,7 +15,7 @@ def test_what_is_in_range_passes(runtime):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("runtime", "cuda", "unknown runtime 'cuda'; choose one of auto"),
+        ("runtime", "cuda", "no runtime 'cuda'; there are 'auto'"),
         ("rtol", -1, "rtol is -1; it must be a number"),
         ("atol", float("nan"), "atol is nan"),
         ("samples", 0, "samples is 0; .* 1 or more"),
