@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
+from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, instead, no_input, to_proto
 
 Values = Mapping[str, Any]
 Shapes = Mapping[str, Sequence[int | None]]
@@ -169,6 +169,48 @@ def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
 
 
 # Shapes -----------------------------------------------------------------------------------------
+
+
+def with_dimensions(model: ModelSource, shapes: Shapes, sizes: Mapping[str, int]) -> Shapes:
+    """Shapes of inputs in which named dimensions have sizes, beside what they fix already.
+
+    Raises:
+        BindingError: no tensor among the inputs has such a dimension, or a shape gives it another
+            size.
+    """
+    if not sizes:
+        return shapes
+    inputs = [Value(info.name, info) for info in to_proto(model).graph.input]
+    named = {value.name: value.shape for value in inputs if value.shape is not None}
+    known = dict.fromkeys(dim for dims in named.values() for dim in dims if isinstance(dim, str))
+    for symbol in sizes:
+        if symbol not in known:
+            offered = instead(symbol, known, are="there are")
+            raise BindingError(f"no input has a dimension named '{symbol}'; {offered}")
+    found = dict(shapes)
+    for name, dims in named.items():
+        if not sizes.keys().isdisjoint(dims):
+            found[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
+    return found
+
+
+def _with_sizes(
+    name: str,
+    declared: Sequence[int | str | None],
+    given: Sequence[int | None],
+    sizes: Mapping[str, int],
+) -> Sequence[int | None]:
+    if len(given) != len(declared):
+        return given  # which is refused for its rank
+    found = []
+    for symbol, dim in zip(declared, given, strict=True):
+        size = sizes.get(symbol, dim) if isinstance(symbol, str) else dim
+        if dim is not None and size != dim:
+            raise BindingError(
+                f"input '{name}': dimension '{symbol}' cannot be both {size} and {dim}"
+            )
+        found.append(size)
+    return found
 
 
 def bind_shapes(model: Model, shapes: Shapes) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
 import typer.core
 
 from . import interrupts, report, terminal
+from .helping import show_help
 from .interrupts import EXIT_INTERRUPTED
 
 EXIT_BAD_INPUT = 1
@@ -28,22 +30,27 @@ _ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "C
 class Commands(typer.core.TyperGroup):
     """The commands, with every error as one line on stderr and an exit code."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help of all."""
+        show_help(self, ctx)
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and exit."""
         warnings.simplefilter("ignore")  # those of libraries; ours are results
+        as_json = is_asked_for_json(args[0] if args else kwargs.get("args"))
         try:
             try:
-                code = self._run(*args, **kwargs)
+                code = self._run(as_json, *args, **kwargs)
             finally:
                 interrupts.over()
         except (KeyboardInterrupt, typer.Abort):
             code = EXIT_INTERRUPTED
         if code == EXIT_INTERRUPTED:
-            report.show_error("interrupted")
+            Complaint("KeyboardInterrupt", ("interrupted",), code).tell(as_json)
         lost = terminal.delivered(lambda: None)  # what of the help, say, is not written yet
         sys.exit(_tell_lost(lost) if lost and not code else code)
 
-    def _run(self, *args: Any, **kwargs: Any) -> int | None:
+    def _run(self, as_json: bool, *args: Any, **kwargs: Any) -> int | None:
         try:
             code: int | None = super().main(*args, **{**kwargs, "standalone_mode": False})
             return code
@@ -52,33 +59,68 @@ class Commands(typer.core.TyperGroup):
         except typer.Abort:
             raise
         except Exception as error:  # noqa: BLE001 - the last stop before the user
-            return _explain(error)
+            complaint = explained(error)
+            complaint.tell(as_json)
+            return complaint.code
 
 
-def _explain(error: Exception) -> int:
-    """Show an error; the exit code that belongs to it."""
+def is_asked_for_json(arguments: Sequence[str] | None) -> bool:
+    """Whether a command line asks for JSON, be it right or wrong otherwise."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return "--json" in given[: given.index("--")] if "--" in given else "--json" in given
+
+
+@dataclasses.dataclass(frozen=True)
+class Complaint:
+    """An error as users are told of it.
+
+    Attributes:
+        kind: the name of its class.
+        lines: what it says; the items of a list, if it ends with one, apart.
+        code: the exit code.
+    """
+
+    kind: str
+    lines: Sequence[str]
+    code: int
+
+    def tell(self, as_json: bool) -> None:
+        """Show it on stderr, and as JSON where that is what the command answers with."""
+        if not any(self.lines):  # the help was shown for want of arguments
+            return
+        message, *items = self.lines
+        report.show_error(message, *items)
+        if as_json:
+            told = {"error": message, "items": items, "exit": self.code, "kind": self.kind}
+            terminal.delivered(lambda: report.show_json(told))
+
+
+def explained(error: Exception) -> Complaint:
+    """What users are told of an error.
+
+    Raises:
+        Exception: the error itself, a fault of straightline that shall be traced.
+    """
+    kind = type(error).__name__
     if isinstance(error, _ClickException):
-        message = error.format_message()  # type: ignore[attr-defined]
-        if message:  # there is none where the help was shown for want of arguments
-            report.show_error(f"{' '.join(message.split())} (see --help)")
-        return EXIT_USAGE
+        message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+        message = message.replace("Value error, ", "")  # what typer's library says before ours
+        return Complaint(kind, [f"{message} (see --help)" if message else ""], EXIT_USAGE)
     from ..ir import Error
     from ..passes import PassOptionError
 
     if isinstance(error, Error):
-        report.show_error(*error.lines())
-        return EXIT_USAGE if isinstance(error, PassOptionError) else EXIT_BAD_INPUT
+        usage = isinstance(error, PassOptionError)
+        return Complaint(kind, error.lines(), EXIT_USAGE if usage else EXIT_BAD_INPUT)
     if isinstance(error, OSError | MemoryError):
-        report.show_error(str(error) or "out of memory")
-        return EXIT_BAD_INPUT
+        return Complaint(kind, [str(error) or "out of memory"], EXIT_BAD_INPUT)
     if os.environ.get("STRAIGHTLINE_TRACEBACK"):
         raise error
-    report.show_error(
-        f"a fault of straightline itself, {type(error).__name__}:"
-        f" {' '.join(str(error).split())};"
+    told = (
+        f"a fault of straightline itself, {kind}: {' '.join(str(error).split())};"
         " set STRAIGHTLINE_TRACEBACK=1 to see where"
     )
-    return EXIT_FAULT
+    return Complaint(kind, [told], EXIT_FAULT)
 
 
 def finish(code: int, show: Callable[[], None], *, product: bool) -> int:

@@ -6,6 +6,7 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +18,12 @@ from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED,
 from .comparing import comparison, demanded, keep, kept_for, verified
 from .options import (
     AcceleratedFor,
+    After,
     AssumeMax,
     Atol,
+    Before,
     Certificate,
+    Dim,
     Force,
     Freeze,
     Inputs,
@@ -30,6 +34,7 @@ from .options import (
     MaxTrips,
     Passes,
     Prove,
+    Quiet,
     Rewrite,
     Rtol,
     Runtime,
@@ -44,21 +49,20 @@ from .options import (
     Target,
     Timeout,
     Verify,
-    bytes_of,
-    maxima_of,
     pipeline_text,
-    shapes_of,
-    values_of,
 )
+from .parsing import Given, contents, files_in
+from .piping import Command, read_model, require_place, write_model
 
 if TYPE_CHECKING:
+    from ..binding import Shapes
     from ..ir import ModelFile
     from ..reference.verdict import Verdict
     from ..rewriting import MismatchError
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Rewrite ONNX models so that control flow disappears, and prove, or else check, that the"
@@ -80,7 +84,7 @@ def version(
         raise typer.Exit
 
 
-@app.command()
+@app.command(cls=Command)
 def rewrite(
     context: typer.Context,
     source: Source,
@@ -93,6 +97,7 @@ def rewrite(
     max_nodes: MaxNodes = None,
     assignments: Set = None,
     dimensions: Shape = None,
+    sizes: Dim = None,
     assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     strict: Annotated[
@@ -107,6 +112,7 @@ def rewrite(
     force: Force = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     verify: Verify = True,
     prove: Prove = None,
     certificate: Certificate = None,
@@ -123,22 +129,22 @@ def rewrite(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    text, maxima = pipeline_text(passes, runs_in, selects), maxima_of(assumed)
-    values, shapes = values_of(assignments), shapes_of(dimensions)
-    most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
+    text, prove = pipeline_text(passes, runs_in, selects), demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..api import pipeline_of, selects_of
     from ..hints import Advice, advise, corrected
     from ..inspection import left_over
-    from ..ir import save
     from ..passes.pipeline import require_all_rewritten
     from ..rewriting import Rewriting
 
     interrupts.raise_from_now_on()
     options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
     pipeline = pipeline_of(text, freeze_initializers=freeze_initializers, **options)
-    with report.progress("rewriting", quiet=as_json) as told:
-        original, read = _opened(source, most, target, inputs, certificate, force)
+    with report.progress("rewriting", quiet=as_json or quiet) as told:
+        given = [inputs, *files_in(assignments)]
+        original, read = _opened(source, max_input_size, target, given, certificate, force)
+        values, shapes = contents(assignments), _shapes(original, dimensions, sizes)
+        maxima = contents(assumed)
         rewritten = Rewriting(original, pipeline, values, shapes, maxima=maxima).run(told)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
@@ -150,10 +156,10 @@ def rewrite(
     found: Verdict | MismatchError | None = None
     code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
     if verify and not code:
-        with report.progress("verifying", quiet=as_json):
+        with report.progress("verifying", quiet=as_json or quiet):
             found, code = verified(rewritten.verify, wanted, strict)
     if not code:
-        save(rewritten.model, target, force=force, keep=read)
+        write_model(rewritten.model, target, force=force, keep=read)
         keep(certificate, rewritten, original, found, force)
     written, again = None if code else target, functools.partial(command_again, context)
     code = finish(
@@ -171,18 +177,17 @@ def _opened(
     source: Path,
     most: int | None,
     target: Path,
-    inputs: Path | None,
+    given: Sequence[Path | None],
     certificate: Path | None,
     force: bool,
 ) -> tuple[ModelFile, list[Path]]:
     """The model, and the files that are read beside it; none of them is to be overwritten, which
     is found out before the long work."""
-    from ..ir import Target
     from ..reference.feeds import files_of
 
-    read = [] if inputs is None else files_of(inputs)
-    original = _read(source, most)
-    Target.of(target, [*read, *original.data_files], original.path, force=force)
+    read = [file for path in given if path is not None for file in files_of(path)]
+    original = read_model(source, most)
+    require_place(target, [*read, *original.data_files], original, force=force)
     if certificate is not None:
         from ..certificates import place_of
 
@@ -191,16 +196,19 @@ def _opened(
     return original, read
 
 
-def _read(source: Path, most: int | None) -> ModelFile:
-    from ..ir import TWO_GB, read_file
+def _shapes(
+    model: ModelFile, shapes: Sequence[Given] | None, sizes: Sequence[Given] | None
+) -> Shapes:
+    """What is known of shapes, of inputs and of named dimensions."""
+    from ..binding import with_dimensions
 
-    return read_file(source, TWO_GB if most is None else most)
+    return with_dimensions(model, contents(shapes), contents(sizes))
 
 
-@app.command()
+@app.command(cls=Command)
 def verify(
-    before: Annotated[Path, typer.Argument(metavar="A", help="The original.")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="Its rewrite.")],
+    before: Before,
+    after: After,
     *,
     prove: Prove = None,
     certificate: KeptCertificate = None,
@@ -215,21 +223,22 @@ def verify(
     assignments: Set = None,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Prove that two models give equal outputs, or else compare them on the same inputs.
 
     --set gives the values of inputs that B no longer has.
     """
-    values, most = values_of(assignments), bytes_of(max_input_size)
     prove = demanded(prove, certificate)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..binding import typed_values
     from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
-    with report.progress("verifying", quiet=as_json):
-        original, rewritten = _read(before, most), _read(after, most)
-        bound, kept = typed_values(original, values), None
+    with report.progress("verifying", quiet=as_json or quiet):
+        original = read_model(before, max_input_size)
+        rewritten = read_model(after, max_input_size)
+        bound, kept = typed_values(original, contents(assignments)), None
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
@@ -242,23 +251,29 @@ def verify(
     )
 
 
-@app.command()
+@app.command(cls=Command)
 def convert(
     source: Source,
     target: Target,
     *,
-    opset: Annotated[int, typer.Option(help="The opset version to convert to, 7 or later.")],
+    opset: Annotated[
+        int, typer.Option(metavar="N", help="The opset version to convert to, 7 or later.")
+    ],
     ir_version: Annotated[
         int | None,
-        typer.Option(min=3, help="The file format version; by default as ONNX released them."),
+        typer.Option(
+            metavar="N", min=3, help="The file format version; by default as ONNX released them."
+        ),
     ] = None,
     assignments: Set = None,
     dimensions: Shape = None,
+    sizes: Dim = None,
     freeze_initializers: Freeze = False,
     rewriting: Rewrite = True,
     force: Force = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     verify: Verify = True,
     prove: Prove = None,
     certificate: Certificate = None,
@@ -275,24 +290,24 @@ def convert(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    values, shapes = values_of(assignments), shapes_of(dimensions)
-    most, prove = bytes_of(max_input_size), demanded(prove, certificate, verify)
+    prove = demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     from ..conversion import Conversion
-    from ..ir import save
 
     interrupts.raise_from_now_on()
-    with report.progress("converting", quiet=as_json):
-        original, read = _opened(source, most, target, inputs, certificate, force)
+    with report.progress("converting", quiet=as_json or quiet):
+        given = [inputs, *files_in(assignments)]
+        original, read = _opened(source, max_input_size, target, given, certificate, force)
+        values, shapes = contents(assignments), _shapes(original, dimensions, sizes)
         converted = Conversion(
             original, opset, ir_version, values, shapes, freeze_initializers, rewriting
         ).run()
     found, code = None, 0
     if verify:
-        with report.progress("verifying", quiet=as_json):
+        with report.progress("verifying", quiet=as_json or quiet):
             found, code = verified(converted.verify, wanted)
     if not code:
-        save(converted.model, target, force=force, keep=read)
+        write_model(converted.model, target, force=force, keep=read)
         keep(certificate, converted, original, found, force)
     written = None if code else target
     code = finish(
@@ -302,7 +317,7 @@ def convert(
     return code
 
 
-@app.command()
+@app.command(cls=Command)
 def inspect(
     context: typer.Context,
     source: Source,
@@ -314,24 +329,24 @@ def inspect(
     max_nodes: MaxNodes = None,
     assignments: Set = None,
     dimensions: Shape = None,
+    sizes: Dim = None,
     assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    text, maxima = pipeline_text(passes, runs_in, selects), maxima_of(assumed)
-    values, shapes = values_of(assignments), shapes_of(dimensions)
-    most = bytes_of(max_input_size)
+    text = pipeline_text(passes, runs_in, selects)
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
+    model = read_model(source, max_input_size)
     found = look(
-        _read(source, most),
+        model,
         text,
-        values=values,
-        shapes=shapes,
-        assume_max=maxima,
+        values=contents(assignments),
+        shapes=_shapes(model, dimensions, sizes),
+        assume_max=contents(assumed),
         freeze_initializers=freeze_initializers,
         **_chosen(max_trips=max_trips, max_nodes=max_nodes),
     )
@@ -339,7 +354,7 @@ def inspect(
     return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)
 
 
-@app.command("passes")
+@app.command("passes", cls=Command)
 def list_passes(as_json: Json = False) -> int:
     """Show every pass with its options."""
     from ..inspection import describe_passes

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
-from .options import Runtime, shapes_of
+from .options import Runtime
+from .parsing import Given, contents
 
 if TYPE_CHECKING:
     from ..certificates import Certificate
@@ -28,11 +29,11 @@ def comparison(
     samples: int | None,
     seed: int,
     timeout: float | None,
-    sample_shape: list[str] | None = None,
+    sample_shape: Sequence[Given] | None = None,
 ) -> dict[str, Any]:
     """The options of a verification as `straightline.verify` takes them."""
     found = {"runtime": runtime.value, "rtol": rtol, "atol": atol, "samples": samples, "seed": seed}
-    shapes = shapes_of(sample_shape, "--sample-shape")
+    shapes = contents(sample_shape)
     given = {"prove": prove, "feeds": inputs, "timeout": timeout, "sample_shapes": shapes or None}
     return {**given, **found}
 

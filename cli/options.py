@@ -1,14 +1,16 @@
-"""The options that commands share, and how their text is read."""
+"""The options that commands share."""
 
 from __future__ import annotations
 
 import enum
-import json
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from . import parsing
+from .completing import pass_names
+from .parsing import Given
 
 
 class Runtime(str, enum.Enum):
@@ -28,20 +30,48 @@ class Accelerated(str, enum.Enum):
 
 VERIFICATION = "Verification"
 
-Source = Annotated[Path, typer.Argument(metavar="IN", help="The model.")]
-Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where the result is written.")]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="IN", parser=parsing.model_path, help="The model; '-' is standard input."
+    ),
+]
+Target = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OUT",
+        parser=parsing.model_path,
+        help="Where the result is written; '-' is standard output.",
+    ),
+]
+Before = Annotated[
+    Path,
+    typer.Argument(
+        metavar="A", parser=parsing.model_path, help="The original; '-' is standard input."
+    ),
+]
+After = Annotated[
+    Path,
+    typer.Argument(
+        metavar="B", parser=parsing.model_path, help="Its rewrite; '-' is standard input."
+    ),
+]
 Passes = Annotated[
     str | None,
     typer.Option(
+        metavar="TEXT",
+        autocompletion=pass_names,
         help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
-        "inline-ifs'; see the command 'passes'."
+        "inline-ifs'; see the"
+        " command 'passes'.",
     ),
 ]
 AcceleratedFor = Annotated[
     Accelerated | None,
     typer.Option(
         "--target",
-        help="Make the model fast for a runtime, rather than straight: the same as"
+        metavar="RUNTIME",
+        help="Make the model fast for a runtime, 'onnxruntime', rather than straight: the same as"
         " '--passes accelerate'.",
     ),
 ]
@@ -53,30 +83,53 @@ Selected = Annotated[
         " '--passes selects'.",
     ),
 ]
-MaxTrips = Annotated[int | None, typer.Option(min=0, help="Leave loops with more trips.")]
-MaxNodes = Annotated[int | None, typer.Option(min=0, help="How many nodes may be added in all.")]
+MaxTrips = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Leave loops with more trips.")
+]
+MaxNodes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="How many nodes may be added in all; 20000 if not given."
+    ),
+]
 Set = Annotated[
-    list[str] | None,
+    list[Given] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
+        parser=parsing.assignment,
+        callback=parsing.once,
         help="Give an input a value; it leaves the signature. Repeatable. Values as in JSON:"
-        " 16000, true, [1, 2].",
+        " 16000, true, [1, 2]; or @file.npy.",
     ),
 ]
 Shape = Annotated[
-    list[str] | None,
+    list[Given] | None,
     typer.Option(
         "--shape",
         metavar="NAME=D,D",
+        parser=parsing.shape,
+        callback=parsing.once,
         help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
     ),
 ]
+Dim = Annotated[
+    list[Given] | None,
+    typer.Option(
+        "--dim",
+        metavar="NAME=D",
+        parser=parsing.dimension,
+        callback=parsing.once,
+        help="Fix a named dimension wherever it stands. Repeatable.",
+    ),
+]
 AssumeMax = Annotated[
-    list[str] | None,
+    list[Given] | None,
     typer.Option(
         "--assume-max",
         metavar="LOOP=N",
+        parser=parsing.maximum,
+        callback=parsing.once,
         help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
     ),
 ]
@@ -88,7 +141,7 @@ Rewrite = Annotated[
     bool,
     typer.Option(
         "--rewrite/--no-rewrite",
-        help="Straighten control flow and sequences that the opset cannot hold.",
+        help="Straighten control flow and sequences that the opset cannot hold; on if not given.",
     ),
 ]
 Force = Annotated[
@@ -99,19 +152,25 @@ Force = Annotated[
     ),
 ]
 MaxInputSize = Annotated[
-    str | None,
+    int | None,
     typer.Option(
         metavar="SIZE",
+        parser=parsing.size,
         help="Refuse a model file with more bytes; 500M and 2G are understood. 2G if not given,"
         " the most that ONNX allows.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document, also of what goes wrong.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors and warnings only, no report.")
+]
 Verify = Annotated[
     bool,
     typer.Option(
         "--verify/--no-verify",
-        help="Prove or compare the outputs before writing.",
+        help="Prove or compare the outputs before writing; on if not given.",
         rich_help_panel=VERIFICATION,
     ),
 ]
@@ -144,16 +203,19 @@ KeptCertificate = Annotated[
 Inputs = Annotated[
     Path | None,
     typer.Option(
+        metavar="PATH",
         help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
         " drawn if not given.",
         rich_help_panel=VERIFICATION,
     ),
 ]
 SampleShape = Annotated[
-    list[str] | None,
+    list[Given] | None,
     typer.Option(
         "--sample-shape",
         metavar="NAME=D,D",
+        parser=parsing.shape,
+        callback=parsing.once,
         help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
         rich_help_panel=VERIFICATION,
     ),
@@ -162,33 +224,51 @@ RuntimeOption = Annotated[
     Runtime,
     typer.Option(
         "--runtime",
-        help="auto: onnxruntime where it is installed and runs the model, else the reference.",
+        metavar="NAME",
+        help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
+        " installed and runs the model, else the reference.",
         rich_help_panel=VERIFICATION,
     ),
 ]
 Rtol = Annotated[
     float | None,
-    typer.Option(help="Relative tolerance; tight, by element type.", rich_help_panel=VERIFICATION),
+    typer.Option(
+        metavar="X",
+        help="Relative tolerance; tight, by element type, if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
 ]
 Atol = Annotated[
     float | None,
-    typer.Option(help="Absolute tolerance; tight, by element type.", rich_help_panel=VERIFICATION),
+    typer.Option(
+        metavar="X",
+        help="Absolute tolerance; tight, by element type, if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
 ]
 Samples = Annotated[
     int | None,
     typer.Option(
+        metavar="N",
         min=1,
         help="Run the models on so many inputs, even after a proof; 3 where there is none.",
         rich_help_panel=VERIFICATION,
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="The same draws the same.", rich_help_panel=VERIFICATION)
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="The same draws the same; 0 if not given.",
+        rich_help_panel=VERIFICATION,
+    ),
 ]
 
 Timeout = Annotated[
     float | None,
     typer.Option(
+        metavar="SECONDS",
         help="Seconds for loading a model or running it once; 60 if not given.",
         rich_help_panel=VERIFICATION,
     ),
@@ -210,79 +290,3 @@ def pipeline_text(
     if selects:
         return "selects"
     return passes if target is None else "accelerate"
-
-
-def values_of(assignments: list[str] | None) -> dict[str, Any]:
-    """What --set gives: JSON, or text where it is none.
-
-    Raises:
-        BadParameter: it is not written as name=value.
-    """
-    values = {}
-    for name, text in _pairs(assignments, "--set", "name=value"):
-        try:
-            values[name] = json.loads(text)
-        except json.JSONDecodeError:
-            values[name] = text
-        except (ValueError, RecursionError) as error:  # too many digits, too many brackets
-            raise typer.BadParameter(f"--set {name}: the value cannot be read: {error}") from error
-    return values
-
-
-def shapes_of(dimensions: list[str] | None, option: str = "--shape") -> dict[str, list[int | None]]:
-    """What --shape or --sample-shape gives; None for a dimension that stays open.
-
-    Raises:
-        BadParameter: it is not written as name=1,512.
-    """
-    shapes: dict[str, list[int | None]] = {}
-    for name, text in _pairs(dimensions, option, "name=1,512"):
-        try:
-            dims = [part.strip() for part in text.split(",")] if text.strip() else []
-            shapes[name] = [None if dim == "?" else int(dim) for dim in dims]
-        except ValueError as error:
-            raise typer.BadParameter(f"{option} {name}={text}: write numbers and '?'") from error
-    return shapes
-
-
-def maxima_of(assumed: list[str] | None) -> dict[str, int]:
-    """What --assume-max gives.
-
-    Raises:
-        BadParameter: it is not written as loop=64.
-    """
-    maxima = {}
-    for name, text in _pairs(assumed, "--assume-max", "loop=64"):
-        if not re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
-            raise typer.BadParameter(f"--assume-max {name}={text}: write a number of trips")
-        maxima[name] = int(text)
-    return maxima
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def bytes_of(size: str | None) -> int | None:
-    """What --max-input-size gives.
-
-    Raises:
-        BadParameter: it is not written as a number with K, M or G.
-    """
-    if size is None:
-        return None
-    written = re.fullmatch(r"(\d{1,18})([KMG]?)B?", size.strip().upper(), re.ASCII)
-    if written is None:
-        raise typer.BadParameter(f"--max-input-size {size}: write bytes, or 500M, or 2G")
-    return int(written[1]) * _UNITS[written[2]]
-
-
-def _pairs(texts: list[str] | None, option: str, form: str) -> list[tuple[str, str]]:
-    found: dict[str, str] = {}
-    for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{option} {text}: write it as {option} {form}")
-        if name in found:
-            raise typer.BadParameter(f"{option}: '{name}' is given twice")
-        found[name] = value
-    return list(found.items())

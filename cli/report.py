@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from .terminal import complain, shown
+from .parsing import STREAM
+from .tables import STYLES, table
+from .terminal import complain, console, shown
 
 if TYPE_CHECKING:
     from ..conversion import Converted
@@ -26,36 +24,12 @@ if TYPE_CHECKING:
     from ..reference.verdict import Verdict
     from ..rewriting import MismatchError, Rewritten
 
-STYLES = {
-    "rewritten": "green",
-    "proved": "green",
-    "equal": "green",
-    "kept": "yellow",
-    "not verified": "yellow",
-    "not deterministic": "yellow",
-    "removed": "dim",
-    "different": "bold red",
-}
 Again = Callable[[Sequence[str]], str]
 """The command that is running with options added, to be pasted."""
 
 _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
 _MOST_NAMED = 3
-_PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
-
-
-class _Console(Console):
-    """A console that tells of a closed pipe, where rich would end the process."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise  # noqa: PLE0704 - called where it is handled
-
-
-def console() -> Console:
-    """The terminal, or a plain stream; paths and reasons are never read as markup."""
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
-    return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def say(text: str, style: str = "") -> None:
@@ -107,24 +81,7 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[str, int, int], None]
         yield update
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str | list[str]]]) -> Table:
-    """A table whose cells wrap; a cell that is a status has its colour, a list is several lines."""
-    found = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        last = number == len(columns) - 1
-        found.add_column(column, overflow="fold", no_wrap=False, ratio=1 if last else None)
-    for row in rows:
-        found.add_row(*map(_cell, row))
-    return found
-
-
-def _cell(content: str | list[str]) -> Text:
-    if isinstance(content, list):
-        return Text("\n").join(map(_cell, content))
-    return Text(shown(content), STYLES.get(content, ""))
-
-
-def remarks_table(done: Sequence[Remark], left: Sequence[Remark]) -> Table:
+def remarks_table(done: Sequence[Remark], left: Sequence[Remark]) -> RenderableType:
     """What was rewritten, as far as there is room, and everything that is left."""
     rows = _counted(done)
     more = len(rows) - _MOST_DONE
@@ -142,14 +99,14 @@ def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def inspection_table(found: Inspection) -> Table:
+def inspection_table(found: Inspection) -> RenderableType:
     """Every construct with what decides it and what a rewrite would do."""
     rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in found.constructs]
     columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
     return table(columns, rows)
 
 
-def verdict_table(verdict: Verdict) -> Table:
+def verdict_table(verdict: Verdict) -> RenderableType:
     """Every output with its largest differences and the first place that differs."""
     rows = []
     for output in verdict.outputs:
@@ -243,7 +200,9 @@ def show_conversion(
 
 
 def _where(written: Path | None) -> str:
-    return "nothing was written" if written is None else str(written)
+    if written is None:
+        return "nothing was written"
+    return "standard output" if written == STREAM else str(written)
 
 
 def _parts(

@@ -7,11 +7,31 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable
-from typing import TextIO
+from typing import NoReturn, TextIO
+
+from rich.console import Console
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Control and format characters (those that turn the direction of text among them), lone
 surrogates, and separators of lines."""
+
+
+NARROW = 60
+"""Below so many columns nothing stands side by side."""
+_PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
+
+
+class _Console(Console):
+    """A console that tells of a closed pipe, where rich would end the process."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise  # noqa: PLE0704 - called where it is handled
+
+
+def console() -> Console:
+    """The terminal, or a plain stream; paths and reasons are never read as markup."""
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
+    return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def shown(text: str) -> str:
@@ -55,9 +75,9 @@ def delivered(write: Callable[[], None]) -> str:
         write()
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence(sys.stdout)
+        silence(sys.stdout)
     except OSError as error:
-        _silence(sys.stdout)
+        silence(sys.stdout)
         return error.strerror or str(error)
     return ""
 
@@ -67,10 +87,10 @@ def complain(line: str) -> None:
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:  # there is nobody left to tell; the exit code says it
-        _silence(sys.stderr)
+        silence(sys.stderr)
 
 
-def _silence(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
     """Throw away what a stream still holds, which else fails again when the process ends."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, stream.fileno())

@@ -25,7 +25,9 @@ from .sources import (
     load,
     read,
     read_file,
+    read_stream,
     save,
+    to_bytes,
     to_proto,
 )
 from .structure import Annotation, Use
@@ -86,7 +88,9 @@ __all__ = [
     "read",
     "read_bytes",
     "read_file",
+    "read_stream",
     "save",
+    "to_bytes",
     "to_proto",
     "to_text",
     "upstream",

@@ -10,6 +10,7 @@ import re
 import select
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import LoadError, reason
 
@@ -90,6 +91,25 @@ def _first_block(path: Path, handle: int) -> bytes:
             f"'{path}' is a pipe that nothing writes to; start first what writes the model"
         )
     return block
+
+
+def read_all(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> bytearray:
+    """What a stream that is open holds to its end; `name` is for errors.
+
+    Raises:
+        LoadError: it holds nothing, cannot be read, or holds more than `max_bytes`.
+    """
+    content = bytearray()
+    try:
+        while block := stream.read(_BLOCK):
+            content += block
+            if len(content) > max_bytes:
+                raise _too_large(Path(name), max_bytes)
+    except OSError as error:
+        raise LoadError(f"{name} cannot be read: {reason(error)}") from error
+    if not content:
+        raise LoadError(f"{name} is empty; pipe a model into it")
+    return content
 
 
 def _too_large(path: Path, max_bytes: int) -> LoadError:

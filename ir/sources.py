@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeGuard, Union
 
 import onnx
 
@@ -23,7 +23,7 @@ from .external_data import (
 from .files import encode, parse_bytes, replacing, require_graph
 from .model import Model
 from .ordering import nesting
-from .reading import TWO_GB, folder_of, read_bytes
+from .reading import TWO_GB, folder_of, read_all, read_bytes
 from .serialize import serialize
 from .target import Target
 
@@ -83,6 +83,16 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
     if base_dir is not None and b"location" in content:
         files = files_of(external_tensors(proto), base_dir)
     return ModelFile(path, proto, base_dir, files)
+
+
+def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFile:
+    """The model that an open stream holds; external data has no folder there.
+
+    Raises:
+        LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
+    """
+    proto = parse_bytes(read_all(stream, name, max_bytes), name)
+    return ModelFile(Path(name), proto, None, frozenset())
 
 
 def to_proto(source: ModelSource) -> onnx.ModelProto:
@@ -225,6 +235,22 @@ def save(
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
     _write_with_data(proto, base_dir, target)
+
+
+def to_bytes(model: Model) -> bytes:
+    """The model as one message, external data within it.
+
+    Raises:
+        SaveError: it is more than a message can have.
+        LoadError: external data cannot be read.
+    """
+    proto = serialize(model)
+    _check_nesting(proto, Path("standard output"))
+    load_external_data(proto, model.base_dir)
+    content = encode(proto)
+    if content is None:
+        raise SaveError("the model has more than 2 GB, which no stream can hold; name a file")
+    return content
 
 
 def _check_nesting(proto: onnx.ModelProto, path: Path) -> None:

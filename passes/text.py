@@ -80,11 +80,15 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def _find(name: str) -> type[Pass]:
-    kinds: tuple[type[Pass], ...] = (*registry.PASSES, *_PIPELINES)
-    for kind in kinds:
-        if kind.name == name:
-            return kind
-    raise PassOptionError(f"there is no pass '{name}'; {instead(name, [k.name for k in kinds])}")
+    kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
+    if name not in kinds:
+        raise PassOptionError(f"there is no pass '{name}'; {instead(name, kinds)}")
+    return kinds[name]
+
+
+def names() -> list[str]:
+    """What may stand in the text of a pipeline."""
+    return [kind.name for kind in (*_PIPELINES, *registry.PASSES)]
 
 
 def _parse_options(name: str, text: str) -> dict[str, Any]:

@@ -171,14 +171,51 @@ def _content(path: Path) -> bytes | bytearray:
         raise FeedError(str(error)) from error
 
 
-def _from_npz(path: Path) -> Mapping[str, Any]:
+def _from_npz(path: Path, content: bytes | None = None) -> Mapping[str, Any]:
     # A file may be larger than memory; a pipe cannot be read by parts.
-    source = path if path.is_file() else io.BytesIO(_content(path))
+    read = content is not None or not path.is_file()
+    source = io.BytesIO(content or _content(path)) if read else path
     try:
         with np.load(source, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise FeedError(f"{path}: cannot be read as .npz: {error}") from error
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """The array in a file: .npy, .npz with one array, or a tensor as ONNX writes it, .pb.
+
+    Raises:
+        FeedError: it cannot be read, or does not hold one array.
+    """
+    content = bytes(_content(path))
+    if content.startswith(_NPY):
+        return _numpy_array(path, content)
+    if content.startswith(_ZIP):
+        arrays = list(_from_npz(path, content).values())
+        if len(arrays) != 1:
+            raise FeedError(f"{path}: holds {len(arrays)} arrays; a value is one")
+        (array,) = arrays
+        return np.asarray(array)
+    message = TensorProto()
+    try:
+        message.ParseFromString(content)
+    except DecodeError as error:
+        raise FeedError(f"{path}: is no .npy, .npz or .pb file with a tensor") from error
+    try:
+        return _to_array(message, "the tensor", path.parent)
+    except Error as error:
+        raise FeedError(f"{path}: {error}") from error
+
+
+_NPY, _ZIP = b"\x93NUMPY", b"PK"
+
+
+def _numpy_array(path: Path, content: bytes) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+    except (OSError, EOFError, ValueError, TypeError) as error:
+        raise FeedError(f"{path}: cannot be read as .npy: {error}") from error
 
 
 def _from_data_set(folder: Path, model: onnx.ModelProto) -> Mapping[str, Any]:

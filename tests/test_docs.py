@@ -27,7 +27,8 @@ def test_every_pass_has_a_page_with_its_options(kind):
 
 
 def test_every_command_and_option_is_described_and_none_else():
-    real = {name for command in COMMANDS.values() for p in command.params for name in options(p)}
+    every = (typer.main.get_command(commands.app), *COMMANDS.values())
+    real = {name for command in every for p in command.params for name in options(p)}
     told = set(re.findall(r"`(--[a-z-]+)", PAGE)) | set(re.findall(r", `(--[a-z-]+)", PAGE))
     assert told - {"--help"} == real - {"--help"}
     for name in COMMANDS:

@@ -1,16 +1,19 @@
 """How a command ends: the exit code of each error, and one line for each."""
 
 import errno
+import json
 
 import pytest
 import typer
 from straightline.cli import boundary
-from straightline.cli.boundary import Commands, finish
+from straightline.cli.boundary import Commands, finish, is_asked_for_json
 from straightline.ir import LoadError
 from straightline.passes import PassOptionError
+from straightline.versions import ConversionError
+from straightline.versions.errors import Failure
 
 
-def command_that(raises):
+def command_that(raises, as_json=False):
     app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
 
     @app.callback()
@@ -18,7 +21,7 @@ def command_that(raises):
         """So that there are commands."""
 
     @app.command()
-    def work():
+    def work(json: bool = as_json):
         raise raises
 
     return app
@@ -51,6 +54,45 @@ def test_every_error_is_one_line_and_a_code(error, code, line, capsys, monkeypat
     assert told.out == ""
 
 
+@pytest.mark.parametrize(
+    ("error", "kind", "code"),
+    [
+        (LoadError("it is broken"), "LoadError", 1),
+        (PassOptionError("no such pass"), "PassOptionError", 2),
+        (OSError(errno.ENOSPC, "no space"), "OSError", 1),
+        (KeyboardInterrupt(), "KeyboardInterrupt", 130),
+        (TypeError("oops"), "TypeError", 70),
+        (ConversionError("no", [Failure("p", "Op", 11, 10, "why")]), "ConversionError", 1),
+    ],
+)
+def test_errors_are_one_json_document_too(error, kind, code, capsys, monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_TRACEBACK", raising=False)
+    app = command_that(error, as_json=True)
+    with pytest.raises(SystemExit) as ended:
+        app(["work", "--json"])
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert (ended.value.code, found["exit"], found["kind"]) == (code, code, kind)
+    first, *items = told.err.splitlines()
+    assert first == f"error: {found['error']}" and [i.strip() for i in items] == found["items"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [(["work", "--json", "--jsno"], "NoSuchOption"), (["wrok", "--json"], "UsageError")],
+)
+def test_wrong_usage_is_json_too(arguments, kind, capsys):
+    with pytest.raises(SystemExit):
+        command_that(TypeError(), as_json=True)(arguments)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["exit"], found["kind"]) == (2, kind)
+
+
+def test_what_asks_for_json():
+    assert is_asked_for_json(["inspect", "a", "--json"])
+    assert not is_asked_for_json(["inspect", "--", "--json"]) and not is_asked_for_json([])
+
+
 def test_a_fault_can_be_traced(monkeypatch):
     monkeypatch.setenv("STRAIGHTLINE_TRACEBACK", "1")
     with pytest.raises(TypeError, match="oops"):
@@ -77,7 +119,7 @@ def interrupt():
     ],
 )
 def test_what_cannot_be_shown(code, show, product, wanted, told, capsys, monkeypatch):
-    monkeypatch.setattr("straightline.cli.terminal._silence", lambda stream: None)
+    monkeypatch.setattr("straightline.cli.terminal.silence", lambda stream: None)
     assert finish(code, show, product=product) == wanted
     err = capsys.readouterr().err
     assert told in err and bool(told) == bool(err)

@@ -276,7 +276,7 @@ def test_convert_takes_shapes_and_defaults(folder, run):
         assert run("convert", "in.onnx", "no.onnx", *left_out).exit_code == 1
     result = run("convert", "in.onnx", "out.onnx", "--opset", "11", "--set", "q=1")
     assert_refused(result, 1, "has no input 'q'")
-    assert_refused(run("convert", "in.onnx", "o.onnx", "--opset", "11", "--set", "q"), 2, "--set q")
+    assert_refused(run("convert", "in.onnx", "o.onnx", "--opset", "11", "--set", "q"), 2, "--set")
 
 
 # verify, inspect, passes
@@ -388,9 +388,9 @@ def test_missing_files_and_folders_are_refused(folder, run):
         (["--shape", "x=1,5"], 1, ["dimension 1 is 4, not 5"]),
         (["--shape", "x=1"], 1, ["rank 2"]),
         (["--shape", "x=1,4", "--shape", "z=2"], 1, ["'N'", "input 'x'"]),
-        (["--set", "n"], 2, ["--set n", "name=value"]),
+        (["--set", "n"], 2, ["'--set': n: write it as in n=3"]),
         (["--set", "n=1", "--set", "n=2"], 2, ["'n' is given twice"]),
-        (["--shape", "x=1,a"], 2, ["--shape x=1,a"]),
+        (["--shape", "x=1,a"], 2, ["'--shape': x=1,a: write"]),
         (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
         (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),
         (["--passes", "unroll-loops{max_trips=many}"], 2, ["max_trips", "many"]),
@@ -428,6 +428,25 @@ def test_an_interrupt_has_the_shells_exit_code(folder, run, monkeypatch):
     monkeypatch.setattr("straightline.rewriting.Rewriting.run", interrupt)
     assert_refused(run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx"), 130, "interrupted")
     assert list(folder.iterdir()) == [folder / "in.onnx"]
+
+
+TIMES = """g (float[T, 2] x) => (float[T, 2] y) {
+    shape = Shape <end = 1> (x)
+    y = Loop (shape, , x) <body = b (int64 i, bool c, float[T, 2] a) => (bool d, float[T, 2] e) {
+        d = Identity (c)  e = Sin (a) }> }"""
+
+
+@pytest.mark.parametrize("command", [["rewrite"], ["convert", "--opset", "18"], ["inspect"]])
+def test_a_named_dimension_is_fixed(folder, run, command):
+    source = write(folder / "in.onnx", TIMES)
+    name, *options = command
+    places = [source] if name == "inspect" else [source, "out.onnx"]
+    assert run(name, *places, *options, "--dim", "T=3").exit_code == 0
+    if name != "inspect":
+        shape = onnx.load("out.onnx").graph.input[0].type.tensor_type.shape
+        assert shape.dim[0].dim_value == 3
+    refused = run(name, *places, *options, "--dim", "t=3")
+    assert_refused(refused, 1, "no input has a dimension named 't'; did you mean 'T'?")
 
 
 # As a process

@@ -1,0 +1,13 @@
+"""What the shell offers while a command is written."""
+
+from __future__ import annotations
+
+
+def pass_names(incomplete: str) -> list[str]:
+    """Pipelines that go on as one that is begun: each pass whose name may come next."""
+    from ..passes.text import names
+
+    begun, comma, start = incomplete.rpartition(",")
+    if begun.count("{") > begun.count("}"):
+        return []  # between two options of a pass
+    return [f"{begun}{comma}{name}" for name in names() if name.startswith(start)]

@@ -1,0 +1,87 @@
+"""What --help shows: every word, at any width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .terminal import NARROW, console
+
+_NAMES = 30
+"""Columns for the names of options, where there is room beside them."""
+
+
+def show_help(command: Any, context: Any) -> None:
+    """Print the help of a command, or of the group of all."""
+    out = console()
+    usage = command.get_usage(context).replace("Usage:", "").strip()
+    out.print(Text.assemble(("Usage: ", "bold"), usage), end="\n\n")
+    for paragraph in (command.help or "").split("\n\n"):
+        out.print(Text(" ".join(paragraph.split())), end="\n\n")
+    for title, params in _panels(command.get_params(context)).items():
+        _section(out, title, ((_names(param), _help(param)) for param in params))
+    commands = getattr(command, "commands", {})
+    if commands:
+        told = ((name, _first_paragraph(each.help or "")) for name, each in commands.items())
+        _section(out, "Commands", told)
+    if command.epilog:
+        out.print(Text(command.epilog))
+
+
+def _panels(params: Iterable[Any]) -> dict[str, list[Any]]:
+    """Parameters by the title that they stand under, in order: arguments first."""
+    found: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+    for param in params:
+        if getattr(param, "hidden", False):
+            continue
+        is_argument = param.param_type_name == "argument"
+        title = getattr(param, "rich_help_panel", None)
+        found.setdefault(title or ("Arguments" if is_argument else "Options"), []).append(param)
+    return {title: held for title, held in found.items() if held}
+
+
+def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
+    out.print(Text(title, "bold"))
+    out.print(Padding(_stacked(rows) if out.width < NARROW else _columns(rows), (0, 0, 1, 2)))
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    found = Table.grid(padding=(0, 2))
+    found.add_column(width=_NAMES, overflow="fold", style="cyan")
+    found.add_column(overflow="fold", ratio=1)
+    for names, told in rows:
+        found.add_row(Text(names), Text(told))
+    return found
+
+
+def _stacked(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    def lines() -> Iterator[RenderableType]:
+        for names, told in rows:
+            yield Text(names, "cyan", overflow="fold")
+            yield Padding(Text(told, overflow="fold"), (0, 0, 0, 4))
+
+    return Group(*lines())
+
+
+def _names(param: Any) -> str:
+    """What is written: all spellings, and what follows them."""
+    if param.param_type_name == "argument":
+        return str(param.metavar or param.name)
+    spelled = sorted([*param.opts, *param.secondary_opts], key=lambda name: name.startswith("--"))
+    return ", ".join(spelled) + (f" {param.metavar}" if param.metavar else "")
+
+
+def _help(param: Any) -> str:
+    text = " ".join((param.help or "").split())
+    if param.param_type_name == "option" and param.required:
+        text += " Required."
+    return text
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())

@@ -1,0 +1,53 @@
+"""Tables that wrap; where the terminal is narrow, each row is a few lines of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .terminal import NARROW, console, shown
+
+STYLES = {
+    "rewritten": "green",
+    "proved": "green",
+    "equal": "green",
+    "kept": "yellow",
+    "not verified": "yellow",
+    "not deterministic": "yellow",
+    "removed": "dim",
+    "different": "bold red",
+}
+Row = Sequence[str | list[str]]
+
+
+def table(columns: Sequence[str], rows: Iterable[Row]) -> RenderableType:
+    """A table whose cells wrap; a cell that is a status has its colour, a list is several lines."""
+    if console().width < NARROW:
+        return Group(*_stacked(columns, rows))
+    found = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        last = number == len(columns) - 1
+        found.add_column(column, overflow="fold", no_wrap=False, ratio=1 if last else None)
+    for row in rows:
+        found.add_row(*map(_cell, row))
+    return found
+
+
+def _stacked(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Text]:
+    """Each row as lines: the name of a column, and what stands there."""
+    for row in rows:
+        for column, content in zip(columns, row, strict=True):
+            for part in content if isinstance(content, list) else [content]:
+                if part:
+                    yield Text.assemble((f"{column}: ", "bold"), _cell(part))
+        yield Text()
+
+
+def _cell(content: str | list[str]) -> Text:
+    if isinstance(content, list):
+        return Text("\n").join(map(_cell, content))
+    return Text(shown(content), STYLES.get(content, ""), overflow="fold")
