@@ -13,6 +13,7 @@ from .ir.collector import paused_collector
 from .passes import FreezeInitializers, Pipeline, Remark
 from .rewriting import MismatchError, Rewriting
 from .versions import ConversionError, convert
+from .versions.differences import Differences
 from .versions.straightening import PIPELINES, straighten_constructs
 
 if TYPE_CHECKING:
@@ -132,10 +133,16 @@ class Converted:
     opset_before: int
     remarks: Sequence[Remark] = ()
 
+    @functools.cached_property
+    def differences(self) -> Differences:
+        """Which operators of the original changed."""
+        return Differences(self.conversion.given.run().model, self.model)
+
     def to_dict(self) -> dict[str, Any]:
         """The conversion as JSON takes it."""
         return {
             "opset": {"before": self.opset_before, "after": self.model.opset()},
+            "operators": self.differences.to_dict(),
             "remarks": [remark.to_dict() for remark in self.remarks],
         }
 

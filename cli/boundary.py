@@ -6,7 +6,7 @@ import dataclasses
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -78,11 +78,13 @@ class Complaint:
         kind: the name of its class.
         lines: what it says; the items of a list, if it ends with one, apart.
         code: the exit code.
+        more: what JSON tells beside that.
     """
 
     kind: str
     lines: Sequence[str]
     code: int
+    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def tell(self, as_json: bool) -> None:
         """Show it on stderr, and as JSON where that is what the command answers with."""
@@ -92,7 +94,7 @@ class Complaint:
         report.show_error(message, *items)
         if as_json:
             told = {"error": message, "items": items, "exit": self.code, "kind": self.kind}
-            terminal.delivered(lambda: report.show_json(told))
+            terminal.delivered(lambda: report.show_json({**told, **self.more}))
 
 
 def explained(error: Exception) -> Complaint:
@@ -110,8 +112,9 @@ def explained(error: Exception) -> Complaint:
     from ..passes import PassOptionError
 
     if isinstance(error, Error):
-        usage = isinstance(error, PassOptionError)
-        return Complaint(kind, error.lines(), EXIT_USAGE if usage else EXIT_BAD_INPUT)
+        code = EXIT_USAGE if isinstance(error, PassOptionError) else EXIT_BAD_INPUT
+        more: Any = getattr(error, "to_dict", dict)
+        return Complaint(kind, error.lines(), code, more())
     if isinstance(error, OSError | MemoryError):
         return Complaint(kind, [str(error) or "out of memory"], EXIT_BAD_INPUT)
     if os.environ.get("STRAIGHTLINE_TRACEBACK"):

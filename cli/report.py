@@ -194,9 +194,21 @@ def show_conversion(
     if converted.remarks:
         console().print(remarks_table(converted.remarks, ()))
     before, after = converted.opset_before, converted.model.opset()
-    say(f"{_where(written)}: opset {before} became {after}")
+    say(f"{_where(written)}: opset {before} became {after}; {_changes(converted)}")
     if verdict is not None:
         show_verdict(verdict)
+
+
+def _changes(converted: Converted) -> str:
+    """How many nodes of which operators changed, and which came in addition."""
+    told = converted.differences.to_dict()
+    listed = {
+        what: ", ".join(f"{operator} {count}" for operator, count in counts.items())
+        for what, counts in told.items()
+    }
+    return (
+        "; ".join(f"{what}: {text}" for what, text in listed.items() if text) or "no node changed"
+    )
 
 
 def _where(written: Path | None) -> str:

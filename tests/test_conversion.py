@@ -67,6 +67,10 @@ def test_what_was_rewritten_is_told() -> None:
     made = Conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
     assert made.to_dict() == {
         "opset": {"before": 17, "after": 10},
+        "operators": {
+            "changed": {"SequenceConstruct": 1, "SequenceAt": 1},
+            "added": {"Identity": 1},
+        },
         "remarks": [remark.to_dict() for remark in made.remarks],
     }
     assert [(r.op_type, r.path, r.action) for r in made.remarks] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..ir import Error, Value
 
@@ -74,6 +75,13 @@ class ConversionError(Error):
     def is_upgrade(self) -> bool:
         """Whether the target is a higher version."""
         return any(failure.to_version > failure.from_version for failure in self.failures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON tells of it beside its message."""
+        return {
+            "reached": self.reached,
+            "failures": [failure.to_dict() for failure in self.failures],
+        }
 
     def last_reached(self) -> int:
         """The version up to which no node has failed."""

@@ -73,6 +73,7 @@ def test_errors_are_one_json_document_too(error, kind, code, capsys, monkeypatch
     told = capsys.readouterr()
     found = json.loads(told.out)
     assert (ended.value.code, found["exit"], found["kind"]) == (code, code, kind)
+    assert ("failures" in found) == (kind == "ConversionError")
     first, *items = told.err.splitlines()
     assert first == f"error: {found['error']}" and [i.strip() for i in items] == found["items"]
 
