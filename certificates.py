@@ -17,6 +17,7 @@ from .ir import Array, BaseDir, Error, ModelSource, SaveError, Tensor, read_byte
 from .ir.digest import digest_of
 from .ir.files import replacing
 from .ir.target import place_beside
+from .ir.ways import by
 from .proof.answer import Proof
 
 _FORMAT, _VERSION = "straightline certificate", 1
@@ -157,7 +158,7 @@ def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
     except Error as error:
         raise SaveError(
             f"cannot write '{path}': a file that is no certificate is there; name another file, or"
-            " overwrite it with --force (force=True in Python)"
+            f" overwrite it with {by('--force')}"
         ) from error
     return file
 

@@ -11,7 +11,7 @@ from .binding import Shapes, Values
 from .ir import Array, BaseDir, Model, ModelSource, base_dir_of
 from .ir.collector import paused_collector
 from .passes import FreezeInitializers, Pipeline, Remark
-from .rewriting import MismatchError, Rewriting
+from .rewriting import MismatchError, Rewriting, Rewritten
 from .versions import ConversionError, convert
 from .versions.differences import Differences
 from .versions.straightening import PIPELINES, straighten_constructs
@@ -113,6 +113,20 @@ class Conversion:
             else:
                 return nearest
         return None
+
+
+def carried_on(rewritten: Rewritten, target_opset: int) -> Rewritten:
+    """The same rewrite with its result in another opset, to be verified as a whole.
+
+    Raises:
+        ConversionError: nodes cannot be carried over.
+    """
+    converted = Conversion(rewritten.model, target_opset).run()
+    result = rewritten.result
+    remarks = (*result.remarks, *converted.remarks)
+    changed = result.changed or converted.opset_before != target_opset
+    result = dataclasses.replace(result, model=converted.model, remarks=remarks, changed=changed)
+    return dataclasses.replace(rewritten, result=result)
 
 
 @dataclasses.dataclass(frozen=True)

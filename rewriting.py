@@ -24,6 +24,7 @@ from .ir import (
     read,
     to_proto,
 )
+from .ir.ways import by
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class MismatchError(Error):
         if beyond:
             where = (
                 f"an input was found that goes beyond {beyond}, which was taken on trust; raise it,"
-                " or give inputs that keep to it with --inputs FILE.npz"
+                f" or give inputs that keep to it with {by('--inputs FILE.npz')}"
             )
         if remarks:
             more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""

@@ -47,6 +47,7 @@ from .options import (
     Shape,
     Source,
     Target,
+    ThenOpset,
     Timeout,
     Verify,
     pipeline_text,
@@ -100,6 +101,7 @@ def rewrite(
     sizes: Dim = None,
     assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
+    opset: ThenOpset = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail when a pass leaves a construct alone.")
     ] = False,
@@ -146,6 +148,10 @@ def rewrite(
         values, shapes = contents(assignments), _shapes(original, dimensions, sizes)
         maxima = contents(assumed)
         rewritten = Rewriting(original, pipeline, values, shapes, maxima=maxima).run(told)
+        if opset is not None:
+            from ..conversion import carried_on
+
+            rewritten = carried_on(rewritten, opset)
     if strict:
         require_all_rewritten(rewritten.result.remarks)
     left, advice = left_over(rewritten.result), Advice()
@@ -164,7 +170,9 @@ def rewrite(
     written, again = None if code else target, functools.partial(command_again, context)
     code = finish(
         code,
-        lambda: report.show_rewrite(rewritten, left, found, written, as_json, advice.hints, again),
+        lambda: report.show_rewrite(
+            rewritten, left, found, written, as_json, advice.hints, again, opset
+        ),
         product=False,
     )
     report.tell_verification(found, written)

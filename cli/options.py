@@ -133,6 +133,12 @@ AssumeMax = Annotated[
         help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
     ),
 ]
+ThenOpset = Annotated[
+    int | None,
+    typer.Option(
+        "--opset", metavar="N", help="Convert the result to this opset; both steps are verified."
+    ),
+]
 Freeze = Annotated[
     bool,
     typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),

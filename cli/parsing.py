@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def once(given: Sequence[Given] | None) -> Sequence[Given] | None:
     return given
 
 
-def contents(given: Sequence[Given] | None) -> dict[str, Any]:
+def contents(given: Iterable[Given] | None) -> dict[str, Any]:
     """By name what was given; files are read.
 
     Raises:

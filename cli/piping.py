@@ -33,7 +33,9 @@ class Command(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it with what it shows directed to where its options say."""
-        with directed(ctx.params):
+        from ..ir.ways import told_to_a_shell
+
+        with told_to_a_shell(), directed(ctx.params):
             return super().invoke(ctx)
 
 

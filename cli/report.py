@@ -126,6 +126,7 @@ def show_rewrite(
     as_json: bool,
     hints: Sequence[Hint] = (),
     again: Again = " ".join,
+    opset: int | None = None,
 ) -> None:
     """What was rewritten, what is left, how the comparison went, and how long all of it took."""
     verdict, mismatch = _parts(found)
@@ -145,6 +146,8 @@ def show_rewrite(
     if done or left:
         console().print(remarks_table(done, left))
     nodes = f"{rewritten.nodes_before} nodes became {rewritten.nodes_after}"
+    if opset is not None:
+        nodes += f", in opset {opset}"
     say(f"{_where(written)}: {nodes}, rewritten in {rewritten.seconds:.2f} s")
     if left:
         say(f"control flow left: {len(left)}", "yellow")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import LoadError, reason
+from .ways import by
 
 TWO_GB = 2**31 - 1
 """The most that one protobuf message can have."""
@@ -116,8 +117,7 @@ def _too_large(path: Path, max_bytes: int) -> LoadError:
     if max_bytes >= TWO_GB:
         return LoadError(f"'{path}' is larger than 2 GB, which no single ONNX file can be")
     return LoadError(
-        f"'{path}' is larger than {max_bytes} bytes; allow more with --max-input-size"
-        " (max_bytes= in Python)"
+        f"'{path}' is larger than {max_bytes} bytes; allow more with {by('--max-input-size')}"
     )
 
 

@@ -11,6 +11,7 @@ from .errors import LoadError, SaveError
 from .external_data import external_tensors, files_of
 from .files import read_proto
 from .reading import is_descriptor
+from .ways import by
 
 Key = str | tuple[int, int]
 
@@ -96,8 +97,7 @@ class Target:
         if os.path.lexists(path) and not own and not self.force:
             raise SaveError(
                 f"cannot write '{self.path}': its data would overwrite '{path}', which is no data"
-                " of a model there; name another file, or allow it with --force (force=True in"
-                " Python)"
+                f" of a model there; name another file, or allow it with {by('--force')}"
             )
         return path
 
@@ -157,7 +157,7 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
 def _not_a_model(path: Path) -> SaveError:
     return SaveError(
         f"cannot write '{path}': a file that is no ONNX model is there; name another file, or"
-        " overwrite it with --force (force=True in Python)"
+        f" overwrite it with {by('--force')}"
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import IO, Any, BinaryIO, Literal, cast
 
 from ..ir.errors import Error
+from ..ir.ways import by
 from ._child import receive, send
 from .room import has_room_for
 from .session import ModelData
@@ -128,9 +129,7 @@ class Worker:
             status, value = process.answers.get(timeout=min(timeout, threading.TIMEOUT_MAX))
         except queue.Empty:
             self.close()
-            detail = (
-                f"no answer within {timeout:g} s; allow more with --timeout (timeout= in Python)"
-            )
+            detail = f"no answer within {timeout:g} s; allow more with {by('--timeout')}"
             raise RuntimeFailure(self.runtime, "timed out", detail) from None
         except BaseException:  # Ctrl-C: half a request, or a late answer, must not be met again
             self.close()

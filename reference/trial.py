@@ -11,6 +11,7 @@ from typing import Any
 
 import onnx
 
+from ..ir.ways import by
 from .compare import EXACT, Difference, Tolerance, combine, compare
 from .draw import Sample
 from .runtimes import RuntimeFailure, Worker
@@ -212,8 +213,9 @@ class Trial:
         """What the user can give where nothing that was drawn fits."""
         open_ = (n for n, t in self._pair.before_signature.inputs.items() if not _is_sized(t))
         name = next(open_, None)
-        sizes = "" if name is None else f"sizes that it takes with --sample-shape {name}=..., or "
-        return f"; give {sizes}inputs with --inputs FILE.npz"
+        shape = "" if name is None else by(f"--sample-shape {name}=...")
+        sizes = f"sizes that it takes with {shape}, or " if shape else ""
+        return f"; give {sizes}inputs with {by('--inputs FILE.npz')}"
 
     def _strained(self, sample: Sample) -> Accepted | None:
         """As `_original`, but what fails here or takes long says nothing."""

@@ -8,7 +8,7 @@ import straightline as sl
 from backend import CASES
 from harness import as_model, assert_equal_outputs
 from hypothesis import HealthCheck, Phase, given, settings
-from straightline.cli.options import maxima_of, shapes_of, values_of
+from straightline.cli import parsing
 from strategies import models
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -92,9 +92,9 @@ def followed(model, hint, **options):
     found = sl.inspect(
         model,
         passes,
-        values=values_of(texts["--set"]),
-        shapes=shapes_of(texts["--shape"]),
-        assume_max=maxima_of(texts["--assume-max"]),
+        values=parsing.contents(map(parsing.assignment, texts["--set"])),
+        shapes=parsing.contents(map(parsing.shape, texts["--shape"])),
+        assume_max=parsing.contents(map(parsing.maximum, texts["--assume-max"])),
         freeze_initializers="--freeze-initializers" in hint.options,
         **options,
     )

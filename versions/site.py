@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
+from ..ir.ways import by
 from ..ir.well_formed.attributes import value_of
 from .constants import Constants
 from .errors import Refused
@@ -72,7 +73,9 @@ class Site:
 
     def refuse_unknown(self, what: str) -> NoReturn:
         """Say that the node cannot be carried over while a size, such as "the length", is open."""
-        self.refuse(f"{what} is not known before run time; fix the shapes of inputs with --shape")
+        self.refuse(
+            f"{what} is not known before run time; fix the shapes of inputs with {by('--shape')}"
+        )
 
     # Attributes ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from onnx import TensorProto
 
 from ...ir import Model, Node, Value, normal_domain
+from ...ir.ways import by
 from ...operators.randomness import draws_random_numbers
 from .dependence import Asked, comes_from, fed_from, is_iteration_number
 
@@ -41,7 +42,7 @@ class Origin(NamedTuple):
 def origins(value: Value) -> str:
     """Name the graph inputs and operators that keep a value from being known, with a way out.
 
-    For example: "input 'n'; decide it with --set n=...".
+    For example: "input 'n'; decide it with --set n=... (values= in Python)".
     """
     found = origins_of(value)
     text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
@@ -50,7 +51,7 @@ def origins(value: Value) -> str:
     if not found or not all(origin.option for origin in found):
         return text
     options = dict.fromkeys(origin.option for origin in found)
-    return f"{text}; decide it with {' '.join(options)}"
+    return f"{text}; decide it with {by(*options)}"
 
 
 def origins_of(value: Value) -> list[Origin]:

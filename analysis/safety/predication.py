@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ...facts.bounds import Known, alike, join, known, same_content
 from ...facts.fact import Fact, Shape, constant_fact
 from ...ir import Node, Value
+from ...ir.ways import by
 from ..trips.given import given_condition, iteration_number
 from .selectable import shown, unselectable
 from .speculation import Hazard, Speculation
@@ -159,7 +160,8 @@ class _Prophet:
         if any(dim.value is None for dim in shape):
             raise _Obstacle(
                 f"it may make no trips, and the shape {shown(shape)} that its scan output '{name}'"
-                " has then is known only at run time; fix the shapes of the inputs with --shape"
+                " has then is known only at run time; fix the shapes of the inputs with"
+                f" {by('--shape')}"
             )
         if shape != self._declared(position):
             raise _Obstacle(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...facts.fact import Fact, Shape
 from ...facts.premises import shown as shown_dim
+from ...ir.ways import by
 from ...operators.vocabulary import unsayable
 
 _OLDEST_OPSET = 9
@@ -29,7 +30,7 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
     if reason is not None:
         return reason
     if one.shape is None or other.shape is None:
-        return "is of a shape that is not known; give the shapes of inputs with --shape"
+        return f"is of a shape that is not known; give the shapes of inputs with {by('--shape')}"
     if one.shape != other.shape:
         return f"differs in shape, or may: {shown(one.shape)} and {shown(other.shape)}"
     return None

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import onnx
 
 from ...ir import Graph, Node, Value
+from ...ir.ways import by
 from ..constants.folding import Folder
 from ..constants.origins import origins
 from .condition_shapes import ConditionShapes
@@ -94,8 +95,8 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
     return TripCount(
         None,
         "it has no initial condition but its body computes one: the specification ignores it,"
-        " onnxruntime stops when it is false; choose with --passes"
-        " 'straighten{absent_cond=ignore}' or 'straighten{absent_cond=honour}'",
+        " onnxruntime stops when it is false; choose with 'straighten{absent_cond=ignore}' or"
+        f" 'straighten{{absent_cond=honour}}' as {by('--passes')}",
     )
 
 

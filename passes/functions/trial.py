@@ -10,6 +10,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
+from ...ir.ways import by
 from ..base import Pass, Remark, Run
 from ..running import rewrite_model
 from ..tools.budget import Budget
@@ -86,8 +87,8 @@ class InliningTrials:
         if written is None:
             return (
                 f"inlining calls on trial takes more nodes than max_nodes={self.budget.max_nodes}"
-                " allows; raise it with --max-nodes, or choose with --passes"
-                " 'straighten{always=true}'"
+                f" allows; raise it with {by('--max-nodes')}, or choose with"
+                f" {by('--passes straighten{always=true}')}"
             )
         reached = self.calls.reached_from(scratch.graph)
         scratch.functions = {key: self.functions[key] for key in reached}

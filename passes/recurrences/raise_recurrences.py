@@ -20,6 +20,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.certainty import runs_certainly
 from ...facts.bounds import Known
 from ...ir import Graph, Model, Node, Value
+from ...ir.ways import by
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
 from ..loops.placing import copied, is_used, leave_out_unread, pass_on_facts
@@ -94,7 +95,8 @@ class RaiseRecurrences(Pass):
             run.kept(self, node, f"it could be {raising.what}, which is no shorter than its trips")
             return False
         if self.exact and not raising.is_exact():
-            offer = f"it could be {raising.what}: --passes '{_ALL}'"
+            way = by(f"--passes '{_ALL}'")
+            offer = f"it could be {raising.what}: {way}"
             run.offer(node, offer)
             run.kept(self, node, offer)
             return False

@@ -23,6 +23,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Template, Value
+from ...ir.ways import by
 from ...operators.vocabulary import unsayable
 from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
@@ -268,7 +269,7 @@ def _unknown(what: str, scan: ScanLayout) -> str:
     value = scan.scanned[0]
     return (
         f"its {what} is that of '{value.name}', which is not known before run time; fix the shapes"
-        " of the inputs with --shape"
+        f" of the inputs with {by('--shape')}"
     )
 
 
@@ -285,7 +286,7 @@ def _unknown_zeros(plan: _Plan) -> str | None:
             return (
                 f"{why}, and the type and shape of an element of its scan output '{output.name}'"
                 " are not known; declare them in the body, or fix the shapes of the inputs with"
-                " --shape"
+                f" {by('--shape')}"
             )
     return None
 

@@ -9,6 +9,7 @@ import onnx
 from ...analysis.constants.origins import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Node, Value
+from ...ir.ways import by
 from ..tools.emit import Emitter
 from .structure import LazyValue, Undecided
 
@@ -135,7 +136,7 @@ def _sizes(split: Value | None, length: int | None, source: Value, axis: int) ->
     if length is None:
         raise Undecided(
             f"the length of axis {axis} of '{source.name}' is not known; fix the shapes of the"
-            " inputs with --shape"
+            f" inputs with {by('--shape')}"
         )
     whole, rest = divmod(length, size)
     return [size] * whole + ([rest] if rest else [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.trips.maximum import NO_MAXIMUM
+from ...ir.ways import by
 from ..base import Run
 
 DEFAULT_MAX_NODES = 20_000
@@ -51,7 +52,7 @@ class Budget:
             return None
         return (
             f"{what} would add {cost} nodes to the {used} added so far, over"
-            f" max_nodes={self.max_nodes}; raise it with --max-nodes"
+            f" max_nodes={self.max_nodes}; raise it with {by('--max-nodes')}"
         )
 
     def refuses_trips(self, trips: int, cost: int, maximum: bool = False) -> str | None:
@@ -77,8 +78,8 @@ class Budget:
     def told(self, trips: int) -> str:
         """Which option allows no more than so many trips, and how to raise it."""
         if self.max_trips == trips:
-            return f"max_trips={self.max_trips} allows; raise it with --max-trips"
-        return f"max_nodes={self.max_nodes} allows; raise it with --max-nodes"
+            return f"max_trips={self.max_trips} allows; raise it with {by('--max-trips')}"
+        return f"max_nodes={self.max_nodes} allows; raise it with {by('--max-nodes')}"
 
     def spend(self, nodes: int) -> None:
         """Count nodes that were added."""

@@ -430,6 +430,25 @@ def test_an_interrupt_has_the_shells_exit_code(folder, run, monkeypatch):
     assert list(folder.iterdir()) == [folder / "in.onnx"]
 
 
+def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
+    source = write(folder / "in.onnx", LOOP.replace("Add (a, a)", "Sin (a)"))
+    result = run("rewrite", source, "out.onnx", "--opset", "13")
+    assert result.exit_code == 0, result.output
+    written = onnx.load("out.onnx")
+    onnx.checker.check_model(written, full_check=True)
+    assert written.opset_import[0].version == 13
+    assert [node.op_type for node in written.graph.node] == ["Sin"] * 3
+    assert "in opset 13" in result.output and "proved" in result.output
+    assert run("verify", source, "out.onnx").exit_code == 0
+    (folder / "out.onnx").unlink()
+    refused = run("rewrite", source, "out.onnx", "--opset", "6")
+    assert_refused(refused, 1, "models are converted to 7 to")
+    write(folder / "sequence.onnx", SEQUENCE)
+    result = run("rewrite", "sequence.onnx", "out.onnx", "--opset", "10")
+    assert result.exit_code == 1 and "the lowest opset that it reaches is 11" in result.stderr
+    assert not (folder / "out.onnx").exists()
+
+
 TIMES = """g (float[T, 2] x) => (float[T, 2] y) {
     shape = Shape <end = 1> (x)
     y = Loop (shape, , x) <body = b (int64 i, bool c, float[T, 2] a) => (bool d, float[T, 2] e) {
