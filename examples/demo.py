@@ -123,5 +123,17 @@ def main(folder: Path) -> None:
     console.print(f"\nBoth models are in {folder}", highlight=False, soft_wrap=True)
 
 
+def folder_of(arguments: list[str]) -> Path:
+    """The folder that is named, made where it is not there; else a temporary one."""
+    if not arguments:
+        return Path(tempfile.mkdtemp(prefix="straightline-demo-"))
+    folder = Path(arguments[0])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"error: the models cannot be kept in '{folder}': {error.strerror}")
+    return folder
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else Path(tempfile.mkdtemp(prefix="straightline-demo-")))
+    main(folder_of(sys.argv[1:]))

@@ -11,7 +11,9 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir
-from straightline.conversion import Conversion, Converted
+from straightline.api import pipeline_of
+from straightline.conversion import Conversion, Converted, carried_on
+from straightline.rewriting import Rewriting
 from straightline.versions import ConversionError
 
 SEQUENCE = """
@@ -251,3 +253,13 @@ def test_a_model_from_a_file(tmp_path: Path) -> None:
     made = Conversion(path, 10, values={"k": 1}).run()
     assert made.verify().equal
     assert isinstance(made.model, ir.Model)
+
+
+def test_a_rewrite_is_carried_on_and_verified_as_a_whole() -> None:
+    model = parsed(SEQUENCE)
+    rewriting = Rewriting(model, pipeline_of(None), {"k": 1})
+    made = carried_on(rewriting.run(), 9)
+    assert made.model.opset() == 9 and made.result.changed and list(made.bound) == ["k"]
+    verdict = made.verify(samples=1)
+    assert verdict.equal and verdict.proved and verdict.runtimes
+    assert carried_on(rewriting.run(), 17).model.opset() == 17

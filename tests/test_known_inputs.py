@@ -48,7 +48,8 @@ def test_if_on_a_sample_rate_is_resolved_by_a_value(rate, left):
 def test_without_the_value_the_remark_names_the_option():
     result = sl.Pipeline(sl.passes.straighten().passes).run(onnx.parser.parse_model(SAMPLE_RATE))
     (remark,) = result.kept
-    assert remark.reason == "its condition depends on input 'sr'; decide it with --set sr=..."
+    told = "its condition depends on input 'sr'; decide it with --set sr=... (values= in Python)"
+    assert remark.reason == told
 
 
 @pytest.mark.parametrize(("shape", "left"), [((2, 1, 5), ["Squeeze"]), ((2, 3, 5), ["Identity"])])

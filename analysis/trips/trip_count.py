@@ -85,6 +85,9 @@ def _by_maximum(loop: Node, most: int | None) -> TripCount:
     return TripCount(int(most))
 
 
+_IGNORE = "--passes 'straighten{absent_cond=ignore}'"
+
+
 def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
     """The trips of a Loop without an initial condition, where its condition holds on each trip
     and so changes nothing."""
@@ -95,8 +98,8 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
     return TripCount(
         None,
         "it has no initial condition but its body computes one: the specification ignores it,"
-        " onnxruntime stops when it is false; choose with 'straighten{absent_cond=ignore}' or"
-        f" 'straighten{{absent_cond=honour}}' as {by('--passes')}",
+        f" onnxruntime stops when it is false; choose with {by(_IGNORE)} or"
+        " 'straighten{absent_cond=honour}'",
     )
 
 

@@ -55,6 +55,7 @@ def test_remarks_say_what_was_done_and_what_was_kept():
     ]
     assert [str(remark) for remark in result.kept] == [
         "If 'y': kept, its condition depends on input 'q'; decide it with --set q=..."
+        " (values= in Python)"
     ]
     assert result.kept[0].to_dict()["action"] == "kept"
 

@@ -342,7 +342,7 @@ def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
     assert [node.op_type for node in made.graph.node] == ["SequenceConstruct", "SequenceAt", "Add"]
     assert [remark.path for remark in found.remarks] == ["c", "t"]
     assert found.kept["SequenceAt", "a"] == (
-        "its position depends on input 'k'; decide it with --set k=..."
+        "its position depends on input 'k'; decide it with --set k=... (values= in Python)"
     )
 
 

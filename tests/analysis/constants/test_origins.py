@@ -73,7 +73,8 @@ def test_constants_on_the_way_name_nothing():
         )
     )
     (output,) = model.graph.outputs
-    assert origins(output) == "input 'n', input 'm'; decide it with --set n=... --set m=..."
+    told = "input 'n', input 'm'; decide it with --set n=... --set m=... (values= in Python)"
+    assert origins(output) == told
 
 
 SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other) => (int64 y)

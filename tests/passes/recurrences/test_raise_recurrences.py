@@ -67,7 +67,7 @@ OFFERED = {
     "Mul in steps of doubling distance": lambda length: accumulated("Mul (a, e)", length),
     "CumSum": lambda length: accumulated("Add (a, e)", length, "float16"),
 }
-HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)'$")
+HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes= in Python\)$")
 
 
 @pytest.mark.parametrize("what", OFFERED)
