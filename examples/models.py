@@ -41,16 +41,17 @@ VOICE = """voice (float[N, T] x, int64 sr) => (float[N, 4] y) <
 }"""
 
 # torch's x.squeeze(1) where the size of the dimension was not known.
-SQUEEZE = """exported (float[batch, channels, width] x) => (float[] y) <
-    int64 one = {1}, int64[1] axes = {1}
+SQUEEZE = """exported (float[batch, channels, width] x) => (float[M] y) <
+    int64 one = {1}, int64[1] axes = {1}, int64[1] flat = {-1}
 > {
     shape = Shape (x)
     size = Gather <axis = 0> (shape, one)
     single = Equal (size, one)
-    y = If (single) <
+    squeezed = If (single) <
         then_branch = drop () => (float[] dropped) { dropped = Squeeze (x, axes) },
         else_branch = keep () => (float[] kept) { kept = Identity (x) }
     >
+    y = Reshape (squeezed, flat)
 }"""
 
 # A loop over rows, as tf.map_fn and torch.jit.script write it: no trip needs another one.

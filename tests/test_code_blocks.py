@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch, models):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", filter(to_run, PAGES), ids=names)
+@pytest.mark.parametrize("page", list(filter(to_run, PAGES)), ids=names)
 def test_every_block_runs_as_pasted(page, folder):
     known = {}
     for block in to_run(page):
@@ -54,7 +54,7 @@ def test_every_block_runs_as_pasted(page, folder):
             run_console(block.text, folder)
 
 
-@pytest.mark.parametrize("page", filter(blocks, PAGES), ids=names)
+@pytest.mark.parametrize("page", list(filter(blocks, PAGES)), ids=names)
 def test_every_block_has_a_language(page):
     for language, text in blocks(page):
         assert language in SHOWN | RUN, f"{language}: {text}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ RUN = {"sh", "console", "python"}
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NEEDS_A_SHELL = set("|<>$;&")
 _SHIMS = {
-    "make": f'exec make --no-print-directory -n -C "{ROOT}" "$@" > /dev/null',
+    "make": f'exec "{shutil.which("make")}" -n -C "{ROOT}" "$@" > /dev/null',
     "pip": f'test -f "{ROOT}/pyproject.toml"',
     "straightline": f'exec "{sys.executable}" -m straightline "$@"',
     "python": f'exec "{sys.executable}" "$@"',
@@ -79,7 +80,7 @@ def run_line(line: str, folder: Path) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=60,
     )
     return done.returncode, done.stdout + done.stderr
 
