@@ -240,6 +240,7 @@ Rtol = Annotated[
     float | None,
     typer.Option(
         metavar="X",
+        min=0,
         help="Relative tolerance; tight, by element type, if not given.",
         rich_help_panel=VERIFICATION,
     ),
@@ -248,6 +249,7 @@ Atol = Annotated[
     float | None,
     typer.Option(
         metavar="X",
+        min=0,
         help="Absolute tolerance; tight, by element type, if not given.",
         rich_help_panel=VERIFICATION,
     ),
