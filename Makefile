@@ -28,7 +28,7 @@ types: $(VENV)/.installed
 	ln -sfn ../.. build/types/straightline
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.facts -p straightline.operators \
 	  -p straightline.analysis -p straightline.passes -p straightline.proof \
-	  -p straightline.reference -p straightline.versions \
+	  -p straightline.reference -p straightline.showing -p straightline.versions \
 	  -p straightline.cli -m straightline -m straightline.__main__
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models

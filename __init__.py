@@ -8,39 +8,70 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import ir, passes, reference, versions
-    from .api import convert_version, rewrite
+    from .about import __version__
+    from .api import convert_version, rewrite, transform
+    from .assumptions import AssumptionError
     from .binding import BindingError
     from .certificates import Certificate, CertificateError
+    from .hints import Hint
     from .inspection import Construct, Inspection, inspect
-    from .ir import Error
-    from .passes import Pipeline, Remark, Result
+    from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
+    from .outcome import Outcome
+    from .passes import PassOptionError, Pipeline, Remark, Result, RewriteError, StrictError
     from .proof.answer import Proof
+    from .reference import EvaluationError
+    from .reference.choices import VerifyError
+    from .reference.feeds import FeedError
+    from .reference.runtimes import RuntimeFailure
+    from .reference.sample_shapes import SampleShapeError
     from .reference.verdict import Verdict
     from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .verification import prove, verify
+    from .versions import ConversionError
 
 __all__ = [
+    "AssumptionError",
     "BindingError",
     "Certificate",
     "CertificateError",
     "Construct",
+    "ConversionError",
     "Error",
+    "EvaluationError",
+    "FeedError",
+    "GraphError",
+    "Hint",
     "Inspection",
+    "LoadError",
     "MismatchError",
+    "ModelError",
     "NotVerifiedError",
     "NotVerifiedWarning",
+    "OnnxError",
+    "Outcome",
+    "PassOptionError",
     "Pipeline",
     "Proof",
     "Remark",
     "Result",
+    "RewriteError",
+    "RuntimeFailure",
+    "SampleShapeError",
+    "SaveError",
+    "StrictError",
     "Verdict",
+    "VerifyError",
+    "__version__",
     "convert_version",
     "inspect",
     "ir",
+    "load",
     "passes",
     "prove",
     "reference",
     "rewrite",
+    "save",
+    "transform",
     "verify",
     "versions",
 ]
@@ -48,24 +79,45 @@ __all__ = [
 # Where each public name lives. Loaded when first asked for (PEP 562): onnx and what it brings take
 # over a second, which `straightline --help` need not wait for.
 _HOMES = {
+    "AssumptionError": ".assumptions",
     "BindingError": ".binding",
     "Certificate": ".certificates",
     "CertificateError": ".certificates",
     "Construct": ".inspection",
+    "ConversionError": ".versions",
     "Error": ".ir",
+    "EvaluationError": ".reference",
+    "FeedError": ".reference.feeds",
+    "GraphError": ".ir",
+    "Hint": ".hints",
     "Inspection": ".inspection",
+    "LoadError": ".ir",
     "MismatchError": ".rewriting",
+    "ModelError": ".ir",
     "NotVerifiedError": ".rewriting",
     "NotVerifiedWarning": ".rewriting",
+    "OnnxError": ".ir",
+    "Outcome": ".outcome",
+    "PassOptionError": ".passes",
     "Pipeline": ".passes",
     "Proof": ".proof.answer",
     "Remark": ".passes",
     "Result": ".passes",
+    "RewriteError": ".passes",
+    "RuntimeFailure": ".reference.runtimes",
+    "SampleShapeError": ".reference.sample_shapes",
+    "SaveError": ".ir",
+    "StrictError": ".passes",
     "Verdict": ".reference.verdict",
+    "VerifyError": ".reference.choices",
+    "__version__": ".about",
     "convert_version": ".api",
     "inspect": ".inspection",
+    "load": ".ir",
     "prove": ".verification",
     "rewrite": ".api",
+    "save": ".ir",
+    "transform": ".api",
     "verify": ".verification",
 }
 

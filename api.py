@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from .assumptions import Maxima
 from .binding import Shapes, Values
-from .ir import BaseDir, ModelSource, in_kind, instead
+from .ir import BaseDir, ModelSource
 from .ir.collector import paused_collector
+from .outcome import Outcome
 from .passes import (
     FreezeInitializers,
     Pass,
@@ -18,21 +18,15 @@ from .passes import (
     parse_pipeline,
     straighten,
 )
-from .passes.pipeline import require_all_rewritten
-from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting
+from .rewriting import Rewriting
+from .showing import OnProgress, silent
+from .transforming import Transformation
 
-if TYPE_CHECKING:
-    from .reference.verdict import Verdict
-
-_COMPARISON_OPTIONS = (
-    *("feeds", "runtime", "rtol", "atol", "samples", "sample_shapes", "seed", "timeout", "prove"),
-)
-"""Those of `straightline.verify` that are the caller's to choose."""
+Passes: TypeAlias = str | Pass | Iterable[Pass] | None
+"""What callers give as passes: None for the default pipeline, text, a pass, or several."""
 
 
-def pipeline_of(
-    passes: str | Pass | Iterable[Pass] | None, *, freeze_initializers: bool = False, **options: Any
-) -> Pipeline:
+def pipeline_of(passes: Passes, *, freeze_initializers: bool = False, **options: Any) -> Pipeline:
     """The pipeline that a caller describes: None for the default one, text, or passes.
 
     Args:
@@ -58,7 +52,7 @@ def pipeline_of(
 
 
 def selects_of(
-    passes: str | Pass | Iterable[Pass] | None, *, freeze_initializers: bool = False, **options: Any
+    passes: Passes, *, freeze_initializers: bool = False, **options: Any
 ) -> Pipeline | None:
     """The pipeline `selects` with the same options, where the default one was asked for."""
     if passes is not None:
@@ -78,9 +72,88 @@ def _pass_objects(given: Pass | Iterable[Pass]) -> list[Pass]:
 
 
 @paused_collector
+def transform(
+    model: ModelSource,
+    passes: Passes = None,
+    *,
+    opset: int | None = None,
+    ir_version: int | None = None,
+    rewrite: bool = True,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    assume_max: Maxima | None = None,
+    freeze_initializers: bool = False,
+    selects: bool = False,
+    verify: bool | Mapping[str, Any] = True,
+    strict: bool = False,
+    hints: bool = True,
+    base_dir: BaseDir = None,
+    on_progress: OnProgress = silent,
+    **options: Any,
+) -> Outcome:
+    """Rewrite a model, convert it where an opset is given, compare, and tell all of it.
+
+    `rewrite` and `convert_version` are its short forms.
+
+    Args:
+        model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
+            never changed.
+        passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
+            or pass objects; none of them, `()`, where the model shall only be converted.
+        opset: convert to this version of ONNX's operator set after the passes.
+        ir_version: with `opset`, the version of the file format; by default the one that ONNX
+            released with it, where the model's features allow it.
+        rewrite: with `opset`, straighten what passes have left and the opset cannot hold.
+        values: values of inputs, which leave the signature: `{"sr": 16000}`.
+        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
+        assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
+            inputs that make more the result is another one; the comparison looks for such.
+        freeze_initializers: take inputs that have a default as constants.
+        selects: also let selects take the place of what only run time decides: the pipeline
+            "selects".
+        verify: prove that the outputs are the original's, or else compare them on inputs that are
+            drawn, or as the options of `straightline.verify` given here say: `{"samples": 5}`.
+        strict: raise when a construct is left alone, or when nothing could be compared.
+        hints: try what would decide the control flow that is left.
+        base_dir: the folder of the external data of a model in memory; it is read only where the
+            content of a tensor decides something.
+        on_progress: told of long work: stage, what, done, total (see
+            `straightline.showing.OnProgress`). What it raises ends the work.
+        options: options of the passes, such as `max_trips` and `max_nodes`.
+
+    Returns:
+        the model with remarks, timings, hints and verdict; `outcome.model` is of the kind that was
+        given, an `onnx.ModelProto` for a path or bytes.
+
+    Raises:
+        straightline.Error: the model cannot be read or is not well formed; a value or shape does
+            not fit; (`verify`) the outputs differ; (`strict`) a construct is kept; (`opset`) nodes
+            cannot be carried over.
+
+    Warns:
+        NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
+    """
+    if selects and passes is not None:
+        raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
+    text = "selects" if selects else passes
+    options = {"freeze_initializers": freeze_initializers, **options}
+    return Transformation(
+        _rewriting(model, text, values, shapes, base_dir, assume_max, options),
+        opset=opset,
+        ir_version=ir_version,
+        rewrite=rewrite,
+        verify=verify,
+        strict=strict,
+        hints=hints,
+        selects=selects_of(text, **options),
+        on_progress=on_progress,
+    ).run("the result")
+
+
+@paused_collector
 def rewrite(
     model: ModelSource,
-    passes: str | Pass | Iterable[Pass] | None = None,
+    passes: Passes = None,
     *,
     values: Values | None = None,
     shapes: Shapes | None = None,
@@ -120,19 +193,12 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    comparison = _comparison_options(verify)
-    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    rewritten = Rewriting(
-        model, pipeline, values or {}, shapes or {}, base_dir, assume_max or {}
-    ).run()
-    if strict:
-        require_all_rewritten(rewritten.result.remarks)
-    if comparison is not None:
-        verdict = rewritten.verify(**comparison)
-        if not verdict.equal and (strict or comparison.get("prove")):
-            raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
-        _warn_unless_equal(verdict, "the rewrite")
-    return in_kind(rewritten.model, model)
+    options = {"freeze_initializers": freeze_initializers, **options}
+    rewriting = _rewriting(model, passes, values, shapes, base_dir, assume_max, options)
+    made: ModelSource = (
+        Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
+    )
+    return made
 
 
 @paused_collector
@@ -177,45 +243,25 @@ def convert_version(
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
-    from .conversion import Conversion
-
-    comparison = _comparison_options(verify)
-    converted = Conversion(
-        model,
-        target_opset,
-        ir_version,
-        values=values or {},
-        shapes=shapes or {},
-        freeze_initializers=freeze_initializers,
-        rewrite=rewrite,
-        base_dir=base_dir,
-    ).run()
-    if comparison is not None:
-        verdict = converted.verify(**comparison)
-        if not verdict.equal and comparison.get("prove"):
-            raise NotVerifiedError(f"the conversion was not verified: {verdict.reason}")
-        _warn_unless_equal(verdict, "the conversion")
-    return in_kind(converted.model, model)
+    frozen = {"freeze_initializers": freeze_initializers}
+    rewriting = _rewriting(model, (), values, shapes, base_dir, None, frozen)
+    made: ModelSource = (
+        Transformation(rewriting, target_opset, ir_version, rewrite, verify)
+        .run("the conversion")
+        .model
+    )
+    return made
 
 
-def _comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The options of a verification; None where there shall be none."""
-    if isinstance(verify, bool):
-        return {} if verify else None
-    from .reference.choices import VerifyError
-
-    if not isinstance(verify, Mapping):
-        raise VerifyError(
-            f"verify is True, False or a mapping of options of straightline.verify, not {verify!r}"
-        )
-    for name in verify:
-        if name not in _COMPARISON_OPTIONS:
-            offered = instead(name, _COMPARISON_OPTIONS, are="its options:")
-            raise VerifyError(f"verify has no option '{name}'; {offered}")
-    return verify
-
-
-def _warn_unless_equal(verdict: Verdict, what: str) -> None:
-    if not verdict.equal:
-        message = f"{what} was not verified: {verdict.reason}"
-        warnings.warn(message, NotVerifiedWarning, stacklevel=3)
+def _rewriting(
+    model: ModelSource,
+    passes: Passes,
+    values: Values | None,
+    shapes: Shapes | None,
+    base_dir: BaseDir,
+    maxima: Maxima | None,
+    options: dict[str, Any],
+) -> Rewriting:
+    """What callers give, with nothing in the place of None."""
+    known = values or {}, shapes or {}, base_dir, maxima or {}
+    return Rewriting(model, pipeline_of(passes, **options), *known)

@@ -6,13 +6,13 @@ import base64
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
 
+from .about import __version__
 from .ir import Array, BaseDir, Error, ModelSource, SaveError, Tensor, read_bytes
 from .ir.digest import digest_of
 from .ir.files import replacing
@@ -83,7 +83,7 @@ class Certificate:
         return {
             "format": _FORMAT,
             "version": _VERSION,
-            "straightline": _straightline(),
+            "straightline": __version__,
             "verdict": self.proof.status,
             "claim": self.proof.claim,
             "before": {"sha256": self.before},
@@ -188,10 +188,3 @@ def _encoded(value: Array) -> str:
 def _decoded(text: str) -> Array:
     message = onnx.TensorProto.FromString(base64.b64decode(text, validate=True))
     return Tensor(message).numpy()
-
-
-def _straightline() -> str:
-    try:
-        return version("straightline")
-    except PackageNotFoundError:  # run from a checkout
-        return "unknown"

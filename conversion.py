@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import time
 from typing import TYPE_CHECKING, Any
 
-from .binding import Shapes, Values
-from .ir import Array, BaseDir, Model, ModelSource, base_dir_of
+from .ir import Array, Model, base_dir_of, load
 from .ir.collector import paused_collector
-from .passes import FreezeInitializers, Pipeline, Remark
+from .passes import Remark
 from .rewriting import MismatchError, Rewriting, Rewritten
+from .showing import OnProgress, silent
 from .versions import ConversionError, convert
 from .versions.differences import Differences
 from .versions.straightening import PIPELINES, straighten_constructs
@@ -25,30 +25,18 @@ class Conversion:
     """One conversion: a model, what is known of its inputs, and where it shall go.
 
     Attributes:
-        source: the model; never changed.
+        given: the model with what is known of its inputs, and passes that are run first.
         target_opset: the opset version to convert to.
         ir_version: the version of the file format; None for the one that goes with the opset.
-        values: values of inputs, by name.
-        shapes: shapes of inputs, by name.
-        freeze_initializers: take inputs that have a default as constants.
         rewrite: straighten control flow and sequences that cannot be converted.
-        base_dir: the folder of the external data of a source in memory.
+        on_progress: told of what is done.
     """
 
-    source: ModelSource
+    given: Rewriting
     target_opset: int
     ir_version: int | None = None
-    values: Values = dataclasses.field(default_factory=dict)
-    shapes: Shapes = dataclasses.field(default_factory=dict)
-    freeze_initializers: bool = False
     rewrite: bool = True
-    base_dir: BaseDir = None
-
-    @functools.cached_property
-    def given(self) -> Rewriting:
-        """The model with what is known of its inputs written into it."""
-        passes = [FreezeInitializers()] if self.freeze_initializers else []
-        return Rewriting(self.source, Pipeline(passes), self.values, self.shapes, self.base_dir)
+    on_progress: OnProgress = silent
 
     @paused_collector
     def run(self) -> Converted:
@@ -65,42 +53,43 @@ class Conversion:
 
     def _carried(self, target: int) -> Converted:
         """The model in an opset, straightened where it must be."""
-        given = self.given.run()
-        before = given.model.opset()
+        given = self._start()
+        before, started = given.model.opset(), time.perf_counter()
         try:
-            convert(given.model, target, self.ir_version)
+            convert(given.model, target, self.ir_version, self._tell)
         except ConversionError as error:
             if not self.rewrite:
                 raise
             stuck = error
         else:
-            return Converted(self, given.model, given.bound, before)
-        return self._straightened(target, stuck)
+            return Converted(self, given, before, time.perf_counter() - started)
+        return self._straightened(target, stuck, started)
 
-    def _straightened(self, target: int, stuck: ConversionError) -> Converted:
+    def _straightened(self, target: int, stuck: ConversionError, started: float) -> Converted:
         """The model in an opset after what a first conversion failed at was rewritten."""
         first: ConversionError | None = None
         for passes in PIPELINES:
-            given = self.given.run()
+            given = self._start()
             before = given.model.opset()
             remarks, kept = straighten_constructs(given.model, stuck.failures, passes)
             if not remarks:
                 raise first or stuck.explained(kept)
             try:
-                convert(given.model, target, self.ir_version)
+                convert(given.model, target, self.ir_version, self._tell)
             except ConversionError as error:
                 first = first or error.explained(kept)
                 if error.places() <= stuck.places():
                     break
             else:
-                return Converted(self, given.model, given.bound, before, remarks)
+                seconds = time.perf_counter() - started
+                return Converted(self, given, before, seconds, tuple(remarks))
         assert first is not None
         raise first
 
     def _nearest(self, error: ConversionError) -> int | None:
         """The opset nearest to the target that the model reaches, which is tried; None where it
         does not leave its own."""
-        source, tried = self.given.run().model.opset(), set[int]()
+        source, tried = self._start().model.opset(), set[int]()
         while error.failures:
             nearest = error.last_reached()
             if nearest == source or nearest in tried:
@@ -114,19 +103,32 @@ class Conversion:
                 return nearest
         return None
 
+    def _start(self) -> Rewritten:
+        """The model as the conversion is given it, each time anew: one that fails leaves it half
+        converted."""
+        if not self.given.has_passes:
+            return self.given.run()
+        made = self._rewritten
+        return dataclasses.replace(
+            made, result=dataclasses.replace(made.result, model=load(made.model))
+        )
 
-def carried_on(rewritten: Rewritten, target_opset: int) -> Rewritten:
-    """The same rewrite with its result in another opset, to be verified as a whole.
+    @functools.cached_property
+    def _rewritten(self) -> Rewritten:
+        """What the passes make of the model, which takes its time."""
 
-    Raises:
-        ConversionError: nodes cannot be carried over.
-    """
-    converted = Conversion(rewritten.model, target_opset).run()
-    result = rewritten.result
-    remarks = (*result.remarks, *converted.remarks)
-    changed = result.changed or converted.opset_before != target_opset
-    result = dataclasses.replace(result, model=converted.model, remarks=remarks, changed=changed)
-    return dataclasses.replace(rewritten, result=result)
+        def tell(what: str, done: int, total: int) -> None:
+            self.on_progress("rewriting", what, done, total)
+
+        return self.given.run(tell)
+
+    @property
+    def unconverted(self) -> Model:
+        """What was converted, as it was before."""
+        return (self._rewritten if self.given.has_passes else self.given.run()).model
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        self.on_progress("converting", what, done, total)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,30 +137,32 @@ class Converted:
 
     Attributes:
         conversion: what was asked for.
-        model: the converted model.
-        bound: the values of the inputs that the model no longer has.
+        rewritten: what the passes before it made; its model is the one that was converted.
         opset_before: the opset of the original.
-        remarks: what had to be rewritten, and why.
+        seconds: the time that the conversion itself took.
+        straightened: what had to be rewritten for it, and why.
     """
 
     conversion: Conversion
-    model: Model
-    bound: dict[str, Array]
+    rewritten: Rewritten
     opset_before: int
-    remarks: Sequence[Remark] = ()
+    seconds: float = 0.0
+    straightened: tuple[Remark, ...] = ()
 
     @functools.cached_property
     def differences(self) -> Differences:
-        """Which operators of the original changed."""
-        return Differences(self.conversion.given.run().model, self.model)
+        """Which operators the conversion has changed."""
+        return Differences(self.conversion.unconverted, self.model)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The conversion as JSON takes it."""
-        return {
-            "opset": {"before": self.opset_before, "after": self.model.opset()},
-            "operators": self.differences.to_dict(),
-            "remarks": [remark.to_dict() for remark in self.remarks],
-        }
+    @property
+    def model(self) -> Model:
+        """The converted model."""
+        return self.rewritten.model
+
+    @property
+    def bound(self) -> dict[str, Array]:
+        """The values of the inputs that the model no longer has."""
+        return self.rewritten.bound
 
     def verify(self, **options: Any) -> Verdict:
         """Compare with the original; `options` are those of `straightline.verify`.
@@ -170,8 +174,8 @@ class Converted:
 
         given = self.conversion.given
         folder = base_dir_of(given.original, given.base_dir)
-        options = {"bound": self.bound, "base_dir": folder, **options}
-        verdict = verify(given.original, self.model, **options)
+        verdict = verify(given.original, self.model, bound=self.bound, base_dir=folder, **options)
         if verdict.status == "different":
+            given.run().verify(**options)  # names the pass, if it is one's fault
             raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
         return verdict

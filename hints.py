@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onnx import TensorProto
@@ -16,6 +17,9 @@ from .analysis.trips.maximum import parts
 from .ir import Error, Model, Node, Value
 from .passes import FreezeInitializers, Pipeline, Remark
 from .rewriting import Rewriting, count_all_nodes
+from .showing import Block, Code, Line, OnProgress, silent
+
+_log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 """The operator and the path of a construct."""
@@ -25,6 +29,7 @@ STAND_INS = (4, 1)
 _ASSUMED = 16
 """A maximum of trips that is tried."""
 _MOST_TRIALS = 6
+_MOST_NAMED = 3
 _MOST_NODES = 50_000
 """So many nodes at most are rewritten on trial, all trials together."""
 _UNTRUE = re.compile(r"; decide it with(?: --[\w-]+(?: \S+=\.\.\.)?)+")
@@ -36,6 +41,7 @@ class Hint:
 
     Attributes:
         options: as the command line takes them: ("--set", "n=4").
+        arguments: as `transform` takes them beside those that were given: {"values": {"n": 4}}.
         decides: the constructs that go, such as "Loop 'y'".
         stand_ins: the inputs whose values or sizes are the user's to choose, or "maximum".
     """
@@ -43,15 +49,23 @@ class Hint:
     options: tuple[str, ...]
     decides: tuple[str, ...]
     stand_ins: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> Hint:
         """The same with other names for constructs."""
         decides = dict.fromkeys(names.get(name, name) for name in self.decides)
         return dataclasses.replace(self, decides=tuple(decides))
 
+    @property
+    def call(self) -> str:
+        """The arguments as they are written in a call."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+
     def to_dict(self) -> dict[str, Any]:
         """The hint as JSON takes it."""
-        return {name: list(value) for name, value in dataclasses.asdict(self).items()}
+        lists = ("options", "decides", "stand_ins")
+        found: dict[str, Any] = {name: list(getattr(self, name)) for name in lists}
+        return {**found, "arguments": dict(self.arguments)}
 
 
 class Refuted(NamedTuple):
@@ -106,24 +120,39 @@ class Way:
         flags = [("--freeze-initializers", self.freeze), ("--selects", self.selects)]
         return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
 
+    def arguments(self, size: int) -> dict[str, Any]:
+        """As `transform` takes them, with the same numbers."""
+        found: dict[str, Any] = {
+            "values": {value.name: _stand_in(value, size) for value in self.values},
+            "shapes": {value.name: _sizes(value, size) for value in self.shapes},
+            "assume_max": {self.loop: _ASSUMED} if self.loop else {},
+            "freeze_initializers": self.freeze,
+            "selects": self.selects,
+        }
+        return {name: value for name, value in found.items() if value}
+
     def applied(self, rewriting: Rewriting, size: int, selects: Pipeline | None) -> Rewriting:
         """The rewrite with these options added."""
         pipeline = selects if self.selects and selects is not None else rewriting.pipeline
         if self.freeze:
             pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
-        values = {value.name: _stand_in(value, size) for value in self.values}
-        shapes = {value.name: _sizes(value, size) for value in self.shapes}
+        added = self.arguments(size)
         return dataclasses.replace(
             rewriting,
             source=rewriting.original,  # read once
             pipeline=pipeline,
-            values={**rewriting.values, **values},
-            shapes={**rewriting.shapes, **shapes},
-            maxima={**rewriting.maxima, **({self.loop: _ASSUMED} if self.loop else {})},
+            values={**rewriting.values, **added.get("values", {})},
+            shapes={**rewriting.shapes, **added.get("shapes", {})},
+            maxima={**rewriting.maxima, **added.get("assume_max", {})},
         )
 
 
-def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advice:
+def advise(
+    rewriting: Rewriting,
+    after: Model,
+    selects: Pipeline | None,
+    on_progress: OnProgress = silent,
+) -> Advice:
     """Try what could decide the control flow that a rewrite has left.
 
     Each way is tried once, for all constructs that it may help, and few of them are.
@@ -132,9 +161,10 @@ def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advi
         rewriting: what was asked for.
         after: the rewritten model.
         selects: the pipeline of `--selects` with the same options; None where it cannot be taken.
+        on_progress: told of what is tried.
     """
     left = {(node.op_type, node.path): node for node in control_flow(after)}
-    trials = _Trials(rewriting, selects, len(left))
+    trials = _Trials(rewriting, selects, len(left), on_progress)
     hints: dict[tuple[str, ...], Hint] = {}
     refuted: dict[Key, Refuted] = {}
     for key, node in left.items():
@@ -144,16 +174,33 @@ def advise(rewriting: Rewriting, after: Model, selects: Pipeline | None) -> Advi
             found = trials.of(way)
             if found is None:
                 continue
-            options, stay = found
+            size, stay = found
+            options = way.options(size)
             gone = [other for other in left if _is_gone(other, stay, left)]
             if key in gone:
                 names = tuple(value.name for value in (*way.values, *way.shapes))
                 names += ("maximum",) if way.loop else ()
-                hints.setdefault(options, Hint(options, tuple(map(named, gone)), names))
+                decides, arguments = tuple(map(named, gone)), way.arguments(size)
+                hints.setdefault(options, Hint(options, decides, names, arguments))
                 refuted.pop(key, None)
                 break
             refuted[key] = Refuted(options, tuple(stay.get(key, ["copies of it stay"])))
     return Advice(tuple(hints.values()), refuted)
+
+
+def hint_blocks(
+    hints: Iterable[Hint], written: Callable[[Hint], str] | None = None
+) -> Iterator[Block]:
+    """What was tried and helps, each as it is pasted; by default as arguments of a call."""
+    for hint in hints:
+        own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
+        yield Line(f"this decides {_listed(hint.decides)}{own}:", "left")
+        yield Code(hint.call if written is None else written(hint))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_gone(key: Key, stay: Collection[Key], left: Collection[Key]) -> bool:
@@ -173,30 +220,37 @@ class _Trials:
         rewriting: what was asked for.
         selects: the pipeline that selects.
         left: how many constructs the rewrite left.
+        on_progress: told of what is tried.
     """
 
-    def __init__(self, rewriting: Rewriting, selects: Pipeline | None, left: int) -> None:
+    def __init__(
+        self, rewriting: Rewriting, selects: Pipeline | None, left: int, on_progress: OnProgress
+    ) -> None:
         self.rewriting = rewriting
         self.selects = selects
         self.left = left
-        self.done: dict[Way, tuple[tuple[str, ...], dict[Key, list[str]]] | None] = {}
+        self.on_progress = on_progress
+        self.done: dict[Way, tuple[int, dict[Key, list[str]]] | None] = {}
         self.nodes = 0
 
-    def of(self, way: Way) -> tuple[tuple[str, ...], dict[Key, list[str]]] | None:
-        """The options, and the constructs that stay with them, with the reasons; None where it
-        was not tried, or cannot be asked for."""
+    def of(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
+        """The number that stands in for the user's, and the constructs that stay with it, with the
+        reasons; None where it was not tried, or cannot be asked for."""
         if way not in self.done:
             if len(self.done) >= _MOST_TRIALS or self.nodes > _MOST_NODES:
                 return None
             self.done[way] = self._tried(way)
         return self.done[way]
 
-    def _tried(self, way: Way) -> tuple[tuple[str, ...], dict[Key, list[str]]] | None:
+    def _tried(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
         best = None
         for size in STAND_INS if way.values or way.shapes else STAND_INS[:1]:
+            options = way.options(size)
+            _log.debug("trying %s for what is left", " ".join(options))
+            self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
             stay = self._stay(way.applied(self.rewriting, size, self.selects))
             if stay is not None and (best is None or len(stay) < len(best[1])):
-                best = way.options(size), stay
+                best = size, stay
             if stay is not None and len(stay) < self.left:
                 break
         return best
@@ -205,7 +259,7 @@ class _Trials:
         try:
             model, _ = rewriting.prepare()
             self.nodes += count_all_nodes(model)
-            result = rewriting.pipeline.apply(model)
+            result = rewriting.pipeline.apply(model, trial=True)
         except Error:  # with these options it would be refused, so they are not offered
             return None
         reasons: dict[Key, list[str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from .analysis.constants.origins import origins
@@ -12,11 +12,13 @@ from .analysis.trips.constructs import control_flow, deciding
 from .api import pipeline_of, selects_of
 from .assumptions import Maxima
 from .binding import Shapes, Values
-from .hints import Advice, Hint, advise, named
-from .ir import BaseDir, Function, Model, ModelSource, Node, Operator, Value
-from .passes import PASSES, Pass, Remark, Result, Run, straighten
+from .hints import Advice, Hint, advise, hint_blocks, named
+from .ir import BaseDir, ModelSource, Node, Operator, Value
+from .leftovers import calls_kept, root_of, with_call
+from .passes import PASSES, Pass, Run, straighten
 from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
+from .showing import Block, Line, Table, as_html
 
 Outcome = Literal["rewritten", "kept", "removed"]
 
@@ -80,6 +82,22 @@ class Inspection:
         told = {"straight_line": self.straight_line, "nodes": nodes}
         return {**told, "constructs": found, "hints": hints}
 
+    def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
+        """What it has to tell, for people; `hint` is how a hint is written to be pasted."""
+        if not self.constructs:
+            yield Line("no control flow")
+            return
+        rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in self.constructs]
+        columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
+        yield Table(columns, rows)
+        kept = sum(construct.outcome == "kept" for construct in self.constructs)
+        left = f"{kept} of {len(self.constructs)} stay" if kept else "none stays"
+        yield Line(f"{left}; {self.nodes_before} nodes would become {self.nodes_after}")
+        yield from hint_blocks(self.hints, hint)
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline: control flow", self.blocks())
+
     def __str__(self) -> str:
         lines = [f"{c.op_type} '{c.path}': {c.outcome}, {c.reason}" for c in self.constructs]
         return "\n".join(lines) or "no control flow"
@@ -112,10 +130,10 @@ def inspect(
     constructs = list(control_flow(copy))
     log = _Log()
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
-    roots = [_root(node) for node in constructs]
+    roots = [root_of(node) for node in constructs]
     watched(pipeline, log, lambda *_: None).apply(copy)
     left = Counter(node.op.origin for node in control_flow(copy))
-    calls = _calls_kept(copy, kept_constructs(log.remarks))
+    calls = calls_kept(copy, kept_constructs(log.remarks))
     selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
     advice = advise(rewriting, copy, selects) if left else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
@@ -123,7 +141,7 @@ def inspect(
     for (node, path, decider, op), root in zip(found, roots, strict=True):
         outcome, reason, remaining = log.outcome(op, left[op])
         if outcome == "kept":
-            reason = advice.reason(places[op], _with_call(reason, root, calls))
+            reason = advice.reason(places[op], with_call(reason, root, calls))
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
     after = count_all_nodes(copy)
@@ -132,45 +150,6 @@ def inspect(
     }
     hints = [hint.renamed(names) for hint in advice.hints]
     return Inspection(tuple(described), before, after, left.total(), tuple(hints))
-
-
-def left_over(result: Result[Model]) -> list[Remark]:
-    """Why each node that still holds graphs stays, as far as a pass said so."""
-    reasons = kept_constructs(result.kept)
-    calls = _calls_kept(result.model, reasons)
-    found = []
-    for node in control_flow(result.model):
-        unsaid = f"no pass of the pipeline rewrites {node.op_type}"
-        default = Remark("", node.op_type, node.path, "kept", unsaid)
-        remark = reasons.get((node.op_type, node.path), default)
-        why = _with_call(remark.reason, _root(node), calls)
-        found.append(dataclasses.replace(remark, reason=why))
-    return found
-
-
-def _calls_kept(
-    model: Model, reasons: dict[tuple[str, str], Remark]
-) -> dict[Model | Function, Remark]:
-    """Of each function the first call that was kept."""
-    found: dict[Model | Function, Remark] = {}
-    for graph in model.graphs():
-        for node in graph.nodes():
-            function = model.functions.get(node.op.function_key)
-            remark = reasons.get((node.op_type, node.path))
-            if function is not None and remark is not None:
-                found.setdefault(function, remark)
-    return found
-
-
-def _with_call(why: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> str:
-    """A reason that lies with a parameter of a function, with that of a call which gives it."""
-    call = calls.get(root)
-    return f"{why}; {call}" if call is not None and str(root) in why else why
-
-
-def _root(node: Node) -> Model | Function:
-    assert node.graph is not None
-    return node.graph.root
 
 
 def describe_passes() -> list[dict[str, Any]]:

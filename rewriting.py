@@ -100,6 +100,9 @@ class Watched(Pass):
         self.after(self.watched, model, changed)
         return changed
 
+    def __str__(self) -> str:
+        return str(self.watched)
+
 
 def watched(
     pipeline: Pipeline, collected: Run, after: Callable[[Pass, Model, bool], None]
@@ -158,6 +161,11 @@ class Rewriting:
     def original(self) -> ModelSource:
         """The model that is rewritten; a file is read once, however often it is needed."""
         return read(self.source)
+
+    @property
+    def has_passes(self) -> bool:
+        """Whether more is to be done than taking defaults as constants."""
+        return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
 
     def run(self, progress: Progress | None = None) -> Rewritten:
         """Rewrite a copy.
@@ -219,17 +227,6 @@ class Rewritten:
     def nodes_after(self) -> int:
         """How many nodes the rewritten model has in all its graphs."""
         return count_all_nodes(self.model)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rewrite as JSON takes it."""
-        result = self.result
-        return {
-            "changed": result.changed,
-            "nodes": {"before": self.nodes_before, "after": self.nodes_after},
-            "remarks": [remark.to_dict() for remark in result.remarks],
-            "seconds": self.seconds,
-            "passes": [dataclasses.asdict(timing) for timing in result.timings],
-        }
 
     def verify(self, **options: Any) -> Verdict:
         """Compare with the original; `options` are those of `straightline.verify`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from .ir import BaseDir, ModelSource, read
 from .reference.choices import RuntimeChoice, check_options
 from .reference.verdict import Verdict
+from .showing import OnProgress, silent
 
 if TYPE_CHECKING:
     from .proof import Proof
     from .reference.feeds import Given
     from .reference.runtimes import Workers
     from .reference.sample_shapes import SampleShapes
+
+_log = logging.getLogger(__name__)
 
 PROVED = "proved for every input"
 _SAMPLES = 3
@@ -100,6 +104,7 @@ def verify(
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
     workers: Workers | None = None,
+    on_progress: OnProgress = silent,
 ) -> Verdict:
     """Whether two models give the same outputs.
 
@@ -129,6 +134,7 @@ def verify(
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
+        on_progress: told of what is tried: stage, what, done, total.
 
     Raises:
         VerifyError: an option is out of range.
@@ -145,7 +151,9 @@ def verify(
     if prove is not False:
         from .proof import prove as decide
 
+        on_progress("verifying", "proof", 0, 0)
         proof = decide(before, after, bound=bound, base_dir=base_dir)
+        _log.info("the proof is %s: %s", proof.status, proof.reason)
     asked = feeds is not None or samples is not None or runtime != "auto"
     if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):
         verdict = Verdict("equal", PROVED, proof=proof)
@@ -166,7 +174,9 @@ def verify(
             bound=bound,
             base_dir=base_dir,
             workers=workers,
+            on_progress=on_progress,
         )
+        _log.info("running both models: %s, %s", verdict.status, verdict.reason)
         if proof is not None:
             verdict = _together(verdict, proof, bool(prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)

@@ -58,8 +58,6 @@ from .piping import Command, read_model, require_place, write_model
 if TYPE_CHECKING:
     from ..binding import Shapes
     from ..ir import ModelFile
-    from ..reference.verdict import Verdict
-    from ..rewriting import MismatchError
 
 app = typer.Typer(
     cls=Commands,
@@ -133,51 +131,42 @@ def rewrite(
     """
     text, prove = pipeline_text(passes, runs_in, selects), demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
-    from ..api import pipeline_of, selects_of
-    from ..hints import Advice, advise, corrected
-    from ..inspection import left_over
-    from ..passes.pipeline import require_all_rewritten
-    from ..rewriting import Rewriting
+    from ..api import transform
 
     interrupts.raise_from_now_on()
-    options = _chosen(max_trips=max_trips, max_nodes=max_nodes)
-    pipeline = pipeline_of(text, freeze_initializers=freeze_initializers, **options)
     with report.progress("rewriting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
         original, read = _opened(source, max_input_size, target, given, certificate, force)
-        values, shapes = contents(assignments), _shapes(original, dimensions, sizes)
-        maxima = contents(assumed)
-        rewritten = Rewriting(original, pipeline, values, shapes, maxima=maxima).run(told)
-        if opset is not None:
-            from ..conversion import carried_on
-
-            rewritten = carried_on(rewritten, opset)
-    if strict:
-        require_all_rewritten(rewritten.result.remarks)
-    left, advice = left_over(rewritten.result), Advice()
-    if left:
-        other = selects_of(text, freeze_initializers=freeze_initializers, **options)
-        advice = advise(rewritten.rewriting, rewritten.model, other)
-        left = corrected(left, advice)
-    found: Verdict | MismatchError | None = None
-    code = EXIT_CONTROL_FLOW_LEFT if require_straight_line and left else 0
+        outcome = transform(
+            original,
+            text,
+            opset=opset,
+            values=contents(assignments),
+            shapes=_shapes(original, dimensions, sizes),
+            assume_max=contents(assumed),
+            freeze_initializers=freeze_initializers,
+            verify=False,
+            strict=strict,
+            on_progress=told,
+            **_chosen(max_trips=max_trips, max_nodes=max_nodes),
+        )
+    mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if require_straight_line and outcome.left else 0
     if verify and not code:
-        with report.progress("verifying", quiet=as_json or quiet):
-            found, code = verified(rewritten.verify, wanted, strict)
+        with report.progress("verifying", quiet=as_json or quiet) as told:
+            outcome, mismatch, code = verified(outcome, wanted, told, strict)
     if not code:
-        write_model(rewritten.model, target, force=force, keep=read)
-        keep(certificate, rewritten, original, found, force)
+        write_model(outcome.ir, target, force=force, keep=read)
+        keep(certificate, outcome, original, force)
     written, again = None if code else target, functools.partial(command_again, context)
     code = finish(
         code,
-        lambda: report.show_rewrite(
-            rewritten, left, found, written, as_json, advice.hints, again, opset
-        ),
+        lambda: report.show_outcome(outcome, mismatch, written, as_json, again),
         product=False,
     )
-    report.tell_verification(found, written)
+    report.tell_verification(outcome.verdict, mismatch, written)
     if code == EXIT_CONTROL_FLOW_LEFT:
-        report.show_error(f"control flow is left in {len(left)} places; nothing was written")
+        left = len(outcome.left)
+        report.show_error(f"control flow is left in {left} places; nothing was written")
     return code
 
 
@@ -243,14 +232,14 @@ def verify(
     from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
-    with report.progress("verifying", quiet=as_json or quiet):
+    with report.progress("verifying", quiet=as_json or quiet) as told:
         original = read_model(before, max_input_size)
         rewritten = read_model(after, max_input_size)
         bound, kept = typed_values(original, contents(assignments)), None
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        verdict = compare(original, rewritten, bound=bound, **wanted)
+        verdict = compare(original, rewritten, bound=bound, on_progress=told, **wanted)
     if kept is not None and verdict.status != "different":
         kept.require_proof(verdict.proof)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
@@ -300,28 +289,36 @@ def convert(
     """
     prove = demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
-    from ..conversion import Conversion
+    from ..api import transform
 
     interrupts.raise_from_now_on()
-    with report.progress("converting", quiet=as_json or quiet):
+    with report.progress("converting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
         original, read = _opened(source, max_input_size, target, given, certificate, force)
-        values, shapes = contents(assignments), _shapes(original, dimensions, sizes)
-        converted = Conversion(
-            original, opset, ir_version, values, shapes, freeze_initializers, rewriting
-        ).run()
-    found, code = None, 0
+        outcome = transform(
+            original,
+            (),
+            opset=opset,
+            ir_version=ir_version,
+            rewrite=rewriting,
+            values=contents(assignments),
+            shapes=_shapes(original, dimensions, sizes),
+            freeze_initializers=freeze_initializers,
+            verify=False,
+            on_progress=told,
+        )
+    mismatch, code = None, 0
     if verify:
-        with report.progress("verifying", quiet=as_json or quiet):
-            found, code = verified(converted.verify, wanted)
+        with report.progress("verifying", quiet=as_json or quiet) as told:
+            outcome, mismatch, code = verified(outcome, wanted, told)
     if not code:
-        write_model(converted.model, target, force=force, keep=read)
-        keep(certificate, converted, original, found, force)
+        write_model(outcome.ir, target, force=force, keep=read)
+        keep(certificate, outcome, original, force)
     written = None if code else target
     code = finish(
-        code, lambda: report.show_conversion(converted, found, written, as_json), product=False
+        code, lambda: report.show_outcome(outcome, mismatch, written, as_json), product=False
     )
-    report.tell_verification(found, written)
+    report.tell_verification(outcome.verdict, mismatch, written)
     return code
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ from .parsing import Given, contents
 
 if TYPE_CHECKING:
     from ..certificates import Certificate
-    from ..conversion import Converted
     from ..ir import Array, ModelFile
-    from ..reference.verdict import Verdict
-    from ..rewriting import MismatchError, Rewritten
+    from ..outcome import Outcome
+    from ..rewriting import MismatchError
+    from ..showing import OnProgress
 
 
 def comparison(
@@ -39,9 +40,10 @@ def comparison(
 
 
 def verified(
-    compare: Callable[..., Verdict], options: dict[str, Any], strict: bool = False
-) -> tuple[Verdict | MismatchError, int]:
-    """Compare with the original: what was found, whatever it is, and the exit code.
+    outcome: Outcome, options: dict[str, Any], told: OnProgress, strict: bool = False
+) -> tuple[Outcome, MismatchError | None, int]:
+    """Compare with the original: the outcome with what was found, whatever it is, and the exit
+    code.
 
     Raises:
         NotVerifiedError: (`strict`) nothing could be compared.
@@ -49,14 +51,16 @@ def verified(
     from ..rewriting import MismatchError, NotVerifiedError
 
     try:
-        verdict = compare(**options)
+        outcome = outcome.verified(on_progress=told, **options)
     except MismatchError as error:
-        return error, EXIT_DIFFERENT
+        return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
+    verdict = outcome.verdict
+    assert verdict is not None
     if options["prove"] and not verdict.proved:
-        return verdict, EXIT_NOT_VERIFIED
+        return outcome, None, EXIT_NOT_VERIFIED
     if strict and not verdict.equal:
         raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
-    return verdict, 0
+    return outcome, None, 0
 
 
 def demanded(prove: bool | None, certificate: Path | None, verify: bool = True) -> bool | None:
@@ -72,21 +76,14 @@ def demanded(prove: bool | None, certificate: Path | None, verify: bool = True) 
     return True if certificate is not None else prove
 
 
-def keep(
-    certificate: Path | None,
-    made: Rewritten | Converted,
-    original: ModelFile,
-    found: Verdict | MismatchError | None,
-    force: bool,
-) -> None:
+def keep(certificate: Path | None, outcome: Outcome, original: ModelFile, force: bool) -> None:
     """Write the certificate of what was proved, where one is asked for."""
     if certificate is None:
         return
     from ..certificates import Certificate
-    from ..reference.verdict import Verdict
 
-    assert isinstance(found, Verdict) and found.proof is not None
-    kept = Certificate.of(original, made.model, found.proof, made.bound)
+    assert outcome.verdict is not None and outcome.verdict.proof is not None
+    kept = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
     kept.write(certificate, force=force)
 
 

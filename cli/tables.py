@@ -9,22 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..showing.blocks import MEANT, Cell
 from .terminal import NARROW, console, shown
 
-STYLES = {
-    "rewritten": "green",
-    "proved": "green",
-    "equal": "green",
-    "kept": "yellow",
-    "not verified": "yellow",
-    "not deterministic": "yellow",
-    "removed": "dim",
-    "different": "bold red",
-}
-Row = Sequence[str | list[str]]
+_COLOURS = {"good": "green", "open": "yellow", "dim": "dim", "bad": "bold red"}
+STYLES = {status: _COLOURS[meant] for status, meant in MEANT.items()}
 
 
-def table(columns: Sequence[str], rows: Iterable[Row]) -> RenderableType:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableType:
     """A table whose cells wrap; a cell that is a status has its colour, a list is several lines."""
     if console().width < NARROW:
         return Group(*_stacked(columns, rows))
@@ -37,7 +29,7 @@ def table(columns: Sequence[str], rows: Iterable[Row]) -> RenderableType:
     return found
 
 
-def _stacked(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Text]:
+def _stacked(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[Text]:
     """Each row as lines: the name of a column, and what stands there."""
     for row in rows:
         for column, content in zip(columns, row, strict=True):
@@ -47,7 +39,7 @@ def _stacked(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Text]:
         yield Text()
 
 
-def _cell(content: str | list[str]) -> Text:
+def _cell(content: Cell) -> Text:
     if isinstance(content, list):
         return Text("\n").join(map(_cell, content))
     return Text(shown(content), STYLES.get(content, ""), overflow="fold")

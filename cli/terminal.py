@@ -5,16 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-import unicodedata
 from collections.abc import Callable
 from typing import NoReturn, TextIO
 
 from rich.console import Console
 
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Control and format characters (those that turn the direction of text among them), lone
-surrogates, and separators of lines."""
-
+from ..showing.plain import visible
 
 NARROW = 60
 """Below so many columns nothing stands side by side."""
@@ -37,15 +33,8 @@ def console() -> Console:
 def shown(text: str) -> str:
     """Text as it may be shown: what would steer the terminal, break the line or cannot be encoded
     is written as an escape."""
-    plain = text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return plain.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _escaped(char: str) -> str:
-    if unicodedata.category(char) in _UNSEEN:
-        return char.encode("unicode_escape").decode("ascii")
-    return char
+    return visible(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def prepare_streams() -> None:

@@ -20,9 +20,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
-from straightline.api import pipeline_of
 from straightline.cli import report
-from straightline.rewriting import Rewriting, Rewritten
 
 HIDDEN = 4
 STEPS = 3
@@ -89,11 +87,13 @@ def show_outputs(console: Console, before: onnx.ModelProto, after: sl.ir.Model) 
         console.print(f"  y {name:<7}{np.array2string(found[0], precision=8)}", highlight=False)
 
 
-def show_timings(console: Console, rewritten: Rewritten, verdict: sl.Verdict) -> None:
+def show_timings(console: Console, outcome: sl.Outcome) -> None:
     """Where the time went, in milliseconds."""
-    for timing in rewritten.result.timings:
+    assert outcome.verdict is not None
+    for timing in outcome.timings:
         console.print(f"  {timing.pass_name:<24}{timing.seconds * 1e3:8.2f} ms", highlight=False)
-    for name, seconds in (("rewriting in all", rewritten.seconds), ("verifying", verdict.seconds)):
+    verifying = outcome.verdict.seconds
+    for name, seconds in (("rewriting in all", outcome.seconds), ("verifying", verifying)):
         console.print(f"  {name:<24}{seconds * 1e3:8.2f} ms", style="bold", highlight=False)
 
 
@@ -106,20 +106,19 @@ def main(folder: Path) -> None:
     console.print("What straightline sees (straightline inspect):", style="bold")
     report.show_inspection(sl.inspect(before), folder / "before.onnx", as_json=False)
 
-    rewritten = Rewriting(before, pipeline_of(None)).run()
-    console.print(model_panel("3. The same model after straightline rewrite", rewritten.model))
-    nodes = f"{rewritten.nodes_before} nodes, 2 Loops and 1 If became {rewritten.nodes_after} nodes"
+    outcome = sl.transform(before)
+    console.print(model_panel("3. The same model after straightline rewrite", outcome.ir))
+    nodes = f"{outcome.nodes.before} nodes, 2 Loops and 1 If became {outcome.nodes.after} nodes"
     console.print(f"{nodes}, none of them control flow.\n", style="bold")
 
     console.print("The outputs:", style="bold")
-    show_outputs(console, before, rewritten.model)
-    verdict = rewritten.verify()
-    report.show_verdict(verdict)
+    show_outputs(console, before, outcome.ir)
+    report.show(outcome.verdict.blocks())
     console.print("\nThe time:", style="bold")
-    show_timings(console, rewritten, verdict)
+    show_timings(console, outcome)
 
     onnx.save(before, folder / "before.onnx")
-    sl.ir.save(rewritten.model, folder / "after.onnx")
+    outcome.save(folder / "after.onnx")
     console.print(f"\nBoth models are in {folder}", highlight=False, soft_wrap=True)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from ..ir import Error, Node, Value
+from ..ir import Node, Signal, Value
 from .bounds import Bounds, Known
 from .dimension import Dimension
 from .fact import Content, Shape, integers, is_named
 
 
-class Unproven(Error):
+class Unproven(Signal):
     """It is not certain that a node cannot fail; the message says what could go wrong."""
 
 

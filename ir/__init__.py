@@ -7,7 +7,7 @@ ONNX graph is the only record of who feeds whom.
 from .boundary import OnnxError, ask_onnx
 from .constant import constant_operator, constant_tensor
 from .copying import captured_by, copy_graph, copy_node, count_nodes, empty_header
-from .errors import Error, GraphError, LoadError, ModelError, SaveError
+from .errors import Error, GraphError, LoadError, ModelError, SaveError, Signal
 from .external_data import out_of_reach
 from .graph import Graph
 from .instantiate import Fold, Template, instantiate
@@ -61,6 +61,7 @@ __all__ = [
     "OnnxError",
     "Operator",
     "SaveError",
+    "Signal",
     "Target",
     "Template",
     "Tensor",

@@ -30,6 +30,10 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+class Signal(Error):
+    """What one part of straightline tells another that asked; caught before callers see it."""
+
+
 class ModelError(Error):
     """The model itself is not well formed: an undefined name, a cycle, a wrong arity."""
 

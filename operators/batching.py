@@ -15,13 +15,13 @@ import onnx
 
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, integers
-from ..ir import Array, Error, Node, Operator, Value
+from ..ir import Array, Node, Operator, Signal, Value
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
 """Why what reads or gives such things is computed trip by trip."""
 
 
-class Unbatchable(Error):
+class Unbatchable(Signal):
     """A node cannot be computed for all trips at once; the message ends a sentence that begins with
     the node."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -73,6 +74,7 @@ class Run:
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
+        told_at: the level at which the passes are logged; what is only tried is told in detail.
         standard: the passes of the default pipeline, for a pass that tries what they would do.
         facts: what passes knew of values outside of bodies that they made; more may be known since.
         memory: what inferences have found out about nodes, in this rewrite and in those that it
@@ -94,6 +96,7 @@ class Run:
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
+        self.told_at = logging.DEBUG
 
     @property
     def remarks(self) -> list[Remark]:

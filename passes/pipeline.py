@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -80,9 +81,12 @@ class Pipeline:
         return Result(in_kind(rewritten, model), result.changed, result.remarks, result.timings)
 
     @paused_collector
-    def apply(self, model: Model, progress: Progress | None = None) -> Result[Model]:
-        """Rewrite an IR model in place."""
+    def apply(
+        self, model: Model, progress: Progress | None = None, *, trial: bool = False
+    ) -> Result[Model]:
+        """Rewrite an IR model in place; that something is only tried is logged in detail alone."""
         run = Run(progress, default_passes())
+        run.told_at = logging.DEBUG if trial else logging.INFO
         changed = rewrite_model(self.passes, model, run, self.repeat)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
         return Result(model, changed, tuple(run.remarks), timings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,6 +11,8 @@ from typing import ClassVar
 from ..ir import Model
 from .base import Pass, Run
 from .cleanup.declarations import CorrectDeclarations
+
+_log = logging.getLogger(__name__)
 
 _MOST_ROUNDS = 1000
 
@@ -40,9 +43,11 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
     for pass_ in passes:
         run.seconds.setdefault(pass_.name, 0.0)
     for _ in range(_MOST_ROUNDS if repeat else 1):
-        for pass_ in passes:
+        for number, pass_ in enumerate(passes):
             if stale[pass_]:
                 stale[pass_] = False
+                if run.progress is not None:
+                    run.progress(str(pass_), number, len(passes))
                 if _run_timed(pass_, model, run):
                     changed = True
                     if not pass_.cleans_up:
@@ -55,10 +60,13 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
 def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
+    _log.debug("%s begins", pass_)
     try:
         changed = pass_.run(model, run)
         if changed:
             run.forget_facts()
+        did = "changed the model" if changed else "changed nothing"
+        _log.log(run.told_at, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
         return changed
     finally:
         if not isinstance(pass_, Repeated):

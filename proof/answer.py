@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, Literal
+
+from ..showing import Block, Code, Line, as_html, time_of
 
 Status = Literal["proved", "refuted", "open"]
 
@@ -58,12 +61,25 @@ class Proof:
         del found["feeds"]
         return {"proved": self.proved, **found}
 
+    def blocks(self) -> Iterator[Block]:
+        """What it has to tell, for people."""
+        if self.proved:
+            yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
+            return
+        yield Line(f": {self.reason}", status=self.status)
+        for name, text in zip(("before", "after"), self.first or (), strict=False):
+            yield Line(f"{name}:")
+            yield from map(Code, text.splitlines())
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline: proof", self.blocks())
+
     def __bool__(self) -> bool:
         return self.proved
 
     def __str__(self) -> str:
         if self.proved:
-            return f"proved: {self.claim} ({_time(self.seconds)})"
+            return f"proved: {self.claim} ({time_of(self.seconds)})"
         lines = [f"{self.status}: {self.reason}"]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):
@@ -75,7 +91,3 @@ class Proof:
 
 def _indented(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

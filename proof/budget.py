@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..ir import Error
+from ..ir import Signal
 
 
-class OpenError(Error):
+class OpenError(Signal):
     """A proof cannot go on: the question stays open."""
 
 

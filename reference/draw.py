@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ..ir.errors import Error
+from ..ir.errors import Signal
 from .session import Feeds
 from .signature import Dim, Signature, dims_of, type_text
 from .strain import KINDS, strained, strains
@@ -29,7 +29,7 @@ _WORDS = ("straight", "line", "", "a", "Zürich", "two words")
 _MOST_DEFAULTS = 16  # how many integer defaults are overridden each on its own
 
 
-class DrawError(Error):
+class DrawError(Signal):
     """No value can be drawn for the type of an input; the caller must give feeds."""
 
 

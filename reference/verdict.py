@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..showing import Block, Line, Table, as_html, time_of
 from .compare import Difference
 from .session import Feeds
 
@@ -98,6 +99,46 @@ class Verdict:
         del found["feeds"]
         found["proof"] = None if self.proof is None else self.proof.to_dict()
         return {"equal": self.equal, "proved": self.proved, **found}
+
+    def blocks(self) -> Iterator[Block]:
+        """What it has to tell, for people: what was found for each output where that matters."""
+        if self.outputs and not self.equal:
+            yield self._table()
+        if self.proved:
+            assert self.proof is not None
+            yield Line(f": {self.proof.claim} ({time_of(self.proof.seconds)})", status="proved")
+        if self.runtimes or not self.proved:
+            yield Line(self._what_ran(), status=self.status)
+        for other in self.disagreements:
+            yield Line(f"the runtimes disagree on the original: {other}")
+        for note in self.notes:
+            yield Line(f"note: {note}", "note")
+
+    def _table(self) -> Table:
+        """Every output with its largest differences and the first place that differs."""
+        rows = []
+        for output in self.outputs:
+            found, differs = output.difference, output.status == "different"
+            first = f"{found.kind} {found.first or ''}".strip() if differs else ""
+            numbers = (f"{found.max_abs:.3g}", f"{found.max_rel:.3g}", str(found.max_ulps))
+            rows.append((output.name, output.status, *numbers, first))
+        columns = ("Output", "Verdict", "Largest abs", "Largest rel", "ULPs", "First difference")
+        return Table(columns, rows)
+
+    def _what_ran(self) -> str:
+        """What running the models came to; why there is no proof, where one was tried."""
+        ran = ", ".join(self.runtimes) or "nothing was run"
+        ran += f", verified in {self.seconds:.2f} s"
+        found = f": {self.reason}"
+        if self.equal and all(output.status == "equal" for output in self.outputs):
+            count = len(self.samples)
+            found = f" on {count} sample{'' if count == 1 else 's'}"
+            if self.proof is not None and not self.proved:
+                ran = f"open: {self.proof.reason}; {ran}"
+        return f"{found} ({ran})"
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline: verification", self.blocks())
 
     def __str__(self) -> str:
         where = f" [{', '.join(self.runtimes)}]" if self.runtimes else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ from typing import Any
 
 from ..ir import ModelSource
 from ..ir.errors import ModelError
+from ..showing import OnProgress, silent
 from .choices import RuntimeChoice, check_options
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Sample
@@ -24,6 +26,8 @@ from .source import Source
 from .steering import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
+
+_log = logging.getLogger(__name__)
 
 
 def verify(
@@ -41,6 +45,7 @@ def verify(
     bound: Mapping[str, Any] | None = None,
     base_dir: str | PathLike[str] | None = None,
     workers: Workers | None = None,
+    on_progress: OnProgress = silent,
 ) -> Verdict:
     """Whether two models give the same outputs.
 
@@ -64,6 +69,7 @@ def verify(
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
+        on_progress: told of each sample: stage, what, done, total.
 
     Raises:
         VerifyError: an option is out of range.
@@ -86,7 +92,7 @@ def verify(
             inputs = _inputs(pair, drawn, feeds, fixed, (samples, most_strained), seed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
-                trials = _Trials(pair, pool, Tolerance(rtol, atol), timeout)
+                trials = _Trials(pair, pool, Tolerance(rtol, atol), timeout, on_progress)
                 verdict = _verdict(trials, inputs, runtime)
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
@@ -144,14 +150,22 @@ class _Trials:
     workers: Workers
     tolerance: Tolerance
     timeout: float | None
+    on_progress: OnProgress
 
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)
         trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
-        trial.run(samples)
+        trial.run(self._told(samples, runtime))
         worker.forget(self.pair.before)
         worker.forget(self.pair.after)
         return trial
+
+    def _told(self, samples: Iterator[Sample], runtime: RuntimeName) -> Iterator[Sample]:
+        """The samples, each told of before it is tried."""
+        for number, sample in enumerate(samples):
+            _log.debug("%s: %s", runtime, sample.label)
+            self.on_progress("verifying", f"{runtime}: {sample.label}", number, 0)
+            yield sample
 
     def _other_than(self, runtime: RuntimeName) -> Callable[[], Worker] | None:
         if runtime == "onnxruntime":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir
 from straightline.api import pipeline_of
-from straightline.conversion import Conversion, Converted, carried_on
+from straightline.conversion import Conversion, Converted
+from straightline.passes import Pass, Run
 from straightline.rewriting import Rewriting
 from straightline.versions import ConversionError
 
@@ -34,6 +36,10 @@ def failed(model: Any, target: int, **options: Any) -> ConversionError:
     with pytest.raises(ConversionError) as caught:
         convert_version(model, target, **options)
     return caught.value
+
+
+def conversion(model: Any, target: int, passes: Any = (), **known: Any) -> Conversion:
+    return Conversion(Rewriting(model, pipeline_of(passes), **known), target)
 
 
 def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:
@@ -60,22 +66,19 @@ def test_what_can_be_converted_is_not_rewritten() -> None:
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
         }
     """
-    made = Conversion(parsed(text), 10).run()
-    assert made.remarks == ()
+    made = conversion(parsed(text), 10).run()
+    assert made.straightened == ()
     assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
 
 
 def test_what_was_rewritten_is_told() -> None:
-    made = Conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
-    assert made.to_dict() == {
-        "opset": {"before": 17, "after": 10},
-        "operators": {
-            "changed": {"SequenceConstruct": 1, "SequenceAt": 1},
-            "added": {"Identity": 1},
-        },
-        "remarks": [remark.to_dict() for remark in made.remarks],
+    made = conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
+    assert (made.opset_before, made.model.opset()) == (17, 10)
+    assert made.differences.to_dict() == {
+        "changed": {"SequenceConstruct": 1, "SequenceAt": 1},
+        "added": {"Identity": 1},
     }
-    assert [(r.op_type, r.path, r.action) for r in made.remarks] == [
+    assert [(r.op_type, r.path, r.action) for r in made.straightened] == [
         ("SequenceAt", "b", "rewritten"),
         ("SequenceConstruct", "s", "rewritten"),
     ]
@@ -146,14 +149,15 @@ def test_defaults_are_constants_where_they_are_frozen() -> None:
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
 def test_the_comparison_knows_what_was_set(runtime: str) -> None:
-    made = Conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
     assert made.verify(runtime=runtime).equal
 
 
 def test_a_conversion_that_is_wrong_is_found() -> None:
-    made = Conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
-    other = Conversion(parsed(SEQUENCE), 9, values={"k": 0}).run()
-    wrong = Converted(made.conversion, other.model, made.bound, 17)
+    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    other = conversion(parsed(SEQUENCE), 9, values={"k": 0}).run()
+    swapped = dataclasses.replace(made.rewritten, result=other.rewritten.result)
+    wrong = Converted(made.conversion, swapped, 17)
     with pytest.raises(MismatchError, match="converts to opset 9"):
         wrong.verify()
 
@@ -250,16 +254,60 @@ def test_an_ir_version_that_does_not_fit_is_another_matter() -> None:
 def test_a_model_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(parsed(SEQUENCE), path)
-    made = Conversion(path, 10, values={"k": 1}).run()
+    made = conversion(path, 10, values={"k": 1}).run()
     assert made.verify().equal
     assert isinstance(made.model, ir.Model)
 
 
-def test_a_rewrite_is_carried_on_and_verified_as_a_whole() -> None:
-    model = parsed(SEQUENCE)
-    rewriting = Rewriting(model, pipeline_of(None), {"k": 1})
-    made = carried_on(rewriting.run(), 9)
-    assert made.model.opset() == 9 and made.result.changed and list(made.bound) == ["k"]
-    verdict = made.verify(samples=1)
-    assert verdict.equal and verdict.proved and verdict.runtimes
-    assert carried_on(rewriting.run(), 17).model.opset() == 17
+# After passes ----------------------------------------------------------------------------------
+
+LOOP = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b, float[2] u) <int64 n = {2}, bool go = {1}> {
+        s = SequenceConstruct (x, y)
+        b = SequenceAt (s, k)
+        u = Loop (n, go, x) <
+            body = l (int64 i, bool c, float[2] v) => (bool d, float[2] w) {
+                d = Identity (c)
+                w = Exp (v)
+            }>
+    }
+"""
+
+
+def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    original = Rewriting.run
+    monkeypatch.setattr(Rewriting, "run", lambda *a: runs.append(a[0]) or original(*a))
+    made = conversion(parsed(LOOP), 9, "unroll-loops", values={"k": 1}).run()
+    assert {node.op_type for node in made.model.graph.nodes()} == {"Exp", "Identity"}
+    assert made.model.opset() == 9
+    assert [remark.op_type for remark in made.rewritten.result.remarks] == ["Loop"]
+    assert {remark.op_type for remark in made.straightened} == {"SequenceAt", "SequenceConstruct"}
+    assert len(runs) == 1
+    assert made.verify(runtime="reference").equal
+
+
+def test_what_passes_made_is_the_same_for_each_try() -> None:
+    with pytest.raises(ConversionError) as caught:
+        conversion(parsed(LOOP), 9, "unroll-loops").run()
+    assert caught.value.reached == 11
+
+
+def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
+    class Negating(Pass):
+        """Turns every Exp into a Neg, which is wrong."""
+
+        name = "negating"
+
+        def run(self, model: ir.Model, run: Run) -> bool:
+            found = [n for g in model.graphs() for n in g.nodes() if n.is_op("Exp")]
+            for node in found:
+                assert node.graph is not None
+                node.graph.set_operator(node, ir.Operator("Neg"))
+            return bool(found)
+
+    made = conversion(parsed(LOOP), 13, [Negating()]).run()
+    with pytest.raises(MismatchError, match="pass negating") as caught:
+        made.verify(runtime="reference")
+    assert caught.value.culprit == "negating"

@@ -9,15 +9,19 @@ from source_files import ROOT, sources
 
 FLOORS = {
     "ir": (),
-    "reference": ("ir",),
+    "showing": (),
+    "reference": ("ir", "showing"),
     "facts": ("ir",),
     "operators": ("ir", "facts"),
     "analysis": ("ir", "reference", "facts", "operators"),
-    "proof": ("ir", "reference", "facts", "operators", "analysis"),
+    "proof": ("ir", "showing", "reference", "facts", "operators", "analysis"),
     "passes": ("ir", "reference", "facts", "operators", "analysis"),
     "versions": ("ir", "reference", "facts", "operators", "analysis", "passes"),
-    "": ("ir", "reference", "facts", "operators", "analysis", "passes", "proof", "versions"),
-    "cli": ("ir", "reference", "passes", "proof", "versions", ""),
+    "": (
+        *("ir", "showing", "reference", "facts", "operators", "analysis"),
+        *("passes", "proof", "versions"),
+    ),
+    "cli": ("ir", "showing", "reference", "passes", "proof", "versions", ""),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares
 nothing with the passes, so that a fault of one does not hide that of another."""

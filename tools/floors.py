@@ -24,7 +24,10 @@ FLOORS = (
         ("operators", "what is known of each operator"),
     ),
     (("", ""), ("facts", "sizes, shapes, contents, bounds")),
-    (("ir", "the graph: values, nodes, graphs, models; load, save, print, verify"),),
+    (
+        ("ir", "the graph: values, nodes; load, save, print"),
+        ("showing", "results as text and HTML"),
+    ),
 )
 """From the top; what stands side by side does not import each other."""
 WIDTH, HEIGHT, GAP = 660, 46, 8

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 import onnx
 
 from ..ir import MAX_OPSET, Model
+from ..passes import Progress
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version, version_for
 from .schemas import OLDEST, changes
 
+_log = logging.getLogger(__name__)
 
-def convert(model: Model, target_opset: int, ir_version: int | None = None) -> Model:
+
+def convert(
+    model: Model,
+    target_opset: int,
+    ir_version: int | None = None,
+    progress: Progress | None = None,
+) -> Model:
     """Convert a model of one's own in place; see `straightline.convert_version`.
 
     Raises:
@@ -27,7 +36,7 @@ def convert(model: Model, target_opset: int, ir_version: int | None = None) -> M
     _check_range(model, target_opset)
     _check_training(model, target_opset)
     source = model.opset()
-    _carry(model, source, target_opset)
+    _carry(model, source, target_opset, progress)
     if ir_version is None:
         ir_version = version_for(model, source or target_opset, target_opset)
     if ir_version != model.ir_version:
@@ -72,14 +81,15 @@ def _nodes_of(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
                 yield from _nodes_of(graph.node)
 
 
-def _carry(model: Model, source: int, target: int) -> None:
+def _carry(model: Model, source: int, target: int, progress: Progress | None) -> None:
     """Carry the nodes of all graphs and functions over, or say which cannot be."""
     roots = [root for root in model.roots() if root.opset()]
     if all(root.opset() == target for root in roots):
         return
     engine = Engine(model)
     for root in roots:
-        engine.convert(root, target)
+        _log.info("converting %s from opset %d to %d", root, root.opset(), target)
+        engine.convert(root, target, progress)
     if engine.failures:
         # What stands for one node may fail in several places.
         count = len({failure.path for failure in engine.failures})

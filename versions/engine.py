@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
 from ..ir import Function, Graph, Model, Node, Operator, Value
+from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
 from .agenda import Agenda, stands
@@ -20,6 +22,8 @@ from .schemas import OLDEST, REVIEWED, first_opset, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types
+
+_log = logging.getLogger(__name__)
 
 _MOST_EXPLAINED = 100
 """Of so many values is told what they depend on, which takes looking through the whole graph."""
@@ -43,14 +47,22 @@ class Engine:
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
 
-    def convert(self, root: Model | Function, target: int) -> None:
+    def convert(
+        self, root: Model | Function, target: int, progress: Progress | None = None
+    ) -> None:
         """Carry the model's graph or one function to a version, with all graphs inside."""
-        version = root.opset()
+        version = first = root.opset()
         agenda = Agenda(root, target, self.model, self.types)
         while version != target:
             step = version + (1 if target > version else -1)
             nodes = agenda.due(version)
+            if progress is not None:
+                what = f"{root}: opset {version} to {step}"
+                progress(what, abs(version - first), abs(target - first))
             if nodes:
+                _log.debug(
+                    "%s: opset %d to %d, %d nodes to look at", root, version, step, len(nodes)
+                )
                 self._step(root, version, step, agenda, nodes)
                 agenda.types = self.types
                 agenda.step_done(step, [n for n in nodes if n not in self._stuck])

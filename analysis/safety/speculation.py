@@ -16,7 +16,7 @@ from ...facts.bounds import Known, alike, known
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
 from ...facts.premises import Premises, Unproven
-from ...ir import Error, Function, FunctionKey, Graph, Node, Value, normal_domain
+from ...ir import Function, FunctionKey, Graph, Node, Signal, Value, normal_domain
 from ...operators import OLDEST_OPSET, OperatorRules, rules_of
 from ...operators.outputs import known_outputs
 from ...operators.randomness import draws_random_numbers
@@ -31,7 +31,7 @@ _MOST_CALLS = 10_000
 Environment = dict[Value, Known]
 
 
-class Hazard(Error):
+class Hazard(Signal):
     """A node may fail, or change what other nodes do, when it runs where it need not.
 
     Attributes:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir import Array, Error, Value
+from ...ir import Array, Signal, Value
 from ...operators.batching import Operand
 from ..tools.emit import Emitter
 
 
-class Unfit(Error):
+class Unfit(Signal):
     """Something is not of the form that is looked for; the message ends a sentence that begins with
     the state."""
 

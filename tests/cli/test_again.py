@@ -73,4 +73,5 @@ def test_json_has_hints() -> None:
         "options": ["--set", "n=4"],
         "decides": ["Loop 'z'"],
         "stand_ins": ["n"],
+        "arguments": {"values": {"n": 4}},
     }

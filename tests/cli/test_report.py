@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import sys
@@ -12,14 +13,15 @@ import pytest
 from rich.console import Console
 from straightline import api
 from straightline.binding import BindingError
-from straightline.cli import report, terminal
+from straightline.cli import report
 from straightline.cli.commands import app
-from straightline.conversion import Conversion, Converted
-from straightline.inspection import inspect, left_over
+from straightline.inspection import inspect
+from straightline.outcome import remarks_table
 from straightline.passes import Remark
 from straightline.reference.compare import Difference
 from straightline.reference.verdict import OutputDifference, Verdict
-from straightline.rewriting import MismatchError, Rewriting
+from straightline.rewriting import MismatchError
+from straightline.showing import visible
 from straightline.versions import ConversionError
 from straightline.versions.errors import Failure
 from typer.testing import CliRunner
@@ -39,7 +41,7 @@ def everything_shown() -> None:
         }"""
     )
     model.graph.node[0].name = model.graph.node[0].input[0] = model.graph.input[1].name = name
-    rewritten = Rewriting(model, api.pipeline_of(None)).run()
+    outcome = api.transform(model, verify=False)
     verdict = Verdict(
         "different",
         f"differs in '{name}'",
@@ -51,19 +53,19 @@ def everything_shown() -> None:
     )
     remark = Remark(name, name, name, "rewritten", name)
     mismatch = MismatchError(verdict, name, (remark,))
-    left = left_over(rewritten.result)
-    converted = Converted(Conversion(model, 14), rewritten.model, {}, 13, (remark,))
+    converted = api.transform(model, (), opset=14, verify=False)
+    converted = dataclasses.replace(converted, remarks=(remark,), verdict=verdict)
     for as_json in (False, True):
         for written in (None, Path(name)):
-            report.show_rewrite(rewritten, left, mismatch, written, as_json)
-            report.show_conversion(converted, verdict, written, as_json)
+            report.show_outcome(outcome, mismatch, written, as_json)
+            report.show_outcome(converted, None, written, as_json)
         report.show_verdict(verdict, as_json)
         report.show_inspection(inspect(model), Path(name), as_json)
         options = [{"name": name, "default": name}]
         passes = [{"name": name, "summary": name, "default": True, "options": options}]
         report.show_passes(passes, as_json)
-    report.console().print(report.remarks_table([remark], [remark]))
-    report.tell_verification(mismatch)
+    report.show([remarks_table([remark], [remark], name)])
+    report.tell_verification(verdict, mismatch)
     report.tell_verification(Verdict("not verified", name))
     for error in (BindingError(name), ConversionError(name, [Failure(name, name, 1, 2, name)])):
         report.show_error(*error.lines())
@@ -80,7 +82,7 @@ def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, encoding: 
     for stream in (out, err):
         text = stream.getvalue().decode(encoding)
         assert r"a\x1b[2J" in text or r"a\u001b[2J" in text
-        bad = {c for c in text if c != "\n" and terminal._escaped(c) != c}
+        bad = {c for c in text if c != "\n" and visible(c) != c}
         assert not bad
     lines = err.getvalue().decode(encoding).splitlines()
     assert all(line.startswith(("error: ", "warning: ", "  ")) for line in lines)
@@ -95,7 +97,7 @@ def test_the_progress_display(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda **_: Console(file=stream, force_terminal=True, width=200, color_system=None),
     )
     with report.progress(EVIL, quiet=False) as told:
-        told(EVIL, 1, 2)
+        told("rewriting", EVIL, 1, 2)
     assert r"\x1b[2J" in stream.getvalue()
     assert not any(bad in stream.getvalue() for bad in ("\x1b[2J", "\u202e", "\x9b", "\x08"))
 
@@ -111,7 +113,7 @@ def test_what_is_left_is_shown_in_full_after_much_that_was_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     done, left = remarks(100, "rewritten"), remarks(60, "kept")
-    report.console().print(report.remarks_table(done, left))
+    report.show([remarks_table(done, left, "--json")])
     shown_ = capsys.readouterr().out
     assert all(f" kept/{n} " in shown_ for n in range(60))
     assert sum(f" rewritten/{n} " in shown_ for n in range(100)) == 40
@@ -120,7 +122,7 @@ def test_what_is_left_is_shown_in_full_after_much_that_was_done(
 
 def test_the_same_done_many_times_is_one_row(capsys: pytest.CaptureFixture[str]) -> None:
     done = remarks(1, "rewritten") * 100 + remarks(41, "rewritten")[1:]
-    report.console().print(report.remarks_table(done, []))
+    report.show([remarks_table(done, [], "--json")])
     shown_ = capsys.readouterr().out
     assert "why (100 times)" in shown_
     assert "1 more" in shown_

@@ -61,6 +61,22 @@ def test_every_error_survives_copying_and_pickling(kind: type[straightline.Error
         assert made.lines() == error.lines()
 
 
+ONLY_INSIDE = {ir.Signal, *kinds(ir.Signal)}
+
+
+@pytest.mark.parametrize(
+    "kind", sorted(set(kinds()) - ONLY_INSIDE, key=str), ids=lambda kind: kind.__name__
+)
+def test_every_error_that_callers_see_is_a_public_name(kind: type[straightline.Error]) -> None:
+    if kind.__module__.startswith("straightline"):
+        assert kind.__name__ in straightline.__all__
+        assert getattr(straightline, kind.__name__) is kind
+
+
+def test_warnings_are_public_names() -> None:
+    assert issubclass(straightline.NotVerifiedWarning, UserWarning)
+
+
 def test_a_list_is_told_line_by_line() -> None:
     error = ConversionError(*OF_THEIR_OWN[ConversionError])
     node = "Loop 'a/b', opset 13 to 14: no reason"

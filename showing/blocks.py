@@ -1,0 +1,54 @@
+"""What a result has to tell, apart from how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["", "left", "note"]
+"""How a line is meant: plainly, as something left to do, or as a remark beside the point."""
+
+Cell = str | list[str]
+"""Text, or several lines of it."""
+
+MEANT: dict[str, str] = {
+    "rewritten": "good",
+    "proved": "good",
+    "equal": "good",
+    "kept": "open",
+    "open": "open",
+    "not verified": "open",
+    "not deterministic": "open",
+    "removed": "dim",
+    "different": "bad",
+    "refuted": "bad",
+}
+"""Whether a status that stands alone, in a cell or before a line, is good news."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text, perhaps with a status before it."""
+
+    text: str
+    tone: Tone = ""
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something to be pasted."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows below the names of their columns; what is long stands in the last one."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+Block = Line | Code | Table

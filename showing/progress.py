@@ -1,0 +1,22 @@
+"""How long work tells of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+OnProgress = Callable[[str, str, int, int], None]
+"""Called now and then during long work, with four arguments, by position:
+
+- stage: "rewriting", "trying" (what would decide control flow that is left), "converting" or
+  "verifying";
+- what: what is worked on, such as a pass or a sample; text for people;
+- done: how much of it is done;
+- total: how much there is; 0 where that is not known.
+
+It runs in the thread of the work. What it raises (KeyboardInterrupt, too) ends the work and reaches
+the caller; nothing half-made is left.
+"""
+
+
+def silent(stage: str, what: str, done: int, total: int) -> None:
+    """Tell nobody."""

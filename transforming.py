@@ -1,0 +1,120 @@
+"""One transformation, from what is asked for to the outcome: passes, conversion, comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .hints import Advice, advise, corrected
+from .ir import instead
+from .leftovers import left_over
+from .outcome import Outcome
+from .passes import Pipeline
+from .passes.pipeline import require_all_rewritten
+from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting, Rewritten
+from .showing import OnProgress, silent
+
+if TYPE_CHECKING:
+    from .conversion import Converted
+    from .reference.verdict import Verdict
+
+_COMPARISON_OPTIONS = (
+    *("feeds", "runtime", "rtol", "atol", "samples", "sample_shapes", "seed", "timeout", "prove"),
+)
+"""Those of `straightline.verify` that are the caller's to choose."""
+_TO_THE_CALLER = 5
+"""So many calls lie between a warning and the caller of a public function."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Transformation:
+    """One transformation as a caller asks for it.
+
+    Attributes:
+        rewriting: the model, what is known of its inputs, and the passes.
+        opset: convert to this opset, if to any.
+        ir_version: the version of the file format that goes with it.
+        rewrite: straighten what the opset cannot hold.
+        verify: whether the result is compared with the original, or how.
+        strict: raise for what stays, and where nothing could be compared.
+        hints: try what would decide what is left.
+        selects: the pipeline that may be offered for that.
+        on_progress: told of long work.
+    """
+
+    rewriting: Rewriting
+    opset: int | None = None
+    ir_version: int | None = None
+    rewrite: bool = True
+    verify: bool | Mapping[str, Any] = False
+    strict: bool = False
+    hints: bool = False
+    selects: Pipeline | None = None
+    on_progress: OnProgress = silent
+
+    def run(self, what: str) -> Outcome:
+        """Do it; `what` names the result in messages.
+
+        Raises:
+            Error: as `straightline.transform`.
+        """
+        comparison = comparison_options(self.verify)
+        rewritten, converted = self._made()
+        if self.strict:
+            require_all_rewritten(rewritten.result.remarks)
+        left, advice = [], Advice()
+        if self.rewriting.has_passes:
+            left = left_over(rewritten.result)
+        if left and self.hints:
+            advice = advise(self.rewriting, rewritten.model, self.selects, self.on_progress)
+            left = corrected(left, advice)
+        outcome = Outcome.of(rewritten, converted, left, advice.hints)
+        if comparison is None:
+            return outcome
+        outcome = outcome.verified(on_progress=self.on_progress, **comparison)
+        assert outcome.verdict is not None
+        demanded = self.strict or bool(comparison.get("prove"))
+        _require_equal(outcome.verdict, what, demanded)
+        return outcome
+
+    def _made(self) -> tuple[Rewritten, Converted | None]:
+        if self.opset is None:
+            return self.rewriting.run(lambda *told: self.on_progress("rewriting", *told)), None
+        from .conversion import Conversion
+
+        how = (self.opset, self.ir_version, self.rewrite, self.on_progress)
+        converted = Conversion(self.rewriting, *how).run()
+        return converted.rewritten, converted
+
+
+def comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The options of a verification; None where there shall be none.
+
+    Raises:
+        VerifyError: there is no such option.
+    """
+    if isinstance(verify, bool):
+        return {} if verify else None
+    from .reference.choices import VerifyError
+
+    if not isinstance(verify, Mapping):
+        raise VerifyError(
+            f"verify is True, False or a mapping of options of straightline.verify, not {verify!r}"
+        )
+    for name in verify:
+        if name not in _COMPARISON_OPTIONS:
+            offered = instead(name, _COMPARISON_OPTIONS, are="its options:")
+            raise VerifyError(f"verify has no option '{name}'; {offered}")
+    return verify
+
+
+def _require_equal(verdict: Verdict, what: str, demanded: bool) -> None:
+    """Say that nothing could be compared: as an error where that is demanded."""
+    if verdict.equal:
+        return
+    message = f"{what} was not verified: {verdict.reason}"
+    if demanded:
+        raise NotVerifiedError(message)
+    warnings.warn(message, NotVerifiedWarning, stacklevel=_TO_THE_CALLER)
