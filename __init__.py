@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import ir, passes, reference, versions
+    from . import interop, ir, passes, reference, versions
     from .about import __version__
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
@@ -64,6 +64,7 @@ __all__ = [
     "__version__",
     "convert_version",
     "inspect",
+    "interop",
     "ir",
     "load",
     "passes",

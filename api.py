@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -60,15 +61,32 @@ def selects_of(
     return pipeline_of("selects", freeze_initializers=freeze_initializers, **options)
 
 
-def _pass_objects(given: Pass | Iterable[Pass]) -> list[Pass]:
-    found = list(given) if isinstance(given, Iterable) else [given]
-    for item in found:
-        if not isinstance(item, Pass):
-            raise PassOptionError(
-                "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
-                f" them, not {item!r}"
-            )
-    return found
+def _pass_objects(given: Any) -> list[Pass]:
+    # A sequence of onnx_ir's passes is iterable, and is a pass.
+    single = isinstance(given, Pass) or _is_foreign(given) or not isinstance(given, Iterable)
+    return [_pass_object(item) for item in ([given] if single else given)]
+
+
+def _pass_object(item: Any) -> Pass:
+    if isinstance(item, Pass):
+        return item
+    if _is_foreign(item):
+        from .foreign import step
+
+        return step(item)
+    raise PassOptionError(
+        "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
+        f" them, not {item!r}"
+    )
+
+
+def _is_foreign(item: Any) -> bool:
+    """Whether it is a pass of onnx_ir or a rule of onnxscript. Who holds one has imported these."""
+    if "onnx_ir" not in sys.modules:
+        return False
+    from .foreign import is_foreign
+
+    return is_foreign(item)
 
 
 @paused_collector

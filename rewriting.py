@@ -190,6 +190,10 @@ class Rewriting:
     def _bound(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
         model = load(self.original, self.base_dir)
+        return model, self.bind(model)
+
+    def bind(self, model: Model) -> dict[str, Array]:
+        """Write what is known of the inputs into a model; the value of each input that leaves."""
         bound = bind_inputs(model, self.values, self.shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             defaults = model.graph.initializers
@@ -197,7 +201,7 @@ class Rewriting:
             # Without its folder nothing is compared, and nothing else needs them.
             readable = [v for v in overridable if defaults[v].is_readable]
             bound |= {v.name: defaults[v].numpy() for v in readable}
-        return model, bound
+        return bound
 
 
 @dataclasses.dataclass(frozen=True)

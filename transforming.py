@@ -76,7 +76,7 @@ class Transformation:
         outcome = outcome.verified(on_progress=self.on_progress, **comparison)
         assert outcome.verdict is not None
         demanded = self.strict or bool(comparison.get("prove"))
-        _require_equal(outcome.verdict, what, demanded)
+        require_equal(outcome.verdict, what, demanded)
         return outcome
 
     def _made(self) -> tuple[Rewritten, Converted | None]:
@@ -110,7 +110,7 @@ def comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | 
     return verify
 
 
-def _require_equal(verdict: Verdict, what: str, demanded: bool) -> None:
+def require_equal(verdict: Verdict, what: str, demanded: bool) -> None:
     """Say that nothing could be compared: as an error where that is demanded."""
     if verdict.equal:
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 
+from .errors import ModelError
 from .graph import Graph
 from .value import Value
 from .well_formed.places import FunctionKey, normal_domain
@@ -48,6 +49,21 @@ class Model:
         """Take the present state of all graphs for that of the file."""
         self._loaded = {graph: graph.changes for graph in self.graphs()}
         self._loaded_version = self.ir_version
+
+    def become(self, other: Model) -> None:
+        """Hold what another model does, which is of no use any more; where this one was read from
+        stays known.
+
+        Raises:
+            ModelError: the other one holds training information, which speaks of its own values.
+        """
+        if other.training_info:
+            raise ModelError("a model with training information cannot be taken over")
+        self.header, self.opset_imports = other.header, other.opset_imports
+        self.functions, self.graph = other.functions, other.graph
+        self.training_info, self.trained = [], set()
+        self.graph.owner = self
+        self._loaded, self._loaded_version = other._loaded, other._loaded_version
 
     @property
     def is_as_loaded(self) -> bool:

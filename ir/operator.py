@@ -92,9 +92,15 @@ class Operator:
         made._origin = self.origin
         return made
 
+    def descended_from(self, other: Operator) -> Operator:
+        """The same operator, made of another one: what is left of a node is known again by it."""
+        made = self.with_attributes(self.attributes.values())
+        made._origin = other.origin
+        return made
+
     @property
     def origin(self) -> Operator:
-        """The operator of which this one was made by `with_attributes`, the first of all; itself
+        """The operator of which this one was made, the first of all; itself
         where there is none. By it, what is left of a node after a rewrite is known again."""
         return self._origin or self
 

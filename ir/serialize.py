@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
+from operator import methodcaller
 
 import onnx
 
@@ -14,17 +15,23 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
-from .tensor import Tensor
+from .tensor import Tensor, TensorMessage
 from .value import Value
 
 
 @paused_collector
-def serialize(model: Model) -> onnx.ModelProto:
+def serialize(
+    model: Model, message_of: Callable[[Tensor], TensorMessage] = methodcaller("message")
+) -> onnx.ModelProto:
     """The message of a model; a model that was loaded and not changed gives an equal one.
 
     Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
     function, and below IR version 4, where each has to be an input too, in a graph whose inputs are
     a promise. The bodies of Loop, If and Scan then list them as inputs that nothing feeds.
+
+    Args:
+        model: the model.
+        message_of: what is written for an initializer, but for its name.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -34,9 +41,10 @@ def serialize(model: Model) -> onnx.ModelProto:
     proto.CopyFrom(model.header)
     _update_opset_imports(proto.opset_import, model.opset_imports)
     listing = Listing(model)
-    _Writer(names, listing).write(model.graph, proto.graph)
+    writer = _Writer(names, listing, message_of)
+    writer.write(model.graph, proto.graph)
     for function in model.functions.values():
-        _write_function(function, proto.functions.add(), names, listing)
+        _write_function(function, proto.functions.add(), writer)
     proto.training_info.extend(model.training_info)
     return proto
 
@@ -56,13 +64,11 @@ def _update_opset_imports(
             entries.append(onnx.OperatorSetIdProto(domain=domain, version=version))
 
 
-def _write_function(
-    function: Function, proto: onnx.FunctionProto, names: Names, listing: Listing
-) -> None:
+def _write_function(function: Function, proto: onnx.FunctionProto, writer: _Writer) -> None:
     proto.CopyFrom(function.header)
     _update_opset_imports(proto.opset_import, function.opset_imports)
     body = onnx.GraphProto()
-    _Writer(names, listing).write(function.graph, body)
+    writer.write(function.graph, body)
     proto.input.extend(info.name for info in body.input)
     proto.output.extend(info.name for info in body.output)
     proto.node.extend(body.node)
@@ -115,9 +121,12 @@ def _has_constant_node(tensor: Tensor, opset: int) -> bool:
 class _Writer:
     """Fills messages from graphs."""
 
-    def __init__(self, names: Names, listing: Listing) -> None:
+    def __init__(
+        self, names: Names, listing: Listing, message_of: Callable[[Tensor], TensorMessage]
+    ) -> None:
         self.names = names
         self.listing = listing
+        self.message_of = message_of
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
@@ -142,7 +151,7 @@ class _Writer:
             if not stand and value not in inputs:
                 self.write_constant(tensor, name, graph.root.opset(), proto.node)
                 continue
-            message = tensor.message()
+            message = self.message_of(tensor)
             if isinstance(message, onnx.SparseTensorProto):
                 sparse = proto.sparse_initializer.add()
                 sparse.CopyFrom(message)

@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeGuard, Union
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeGuard, Union
 
 import onnx
 
+from .boundary import Boundary
 from .deserialize import deserialize
 from .errors import LoadError, SaveError
 from .external_data import (
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _MAX_NESTING = 30
 """Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
+_PLAIN = (str, os.PathLike, bytes, bytearray, memoryview, onnx.ModelProto, Model)
+"""Kinds of models that hold no other one."""
+
 BaseDir = str | os.PathLike[str] | None
 
 
@@ -53,18 +57,74 @@ class ModelFile:
     data_files: frozenset[Path]
 
 
+class Exported(Protocol):
+    """What torch's exporter gives, `torch.onnx.ONNXProgram`."""
+
+    @property
+    def model(self) -> Any:
+        """The model, as one of onnx_ir."""
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The model as a message."""
+
+
+class Scripted(Protocol):
+    """A function that onnxscript's `@script` decorates."""
+
+    def to_model_proto(self) -> onnx.ModelProto:
+        """The model that the function is."""
+
+
 ModelSource: TypeAlias = Union[
-    str, os.PathLike[str], bytes, onnx.ModelProto, "onnx_ir.Model", Model, ModelFile
+    str,
+    os.PathLike[str],
+    bytes,
+    onnx.ModelProto,
+    "onnx_ir.Model",
+    Model,
+    ModelFile,
+    Exported,
+    Scripted,
 ]
 
 
 def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
-    """What a path leads to, read once; any other kind of model as it is.
+    """What a path leads to, read once; the model that an exporter or a script gives; any other kind
+    of model as it is.
 
     Raises:
         LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
     """
-    return read_file(source, max_bytes) if isinstance(source, str | os.PathLike) else source
+    if isinstance(source, str | os.PathLike):
+        return read_file(source, max_bytes)
+    found: ModelSource = _unwrapped(source)
+    return found
+
+
+def _unwrapped(source: Any) -> Any:
+    """The model in what stands for one: torch's ONNXProgram, a function of onnxscript.
+
+    Raises:
+        LoadError: it cannot be had.
+    """
+    if isinstance(source, _PLAIN):
+        return source
+    if _is_scripted(source):
+        return Boundary(LoadError)(f"the script '{_name_of(source)}'", source.to_model_proto)
+    model = getattr(source, "model", None)
+    if _is_onnx_ir(model):
+        return model
+    proto = getattr(source, "model_proto", None)
+    return proto if isinstance(proto, onnx.ModelProto) else source
+
+
+def _is_scripted(source: Any) -> bool:
+    return callable(getattr(source, "to_model_proto", None))
+
+
+def _name_of(source: Any) -> str:
+    return str(getattr(source, "name", type(source).__name__))
 
 
 def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFile:
@@ -102,6 +162,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     Raises:
         LoadError: it cannot be read or is not a model.
     """
+    source = _unwrapped(source)
     if isinstance(source, onnx.ModelProto):
         return require_graph(source, "what was given")
     if isinstance(source, Model):
@@ -117,8 +178,8 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     if isinstance(source, ModelFile):
         return source.proto
     raise LoadError(
-        f"a model is a path, bytes, onnx.ModelProto, onnx_ir.Model or straightline.ir.Model, not"
-        f" {type(source).__name__}"
+        "a model is a path, bytes, onnx.ModelProto, onnx_ir.Model or straightline.ir.Model, or what"
+        f" torch.onnx.export or onnxscript's @script give, not {type(source).__name__}"
     )
 
 
@@ -131,6 +192,7 @@ def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
         return source.base_dir
     if isinstance(source, str | os.PathLike):
         return folder_of(Path(source))
+    source = source if _is_scripted(source) else _unwrapped(source)
     if _is_onnx_ir(source):
         from . import interop
 
@@ -172,7 +234,8 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
 
 
 def in_kind(model: Model, source: ModelSource) -> ModelSource:
-    """A result in the kind in which its source was given: a message for a path or bytes.
+    """A result in the kind in which its source was given: a message for a path, bytes or a script;
+    what torch's ONNXProgram holds for one of these.
 
     Raises:
         LoadError: the source was a path whose external data does not fit into a message.
@@ -180,7 +243,7 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     if isinstance(source, Model):
         return model
     proto = serialize(model)
-    if _is_onnx_ir(source):
+    if _is_onnx_ir(source if _is_scripted(source) else _unwrapped(source)):
         from . import interop
 
         return interop.from_proto(proto, model.base_dir)

@@ -87,7 +87,7 @@ class Run:
         standard: Sequence[Pass] = (),
         memory: Memory | None = None,
     ) -> None:
-        self._remarks: list[tuple[Remark, Node]] = []
+        self._remarks: list[tuple[Remark, Node | None]] = []
         self._offers: dict[Operator, str] = {}
         self._inference: ShapeInference | None = None
         self.standard = standard
@@ -114,6 +114,30 @@ class Run:
     def noted(self, pass_: Pass, node: Node, what: str) -> None:
         """Note what came to light at a node."""
         self._remarks.append((Remark(pass_.name, node.op_type, node.path, "noted", what), node))
+
+    def rewritten_as_a_whole(self, pass_: Pass, model: Model, what: str) -> None:
+        """Note what was done to a model where no single construct can be named."""
+        remark = Remark(pass_.name, "Model", model.graph.name, "rewritten", what)
+        self._remarks.append((remark, None))
+
+    def noted_of_the_whole(self, pass_: Pass, model: Model, what: str) -> None:
+        """Note what is to be known about a model as a whole."""
+        self._remarks.append((Remark(pass_.name, "Model", model.graph.name, "noted", what), None))
+
+    def follow(self, model: Model) -> None:
+        """Go on with a model whose graphs were all made anew: what was kept is known again by its
+        operator and path."""
+        kept = [node for remark, node in self._remarks if remark.action == "kept" and node]
+        if kept:
+            nodes = (node for graph in model.graphs() for node in graph.unordered_nodes())
+            ops = {node.op_type for node in kept}
+            now = {(n.op_type, n.path): n for n in nodes if n.op_type in ops}
+            self._remarks = [
+                (remark, now.get((remark.op_type, remark.path), node))
+                for remark, node in self._remarks
+            ]
+        self.facts.clear()
+        self.forget_facts()
 
     def inference(self, model: Model) -> ShapeInference:
         """What is known of a model's values; passes share it until one has changed something."""
@@ -162,7 +186,7 @@ class Run:
         self._remarks = [
             (remark, node)
             for remark, node in self._remarks
-            if remark.action == "rewritten" or node.graph in present
+            if remark.action == "rewritten" or node is None or node.graph in present
         ]
 
 

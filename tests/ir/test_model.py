@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import onnx
+import pytest
 from straightline import ir
 from straightline.ir import Operator, normal_domain
 
@@ -48,3 +50,16 @@ def test_a_change_anywhere_is_noticed() -> None:
     inner = holder.body("else_branch")
     inner.add_node(Operator("Relu"), [model.graph.inputs[1]], ["r"])
     assert not model.is_as_loaded
+
+
+def test_a_model_takes_over_what_another_one_holds() -> None:
+    model, other = ir.parse(TEXT), ir.parse(TEXT.replace("main", "second", 1))
+    graph = other.graph
+    model.become(other)
+    ir.verify(model)
+    assert model.graph is graph and graph.root is model
+    assert model.is_as_loaded
+    trained = ir.parse(TEXT)
+    trained.training_info.append(onnx.TrainingInfoProto())
+    with pytest.raises(ir.ModelError, match="training information"):
+        model.become(trained)

@@ -55,3 +55,10 @@ def test_a_message_without_its_graphs() -> None:
 def test_both_names_of_the_default_domain_call_the_same_function() -> None:
     assert Operator("F", domain="ai.onnx").function_key == ("", "F", "")
     assert Operator("F", domain="own", overload="two").function_key == ("own", "F", "two")
+
+
+def test_a_descendant_is_known_by_its_first_ancestor() -> None:
+    first, made = Operator("F"), Operator("F", {"k": helper.make_attribute("k", 1)})
+    child = made.descended_from(first)
+    assert child.origin is first and child.attribute("k") == 1
+    assert Operator("G").descended_from(child).origin is first

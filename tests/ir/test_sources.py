@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import onnx_ir
 import pytest
+import straightline
+from onnxscript import FLOAT, script
+from onnxscript import opset17 as op
 from straightline import ir
 from straightline.ir import LoadError, Model, SaveError
 
@@ -144,3 +149,80 @@ def nested(model: Model, depth: int) -> Model:
             graph.set_outputs([node.output()], [onnx.ValueInfoProto()])
         graph = graph.add_body(node, "body", onnx.GraphProto(name="body"))
     return model
+
+
+# What stands for a model
+
+
+class Program:
+    """As torch.onnx.ONNXProgram is, of which more is not asked."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The model as a message."""
+        if isinstance(self.model, onnx.ModelProto):
+            return self.model
+        return onnx_ir.to_proto(self.model)
+
+
+PLAIN = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) { i = Identity (x) y = Exp (i) }"""
+
+
+def test_what_an_exporter_gives_is_a_model() -> None:
+    proto = onnx.parser.parse_model(PLAIN)
+    program = Program(onnx_ir.from_proto(proto))
+    found = straightline.rewrite(program)
+    assert isinstance(found, onnx_ir.Model)
+    assert [node.op_type for node in found.graph] == ["Exp"]
+    assert len(program.model.graph) == 2
+    program.model = found
+    assert straightline.verify(proto, program).equal
+    assert not straightline.inspect(program).constructs
+    (y,) = straightline.reference.run(program, {"x": np.float32([0, 1])})
+    assert y[0] == 1
+
+
+def test_an_exporter_that_gives_messages_only() -> None:
+    program = Program(onnx.parser.parse_model(PLAIN))
+    found = straightline.rewrite(program)
+    assert isinstance(found, onnx.ModelProto)
+    assert [node.op_type for node in found.graph.node] == ["Exp"]
+
+
+def test_a_script_is_a_model() -> None:
+    @script(default_opset=op)
+    def twice(x: FLOAT[2]) -> FLOAT[2]:
+        for _ in range(2):
+            x = op.Add(x, x)
+        return x
+
+    found = straightline.transform(twice)
+    assert isinstance(found.model, onnx.ModelProto)
+    assert [node.op_type for node in found.model.graph.node] == ["Add", "Add"]
+    assert found.verdict is not None and found.verdict.proved
+    assert [c.op_type for c in straightline.inspect(twice).constructs] == ["Loop"]
+    assert straightline.verify(twice, found.model).equal
+    assert straightline.prove(twice, found.model).proved
+    (y,) = straightline.reference.run(twice, {"x": np.float32([1, 2])})
+    assert y.tolist() == [4, 8]
+
+
+def test_a_script_that_is_no_model() -> None:
+    class Bad:
+        name = "bad"
+
+        def to_model_proto(self) -> onnx.ModelProto:
+            raise TypeError("no type for 'x'")
+
+    with pytest.raises(LoadError, match=r"^the script 'bad': no type for 'x'"):
+        straightline.rewrite(Bad())
+
+
+@pytest.mark.parametrize("held", [5, None, "m.onnx", b""])
+def test_what_only_looks_like_one_is_refused(held: Any) -> None:
+    with pytest.raises(LoadError, match="a model is a path"):
+        ir.load(type("Other", (), {"model": held, "model_proto": held})())

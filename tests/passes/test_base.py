@@ -45,3 +45,18 @@ def test_a_pass_that_looks_again_forgets_what_it_kept_and_nothing_else():
         ("unroll-loops", "rewritten"),
     ]
     assert isinstance(run.remarks[0], Remark)
+
+
+def test_what_was_kept_is_known_again_in_graphs_made_anew():
+    run, old = Run(), node()
+    run.kept(UnrollLoops(), old, "why")
+    run.rewritten_as_a_whole(InlineIfs(), old.graph.root, "what")
+    run.noted_of_the_whole(InlineIfs(), old.graph.root, "this")
+    other = node().graph.root
+    run.follow(other)
+    run.forget_gone(other)
+    assert [(r.op_type, r.action) for r in run.remarks] == [
+        ("Neg", "kept"),
+        ("Model", "rewritten"),
+        ("Model", "noted"),
+    ]

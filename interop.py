@@ -1,0 +1,133 @@
+"""straightline among other tools: onnx_ir's passes here, our passes there, onnxscript's rules.
+
+import onnx_ir.passes.common as common
+from straightline import interop
+
+theirs = onnx_ir.passes.Sequential(
+    interop.as_onnx_ir_pass("straighten", values={"n": 3}),
+    common.CommonSubexpressionEliminationPass(),
+)
+outcome = sl.transform(model, ["..."])  # and the other way round: interop.step(...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx_ir
+import onnx_ir.passes
+
+from .api import Passes, pipeline_of
+from .assumptions import Maxima, assume_maxima
+from .binding import Shapes, Values
+from .foreign import onnxscript_optimizer, step
+from .ir import Array, to_proto
+from .ir.collector import paused_collector
+from .ir.exchange import Exchange, put_in_place
+from .ir.interop import base_dir_of
+from .passes import Pipeline, Remark
+from .rewriting import MismatchError, Rewriting
+from .transforming import comparison_options, require_equal
+
+__all__ = ["StraightlinePass", "as_onnx_ir_pass", "onnxscript_optimizer", "step"]
+
+
+def as_onnx_ir_pass(
+    passes: Passes = None,
+    *,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    assume_max: Maxima | None = None,
+    freeze_initializers: bool = False,
+    verify: bool | Mapping[str, Any] = False,
+    **options: Any,
+) -> StraightlinePass:
+    """Passes of ours as one of onnx_ir, to stand in `onnx_ir.passes.Sequential` beside theirs.
+
+    Args:
+        passes: as for `straightline.transform`.
+        values: values of inputs, which leave the signature.
+        shapes: shapes of inputs.
+        assume_max: the most trips of Loops that you vouch for.
+        freeze_initializers: take inputs that have a default as constants.
+        verify: prove or compare the outputs before the model is changed; this copies the weights
+            where the models have to be run.
+        options: options of the passes.
+
+    Raises:
+        PassOptionError: there is no such pass or option.
+    """
+    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    known = {"values": values or {}, "shapes": shapes or {}, "maxima": assume_max or {}}
+    return StraightlinePass(pipeline, known, verify)
+
+
+class StraightlinePass(onnx_ir.passes.InPlacePass):
+    """A pipeline of ours that changes a model of onnx_ir in place.
+
+    The model object stays, and its graph and functions are made anew where anything changed. Names
+    of values, metadata, and what passes noted in `meta` under these names stay; the tensors of
+    initializers are the same objects.
+
+    Args:
+        pipeline: the passes.
+        known: values, shapes and maxima.
+        verify: whether, or how, the outputs are compared first.
+
+    Attributes:
+        remarks: of the last run: what was rewritten, and why anything was kept.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        known: Mapping[str, Any] | None = None,
+        verify: bool | Mapping[str, Any] = False,
+    ) -> None:
+        super().__init__()
+        self.pipeline = pipeline
+        self.known = dict(known or {})
+        self.comparison = comparison_options(verify)
+        self.remarks: tuple[Remark, ...] = ()
+
+    @paused_collector
+    def call(self, model: onnx_ir.Model) -> onnx_ir.passes.PassResult:
+        """Rewrite the model.
+
+        Raises:
+            straightline.Error: it is not well formed, what is known does not fit it, or the outputs
+                differ; the model is as it was.
+        """
+        exchange = Exchange()
+        mine = exchange.taken(model)
+        rewriting = Rewriting(mine, self.pipeline, **self.known)
+        bound = rewriting.bind(mine)
+        assume_maxima(mine, rewriting.maxima)
+        result = self.pipeline.apply(mine)
+        self.remarks = result.remarks
+        if not result.changed and not any(self.known.values()):
+            return onnx_ir.passes.PassResult(model, False)
+        made = exchange.given(mine)
+        if self.comparison is not None:
+            _compare(model, made, bound, self.comparison)
+        put_in_place(model, made)
+        return onnx_ir.passes.PassResult(model, True)
+
+    def __repr__(self) -> str:
+        return f"StraightlinePass({self.pipeline})"
+
+
+def _compare(
+    before: onnx_ir.Model,
+    after: onnx_ir.Model,
+    bound: Mapping[str, Array],
+    options: Mapping[str, Any],
+) -> None:
+    from .verification import verify
+
+    folder = base_dir_of(before)
+    verdict = verify(to_proto(before), to_proto(after), bound=bound, base_dir=folder, **options)
+    if verdict.status == "different":
+        raise MismatchError(verdict, "")
+    require_equal(verdict, "the rewrite", bool(options.get("prove")))
