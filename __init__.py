@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from .inspection import Construct, Inspection, inspect
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
     from .outcome import Outcome
-    from .passes import PassOptionError, Pipeline, Remark, Result, RewriteError, StrictError
+    from .passes import (
+        PassOptionError,
+        Pipeline,
+        PluginError,
+        Remark,
+        Result,
+        RewriteError,
+        StrictError,
+    )
     from .proof.answer import Proof
     from .reference import EvaluationError
     from .reference.choices import VerifyError
@@ -51,6 +59,7 @@ __all__ = [
     "Outcome",
     "PassOptionError",
     "Pipeline",
+    "PluginError",
     "Proof",
     "Remark",
     "Result",
@@ -101,6 +110,7 @@ _HOMES = {
     "Outcome": ".outcome",
     "PassOptionError": ".passes",
     "Pipeline": ".passes",
+    "PluginError": ".passes",
     "Proof": ".proof.answer",
     "Remark": ".passes",
     "Result": ".passes",

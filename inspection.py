@@ -13,9 +13,9 @@ from .api import pipeline_of, selects_of
 from .assumptions import Maxima
 from .binding import Shapes, Values
 from .hints import Advice, Hint, advise, hint_blocks, named
-from .ir import BaseDir, ModelSource, Node, Operator, Value
+from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from .leftovers import calls_kept, root_of, with_call
-from .passes import PASSES, Pass, Run, straighten
+from .passes import PASSES, Pass, Run, plugins
 from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
 from .showing import Block, Line, Table, as_html
@@ -154,17 +154,32 @@ def inspect(
 
 def describe_passes() -> list[dict[str, Any]]:
     """Every pass as JSON takes it: name, summary, options with their defaults, and whether the
-    default pipeline holds it."""
-    default = {pass_.name for pass_ in straighten().passes}
-    return [
-        {
-            "name": kind.name,
-            "summary": kind().summary,
-            "default": kind.name in default,
-            "options": [{"name": name, "default": value} for name, value in kind().options()],
-        }
-        for kind in PASSES
-    ]
+    default pipeline holds it. Those of installed packages and of files that were loaded come last;
+    of one that cannot be used the summary says why."""
+    found = [_described(kind) for kind in PASSES]
+    for name, kind in plugins.listed():
+        if isinstance(kind, Error):
+            found.append(
+                {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
+            )
+        else:
+            found.append(_described(kind))
+    return found
+
+
+def _described(kind: type[Pass]) -> dict[str, Any]:
+    made = kind()
+    return {
+        "name": kind.name,
+        "summary": made.summary,
+        "default": kind.by_default and kind in PASSES,
+        "options": [{"name": name, "default": _plain(value)} for name, value in made.options()],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A default as JSON takes it."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def decided_by(node: Node) -> str:

@@ -29,6 +29,7 @@ from .options import (
     Inputs,
     Json,
     KeptCertificate,
+    Load,
     MaxInputSize,
     MaxNodes,
     MaxTrips,
@@ -90,6 +91,7 @@ def rewrite(
     target: Target,
     *,
     passes: Passes = None,
+    load: Load = None,
     runs_in: AcceleratedFor = None,
     selects: Selected = False,
     max_trips: MaxTrips = None,
@@ -134,6 +136,7 @@ def rewrite(
     from ..api import transform
 
     interrupts.raise_from_now_on()
+    _load(load)
     with report.progress("rewriting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
         original, read = _opened(source, max_input_size, target, given, certificate, force)
@@ -267,6 +270,7 @@ def convert(
     sizes: Dim = None,
     freeze_initializers: Freeze = False,
     rewriting: Rewrite = True,
+    load: Load = None,
     force: Force = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
@@ -292,6 +296,7 @@ def convert(
     from ..api import transform
 
     interrupts.raise_from_now_on()
+    _load(load)
     with report.progress("converting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
         original, read = _opened(source, max_input_size, target, given, certificate, force)
@@ -328,6 +333,7 @@ def inspect(
     source: Source,
     *,
     passes: Passes = None,
+    load: Load = None,
     runs_in: AcceleratedFor = None,
     selects: Selected = False,
     max_trips: MaxTrips = None,
@@ -345,6 +351,7 @@ def inspect(
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
+    _load(load)
     model = read_model(source, max_input_size)
     found = look(
         model,
@@ -360,13 +367,23 @@ def inspect(
 
 
 @app.command("passes", cls=Command)
-def list_passes(as_json: Json = False) -> int:
+def list_passes(load: Load = None, as_json: Json = False) -> int:
     """Show every pass with its options."""
     from ..inspection import describe_passes
 
     interrupts.raise_from_now_on()
+    _load(load)
     found = describe_passes()
     return finish(0, lambda: report.show_passes(found, as_json), product=True)
+
+
+def _load(files: list[Path] | None) -> None:
+    """Let pipelines name the passes of files."""
+    if files:
+        from ..passes import load_file
+
+        for file in files:
+            load_file(file)
 
 
 def _chosen(**options: Any) -> dict[str, Any]:

@@ -66,6 +66,14 @@ Passes = Annotated[
         " command 'passes'.",
     ),
 ]
+Load = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--load",
+        metavar="FILE.py",
+        help="Run a Python file that defines passes, which --passes may name then. Repeatable.",
+    ),
+]
 AcceleratedFor = Annotated[
     Accelerated | None,
     typer.Option(

@@ -9,6 +9,8 @@ from .base import Run as Run
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Result as Result
 from .pipeline import StrictError as StrictError
+from .plugins import PluginError as PluginError
+from .plugins import load_file as load_file
 from .registry import *  # noqa: F403 - every pass, under its name
 from .text import accelerate as accelerate
 from .text import parse_pipeline as parse_pipeline

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir import instead
-from . import registry
+from . import plugins, registry
 from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
 from .pipeline import Pipeline
@@ -81,14 +81,16 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 def _find(name: str) -> type[Pass]:
     kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
-    if name not in kinds:
-        raise PassOptionError(f"there is no pass '{name}'; {instead(name, kinds)}")
-    return kinds[name]
+    found = kinds[name] if name in kinds else plugins.find(name)
+    if found is None:
+        raise PassOptionError(f"there is no pass '{name}'; {instead(name, names())}")
+    return found
 
 
 def names() -> list[str]:
     """What may stand in the text of a pipeline."""
-    return [kind.name for kind in (*_PIPELINES, *registry.PASSES)]
+    own = (*_PIPELINES, *registry.PASSES)
+    return [*(kind.name for kind in own), *plugins.names()]
 
 
 def _parse_options(name: str, text: str) -> dict[str, Any]:
@@ -201,6 +203,10 @@ def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
         raise PassOptionError(f"{kind.name}: {name} cannot be '{value}'; {offered}")
     if type(None) in choices and value in (None, "none"):
         return None
+    if wanted is str:
+        return str(value)
+    if wanted is float:
+        return _float(kind, name, value)
     if wanted is bool or bool in choices:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
@@ -214,3 +220,10 @@ def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
     if number < 0:
         raise PassOptionError(f"{kind.name}: {name} cannot be negative, but is {number}")
     return number
+
+
+def _float(kind: type[Pass], name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
