@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-.PHONY: demo test lint types fuzz mutants bench wheel clean
+.PHONY: demo test lint types fuzz mutants bench docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -53,6 +53,10 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py
 	$(PY) benchmarks/recurrence_cost.py
+
+docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/mkdocs build --strict --quiet
 
 wheel: $(VENV)/.installed
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

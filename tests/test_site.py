@@ -1,0 +1,84 @@
+"""The documentation as a site: every page is in its menu, every public name in its reference."""
+
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import straightline as sl
+from straightline import interop
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+NAMED = {
+    name
+    for page in (ROOT / "docs" / "api").glob("*.md")
+    for name in re.findall(r"^::: straightline\.(\S+)$", page.read_text("utf-8"), re.MULTILINE)
+}
+MODULES = {"interop", "ir", "passes", "reference", "versions"}
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The script that mkdocs calls."""
+    spec = importlib.util.spec_from_file_location("site_script", ROOT / "tools" / "site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_menu_once(site):
+    listed = re.findall(r"^ +- (?:[\w ]+: )?(\S+\.md)$", CONFIG, re.MULTILINE)
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(pages | {*site.AT_THE_ROOT})
+
+
+def test_every_public_name_is_in_the_reference():
+    assert {*sl.__all__} - MODULES - {"__version__"} <= NAMED
+    assert {f"interop.{name}" for name in interop.__all__} <= NAMED
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_what_the_reference_names_is_there_and_described(name):
+    found = sl
+    for part in name.split("."):
+        found = (
+            getattr(found, part)
+            if hasattr(found, part)
+            else importlib.import_module(f"straightline.{part}")
+        )
+    described = inspect.isclass(found) or inspect.isroutine(found)
+    assert found.__doc__ if described else name == "showing.OnProgress"
+
+
+@pytest.mark.parametrize(
+    ("text", "depth", "linked"),
+    [
+        ("[a](../DESIGN.md)", 0, "[a](DESIGN.md)"),
+        ("[a](../../DESIGN.md#the-ir)", 1, "[a](../DESIGN.md#the-ir)"),
+        ("[a](../DESIGN.md)", 1, "[a](../DESIGN.md)"),
+        ("[a](../index.md), [b](passes/x.md)", 1, "[a](../index.md), [b](passes/x.md)"),
+        ("[a](../LICENSE)", 0, "[a](../LICENSE)"),
+    ],
+)
+def test_links_to_pages_of_the_root(site, text, depth, linked):
+    assert site.out_of_docs(text, depth) == linked
+
+
+def test_links_of_pages_of_the_root(site):
+    text = "[a](docs/index.md#by-problem) [b](CHANGELOG.md) [c](https://semver.org)"
+    wanted = "[a](index.md#by-problem) [b](CHANGELOG.md) [c](https://semver.org)"
+    assert site.from_the_root(text) == wanted
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="make docs installs mkdocs")
+def test_the_site_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "api" / "index.html").read_text(encoding="utf-8")
+    assert "on_progress" in page and "Returns" in page
+    assert (tmp_path / "DESIGN" / "index.html").exists()
