@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 _MOST_LISTED = 30
+_ALIKE = 0.7
+"""A name is taken for another one if so much of both is the same, in order."""
 _LONGEST = 200
 """Names longer than this are not compared: it takes their product in time."""
 
@@ -14,7 +16,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in known if len(other) <= _LONGEST}
-    found = get_close_matches(name[:_LONGEST].lower(), lower, n=1)
+    found = get_close_matches(name[:_LONGEST].lower(), lower, n=1, cutoff=_ALIKE)
     return lower[found[0]] if found else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
-from ..ir import Function, Graph, Model, Node, Operator, Value
+from ..ir import Function, Graph, Model, Node, Operator, Value, nearest
 from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
@@ -18,7 +18,7 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .registry import INEXACT_BODIES, in_longer_form
-from .schemas import OLDEST, REVIEWED, first_opset, schema_at
+from .schemas import OLDEST, REVIEWED, first_opset, operators, schema_at
 from .site import Site
 from .through_onnx import Batch
 from .types import Types
@@ -242,7 +242,9 @@ def _missing(op_type: str, version: int) -> str:
     said = f"{op_type} does not exist in opset {version}"
     since = first_opset(op_type)
     if since is None:
-        return f"{said}, nor in any that is known; give it a domain of its own"
+        meant = nearest(op_type, operators())
+        asked = "" if meant is None else f"did you mean '{meant}'? else "
+        return f"{said}, nor in any that is known; {asked}give it a domain of its own"
     return f"{said}; it came with opset {since}"
 
 

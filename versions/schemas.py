@@ -37,6 +37,11 @@ def first_opset(op_type: str) -> int | None:
     return next(v for v in range(1, MAX_OPSET + 1) if schema_at(op_type, v) is not None)
 
 
+def operators() -> list[str]:
+    """Every operator that the default domain has or had."""
+    return sorted({schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain})
+
+
 @functools.cache
 def changes(op_type: str, version: int, other: int) -> bool:
     """Whether an operator is not the same thing in two opsets."""

@@ -21,6 +21,7 @@ MODEL = onnx.parser.parse_model(
         ("SAMPLE", ["state", "Sample"], "Sample"),
         ("unrol-loops", ["unroll-loops", "unroll-scans"], "unroll-loops"),
         ("q", ["n", "x"], None),
+        ("ResizeBilinear", ["DequantizeLinear", "Resize"], None),
         ("n", [], None),
     ],
 )

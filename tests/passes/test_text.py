@@ -51,7 +51,7 @@ def test_shared_options_go_to_every_pass_that_has_them():
     ("text", "message"),
     [
         ("", "the pipeline is empty"),
-        ("unroll", "there is no pass 'unroll'; did you mean 'unroll-scans'? there are "),
+        ("unroll", "there is no pass 'unroll'; there are "),
         ("unroll-loops inline-ifs", "cannot be read at"),
         ("unroll-loops{max_trips=3", "cannot be read at"),
         (

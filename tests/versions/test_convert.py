@@ -331,6 +331,12 @@ def test_an_operator_that_onnx_does_not_have_is_refused_by_name(target):
             convert_version(model, target)
 
 
+def test_an_operator_that_is_mistyped_is_told_which_was_meant():
+    model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = SoftMaks (x) }')
+    with pytest.raises(ConversionError, match=r"did you mean 'Softmax'\? else give it a domain"):
+        convert_version(model, 13)
+
+
 def test_an_operator_that_came_later_is_refused_by_name():
     model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = Gelu (x) }')
     reason = "Gelu does not exist in opset 16; it came with opset 20"

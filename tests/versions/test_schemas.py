@@ -12,6 +12,7 @@ from straightline.versions.schemas import (
     constant_takes,
     default_of,
     first_opset,
+    operators,
     schema_at,
     type_text,
 )
@@ -96,3 +97,8 @@ def test_the_versions_that_were_reviewed_are_known_to_onnx():
 def test_the_first_opset_of_an_operator():
     assert first_opset("Gelu") == 20 and first_opset("Relu") == 1
     assert first_opset("ResizeBilinear") is None
+
+
+def test_all_operators():
+    assert {"Relu", "Scan", "Upsample"} <= set(operators())
+    assert "Normalizer" not in operators()  # of another domain
