@@ -82,7 +82,7 @@ def test_a_conversion_alone(model):
     outcome = sl.transform(model, (), opset=13)
     assert (outcome.opset, outcome.left, outcome.hints) == ((17, 13), (), ())
     assert [node.op_type for node in outcome.model.graph.node] == ["Loop", "If"]
-    assert str(outcome).startswith("opset 17 became 13\nproved")
+    assert str(outcome).startswith("opset 17 became 13; no node changed\nproved")
 
 
 # Saving
@@ -132,7 +132,7 @@ def test_it_prints_as_the_command_does(path, tmp_path):
 
     command = ["rewrite", str(path), str(tmp_path / "out.onnx"), "--set", "n=2"]
     told = CliRunner().invoke(app, command).stdout
-    text = str(sl.transform(path, values={"n": 2}))
+    text = re.sub(r" \([\w=, ]+ in Python\)", "", str(sl.transform(path, values={"n": 2})))
     assert "\x1b" not in text
     words = [word for word in text.split() if set(word) != {"-"} and not re.search(r"\d", word)]
     shown = iter(told.split())
