@@ -261,6 +261,9 @@ def convert_version(
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
     """
+    from .versions.convert import check_whole_number
+
+    check_whole_number("target_opset", target_opset)  # a transformation takes None, which is none
     frozen = {"freeze_initializers": freeze_initializers}
     rewriting = _rewriting(model, (), values, shapes, base_dir, None, frozen)
     made: ModelSource = (

@@ -124,10 +124,10 @@ def test_shapes_are_known_to_the_conversion() -> None:
             y = ReduceSum <keepdims = 0> (x, axes)
         }
     """)
-    assert [f.op_type for f in failed(proto, 11).failures] == ["ReduceSum"]
-    assert convert_version(proto, 11, shapes={"x": (3, None)}, verify=True)
+    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    assert convert_version(proto, 8, shapes={"x": (3, None)}, verify=True)
     with pytest.raises(BindingError, match="has no input 'n'"):
-        convert_version(proto, 11, shapes={"n": (3,)})
+        convert_version(proto, 8, shapes={"n": (3,)})
 
 
 DEFAULT = """
@@ -141,8 +141,8 @@ DEFAULT = """
 def test_defaults_are_constants_where_they_are_frozen() -> None:
     proto = parsed(DEFAULT)
     assert [value.name for value in proto.graph.input] == ["x", "axes"]
-    assert [f.op_type for f in failed(proto, 11).failures] == ["ReduceSum"]
-    made = convert_version(proto, 11, freeze_initializers=True, verify=True)
+    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    made = convert_version(proto, 8, freeze_initializers=True, verify=True)
     assert isinstance(made, onnx.ModelProto)
     assert [value.name for value in made.graph.input] == ["x"]
 
@@ -176,29 +176,28 @@ def test_the_lowest_opset_is_named_with_what_stands_in_the_way() -> None:
 
 
 def test_of_several_obstacles_the_first_one_counts() -> None:
-    """The sum is stuck at 13, the sequence would be at 11."""
-    text = SEQUENCE.replace("int64 k", "int64 k, int64[1] axes").replace(
-        "b = SequenceAt (s, k)", "v = SequenceAt (s, k)  b = ReduceSum (v, axes)"
-    )
-    error = failed(parsed(text), 9)
-    assert error.reached == 13
-    assert error.message.endswith("reaches is 13; in the way of the next: ReduceSum")
+    """The comparison of texts is stuck at 19, the sequence would be at 11."""
+    text = SEQUENCE.replace("17", "21").replace("int64 k", "int64 k, string[2] p, string[2] q")
+    text = text.replace("float[2] b)", "float[2] b, bool[2] e)")
+    error = failed(parsed(text.replace("b = Seq", "e = Equal (p, q) b = Seq")), 9)
+    assert error.reached == 19
+    assert error.message.endswith("reaches is 19; in the way of the next: Equal")
     assert len(error.failures) == 3
-    assert convert_version(parsed(text), 13)
 
 
 def test_what_is_rewritten_is_on_the_way() -> None:
-    """The Optional is rewritten on the way to 13, at which the sum is stuck."""
+    """The Optional is rewritten on the way to 11, at which the sequence is stuck."""
     text = """
         <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, int64[1] axes) => (float[M] y) {
+        g (float[2] x, int64 k) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
-            y = ReduceSum (v, axes)
+            s = SequenceConstruct (x, v)
+            y = SequenceAt (s, k)
         }
     """
     error = failed(parsed(text), 9)
-    assert error.reached == 13
+    assert error.reached == 11
     assert failed(parsed(text), 9, rewrite=False).reached == 15
 
 
@@ -231,16 +230,16 @@ def test_on_the_way_up_it_is_the_highest() -> None:
 def test_a_function_that_is_written_in_another_opset_counts() -> None:
     """The function is below the opset that the main graph reaches, and must come up to it."""
     text = """
-        <ir_version: 8, opset_import: ["": 17, "local": 1]>
-        g (float[2, 3] x, int64[1] axes) => (float[M, N] y) {
-            v = local.double (x)
-            y = ReduceSum (v, axes)
+        <ir_version: 8, opset_import: ["": 21, "local": 1]>
+        g (float[2, 3] x, string[2] p, string[2] q) => (float[2, 3] y, bool[2] e) {
+            y = local.double (x)
+            e = Equal (p, q)
         }
         <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }
     """
     error = failed(parsed(text), 9)
-    assert error.reached == 13
-    assert convert_version(parsed(text), 13)
+    assert error.reached == 19
+    assert convert_version(parsed(text), 19)
     stuck = text.replace("Add (p, p)", "Nothing (p)")
     assert failed(parsed(stuck), 9).reached is None
 

@@ -30,9 +30,9 @@ def convert(
             `failures` list every such node with its operator, the two versions and the reason. The
             model is then of no use any more.
     """
-    _check_whole_number("target_opset", target_opset)
+    check_whole_number("target_opset", target_opset)
     if ir_version is not None:
-        _check_whole_number("ir_version", ir_version)
+        check_whole_number("ir_version", ir_version)
     _check_range(model, target_opset)
     _check_training(model, target_opset)
     source = model.opset()
@@ -44,7 +44,12 @@ def convert(
     return model
 
 
-def _check_whole_number(name: str, value: object) -> None:
+def check_whole_number(name: str, value: object) -> None:
+    """Check that an opset or version is an integer.
+
+    Raises:
+        ConversionError: it is none.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise ConversionError(f"{name} is a whole number, not {value!r}")
 
