@@ -67,9 +67,11 @@ class Proof:
             yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
             return
         yield Line(f": {self.reason}", status=self.status)
-        for name, text in zip(("before", "after"), self.first or (), strict=False):
-            yield Line(f"{name}:")
+        for side, text in zip(self._sides(), self.first or (), strict=False):
+            yield Line(f"{side}:")
             yield from map(Code, text.splitlines())
+        if self.needed:
+            yield Line(f"needed: {self.needed}", "left")
 
     def _repr_html_(self) -> str:
         return as_html("straightline: proof", self.blocks())

@@ -160,9 +160,15 @@ def test_an_installed_pass_is_found_by_its_name(install):
 
 def test_a_wrong_name_is_told_with_those_of_plugins(install):
     install("mine = givers:Mine")
-    with pytest.raises(PassOptionError, match="mine"):
+    with pytest.raises(PassOptionError, match="no pass 'mined'; did you mean 'mine'"):
         parse_pipeline("mined")
     assert "givers" not in sys.modules
+
+
+def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
+    load_file(write(PASS))
+    with pytest.raises(PassOptionError, match="did you mean 'careful'"):
+        parse_pipeline("mine{carefull=true}")
 
 
 @pytest.mark.parametrize(

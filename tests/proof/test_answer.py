@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from straightline.proof import Proof
+from straightline.showing import as_text
 
 PROVED = Proof("proved", "equal for every input", ("Slice",), {"y": 3}, seconds=0.0124)
 
@@ -70,3 +71,15 @@ def test_an_answer_in_json(proof):
 def test_answers_with_inputs_can_be_compared():
     one, other = (Proof("refuted", "y", feeds={"x": np.zeros(2)}) for _ in range(2))
     assert one == other
+
+
+def test_what_it_tells_is_the_same_in_a_notebook():
+    found = Proof(
+        "open", "no rule", first=("a = Neg (x)", "b = Abs (x)"), paths=("p", "q"), needed="a rule"
+    )
+    told = as_text(found.blocks())
+    assert [line.strip() for line in told.splitlines()] == [
+        line.strip() for line in str(found).splitlines()
+    ]
+    assert "needed: a rule" in found._repr_html_()
+    assert as_text(Proof("proved", "").blocks()) == str(Proof("proved", ""))
