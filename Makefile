@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-.PHONY: demo test lint types fuzz mutants bench docs wheel clean
+.PHONY: demo test lint types fuzz mutants browser bench docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -28,7 +28,8 @@ types: $(VENV)/.installed
 	ln -sfn ../.. build/types/straightline
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.facts -p straightline.operators \
 	  -p straightline.analysis -p straightline.passes -p straightline.proof \
-	  -p straightline.reference -p straightline.showing -p straightline.versions \
+	  -p straightline.reference -p straightline.report -p straightline.showing \
+	  -p straightline.versions \
 	  -p straightline.cli -m straightline -m straightline.__main__
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
@@ -39,6 +40,12 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of mo
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
 	$(BIN)/pip install --quiet --editable '.[mutants]'
 	$(PY) tests/support/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
+
+# Chromium comes from the system: on Debian, apt-get install chromium. CHROMIUM names another one.
+browser: $(VENV)/.installed  ## the page of a report in a real browser
+	$(BIN)/pip install --quiet --editable '.[browser]'
+	@command -v $(or $(CHROMIUM),chromium) >/dev/null || { echo "Chromium is needed: apt-get install chromium" >&2; exit 1; }
+	$(PY) -m pytest tests/report
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unroll_gru.py

@@ -21,7 +21,8 @@ FLOORS = {
         *("ir", "showing", "reference", "facts", "operators", "analysis"),
         *("passes", "proof", "versions"),
     ),
-    "cli": ("ir", "showing", "reference", "passes", "proof", "versions", ""),
+    "report": ("ir", "showing", "reference", "analysis", "passes", ""),
+    "cli": ("ir", "showing", "reference", "passes", "proof", "versions", "report", ""),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares
 nothing with the passes, so that a fault of one does not hide that of another."""

@@ -7,13 +7,16 @@ import zipfile
 import pytest
 from source_files import ROOT, sources
 
+ASSETS = [path.relative_to(ROOT).as_posix() for path in (ROOT / "report" / "assets").iterdir()]
+"""What a report's page is made of."""
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """A wheel built by the backend itself, from a copy, as pip does it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for file in (*sources(), "pyproject.toml", "README.md", "LICENSE", "py.typed"):
+    for file in (*sources(), *ASSETS, "pyproject.toml", "README.md", "LICENSE", "py.typed"):
         copy = source / file
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((ROOT / file).read_bytes())
@@ -28,7 +31,7 @@ def test_the_wheel_holds_every_module_under_straightline_and_nothing_else(wheel)
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"straightline"}
     found = {name.partition("/")[2] for name in names if name.startswith("straightline/")}
-    assert found == {*sources(), "py.typed"}
+    assert found == {*sources(), *ASSETS, "py.typed"}
 
 
 def test_the_wheel_works_where_it_is_unpacked(wheel, tmp_path):

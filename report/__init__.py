@@ -1,0 +1,15 @@
+"""A page to look at: two models side by side, and what was done on the way from one to the other.
+
+>>> from straightline import ir, report, rewrite
+>>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>
+...     main (float[3] x) => (float[3] y) { a = Identity (x) y = Exp (a) }''')
+>>> found = report.gather(model, rewrite(model))
+>>> [(row.name, row.before, row.after) for row in found.differences.changed_operators]
+[('Identity', '1', '0')]
+"""
+
+from .data import Report, gather
+from .differences import Change, Differences
+from .page import page, place_of, write
+
+__all__ = ["Change", "Differences", "Report", "gather", "page", "place_of", "write"]

@@ -1,0 +1,145 @@
+"use strict";
+// The two models as the page asks for them. A place is [graph, node]; see Report.to_dict.
+
+class Model {
+  constructor(side, data) {
+    this.side = side;
+    this.name = data.name;
+    this.graphs = data.graphs;
+    this.operators = data.operators;
+    this.constructs = new Map(data.constructs.map((c) => [key(c.place), c]));
+    this.moreConstructs = data.more_constructs;
+    this.holders = new Map(); // graph: the place of a node that holds or calls it
+    this.graphs.forEach((graph, g) => graph.nodes.forEach((row, n) => {
+      for (const inner of row[4] || []) if (!this.holders.has(inner)) this.holders.set(inner, [g, n]);
+    }));
+    this.producers = [];
+    this.free = [];
+  }
+
+  node([graph, number]) {
+    const [operator, name, inputs, outputs, graphs, origin] = this.graphs[graph].nodes[number];
+    const [op, attributes, notes] = this.operators[operator];
+    const label = name || outputs.find((output) => output) || op;
+    return { op, attributes, notes, name, label, inputs, outputs, graphs: graphs || [], origin };
+  }
+
+  isConstant(place) {
+    return this.node(place).op === "Constant";
+  }
+
+  /** Which node of a graph gives each name. */
+  producersOf(graph) {
+    if (!this.producers[graph]) {
+      const found = new Map();
+      this.graphs[graph].nodes.forEach((row, n) => row[3].forEach((output) => output && found.set(output, n)));
+      this.producers[graph] = found;
+    }
+    return this.producers[graph];
+  }
+
+  /** The names that a graph reads from around. */
+  freeNames(graph) {
+    if (!this.free[graph]) {
+      const own = new Set(this.graphs[graph].inputs.map(([name]) => name));
+      this.graphs[graph].constants.forEach(([name]) => own.add(name));
+      const producers = this.producersOf(graph), found = new Set();
+      const add = (name) => name && !own.has(name) && !producers.has(name) && found.add(name);
+      this.graphs[graph].nodes.forEach((row, n) => this.reads([graph, n]).forEach(add));
+      this.graphs[graph].outputs.forEach(([name]) => add(name));
+      this.free[graph] = found;
+    }
+    return this.free[graph];
+  }
+
+  /** All that a node reads, in its bodies too. */
+  reads([graph, number]) {
+    const row = this.graphs[graph].nodes[number];
+    const bodies = (row[4] || []).filter((inner) => !this.isFunction(inner));
+    return bodies.length ? [...row[2], ...bodies.flatMap((inner) => [...this.freeNames(inner)])] : row[2];
+  }
+
+  isFunction(graph) {
+    return this.graphs[graph].title.startsWith("function ");
+  }
+
+  /** The graphs around a graph and itself, from the main one inwards. */
+  around(graph) {
+    const found = [graph], seen = new Set(found);
+    while (this.holders.has(found[0]) && !seen.has(this.holders.get(found[0])[0])) {
+      found.unshift(this.holders.get(found[0])[0]);
+      seen.add(found[0]);
+    }
+    return found;
+  }
+
+  /** Where a name that a graph sees comes from: { place }, { input }, { constant }, or nothing. */
+  source(graph, name) {
+    for (const g of this.around(graph).reverse()) {
+      const number = this.producersOf(g).get(name);
+      if (number !== undefined) return { place: [g, number] };
+      const input = this.graphs[g].inputs.find(([other]) => other === name);
+      if (input) return { input, graph: g };
+      const constant = this.graphs[g].constants.find(([other]) => other === name);
+      if (constant) return { constant };
+      if (this.isFunction(g)) return {};
+    }
+    return {};
+  }
+
+  where(graph) {
+    const { title, path } = this.graphs[graph];
+    return path && !this.isFunction(graph) ? `${title} of ${path}` : title;
+  }
+}
+
+/** What became of each node of the original: its key, and the places in the rewritten model. */
+function becomings(after) {
+  const found = new Map();
+  after.graphs.forEach((graph, g) => graph.nodes.forEach((row, n) => {
+    if (!row[5]) return;
+    const origin = key([row[5][1], row[5][2]]);
+    if (!found.has(origin)) found.set(origin, []);
+    found.get(origin).push([g, n]);
+  }));
+  return found;
+}
+
+function key(place) {
+  return place.join("/");
+}
+
+/** How many nodes of each operator some nodes are, the most frequent first, as text. */
+function census(model, graph, from = 0, to = Infinity, most = 5) {
+  const counts = new Map();
+  model.graphs[graph].nodes.slice(from, to).forEach((row) => {
+    const op = model.operators[row[0]][0];
+    counts.set(op, (counts.get(op) || 0) + 1);
+  });
+  const rows = [...counts].sort((one, other) => other[1] - one[1]);
+  const shown = rows.slice(0, most).map(([op, count]) => (count > 1 ? `${count} ${op}` : op));
+  return shown.join(", ") + (rows.length > most ? ` and ${many(rows.length - most, "more kind")}` : "");
+}
+
+function many(count, what) {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function cut(text, most) {
+  return text.length > most ? `${text.slice(0, most / 2 - 1)}…${text.slice(1 - most / 2)}` : text;
+}
+
+/** An element. Text is only ever set as text, so no name can become a part of the page. */
+function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== ""));
+  return made;
+}
+
+function linkTo(text, onclick) {
+  return el("button", { class: "link", type: "button", onclick }, text);
+}

@@ -1,0 +1,149 @@
+"use strict";
+// The verdict, numbers at a glance, what passes did and left, and tables of counts and times.
+
+const STATUS = { proved: "good", equal: "good", "not verified": "warn", "not deterministic": "warn", different: "bad" };
+const MOST_SHOWN = 12;
+
+function showVerdict(verdict, into) {
+  if (!verdict) {
+    into.append(el("div", { class: "banner" }, el("b", {}, "not compared"), "The outputs of the two models were not compared."));
+    return;
+  }
+  const head = { proved: "proved", equal: "equal on samples", "not verified": "not verified", different: "different" }[verdict.status];
+  const detail = [verdict.reason, verdict.ran, duration(verdict.seconds)].filter((text) => text).join(" · ");
+  const notes = verdict.notes.length ? el("ul", {}, verdict.notes.map((note) => el("li", {}, note))) : "";
+  into.append(el("div", { class: `banner ${STATUS[verdict.status]}` }, el("b", {}, head), detail, notes));
+  if (!verdict.outputs.length) return;
+  const rows = verdict.outputs.map((output) => el("tr", {}, el("td", { class: "mono" }, output.name),
+    el("td", { class: `status ${STATUS[output.status] || ""}` }, output.status), el("td", {}, output.detail || "")));
+  const outputs = el("table", {}, el("thead", {}, el("tr", {}, ["output", "verdict", ""].map((head) => el("th", {}, head)))), el("tbody", {}, rows));
+  into.append(el("details", { class: "fold", ...(verdict.status === "different" ? { open: "" } : {}) },
+    el("summary", {}, many(verdict.outputs.length, "output")), el("div", { class: "panel" }, outputs)));
+}
+
+function showCards(data, into) {
+  const flow = data.differences.control_flow;
+  const total = (side) => flow.reduce((sum, row) => sum + Number(row[side]), 0);
+  const card = (what, before, after) => into.append(el("div", { class: "card" }, el("div", { class: "what" }, what),
+    el("div", { class: "number" }, String(before), before === after ? "" : [el("span", { class: "arrow" }, "→"), String(after)])));
+  card("control flow", total("before"), total("after"));
+  data.differences.sizes.forEach((row) => card(row.name, row.before, row.after));
+  data.differences.versions.forEach((row) => card(row.name, row.before || "–", row.after || "–"));
+  const seconds = data.timings.reduce((sum, [, spent]) => sum + spent, 0);
+  if (data.timings.length) card("passes took", duration(seconds), duration(seconds));
+}
+
+function showRemarks(data, into) {
+  const of = (action) => data.remarks.filter((row) => row.action === action);
+  const left = of("kept"), done = of("rewritten"), noted = of("noted");
+  if (!data.remarks.length && !data.hints.length) return;
+  into.append(el("h2", {}, "What was done, and what is left"));
+  byPlace(left).forEach((rows) => into.append(leftBox(rows)));
+  if (left.length && !data.hints.length) into.append(el("p", { class: "hint" }, "No option that was tried decides what is left."));
+  data.hints.forEach((hint) => into.append(hintBox(hint)));
+  noted.forEach((row) => into.append(remark(row)));
+  byPass(done).forEach(([name, rows]) => into.append(passBox(name, rows)));
+  if (data.more_remarks) into.append(el("p", { class: "note" }, `${many(data.more_remarks, "remark")} more are not shown.`));
+}
+
+function byPass(rows) {
+  const found = new Map();
+  rows.forEach((row) => {
+    if (!found.has(row.pass_name)) found.set(row.pass_name, []);
+    found.get(row.pass_name).push(row);
+  });
+  return [...found];
+}
+
+function byPlace(rows) {
+  const found = new Map();
+  rows.forEach((row) => {
+    const place = `${row.operator} ${row.path}`;
+    if (!found.has(place)) found.set(place, []);
+    found.get(place).push(row);
+  });
+  return [...found.values()];
+}
+
+/** A construct that stays, with all that passes said of it. */
+function leftBox(rows) {
+  const reasons = rows.map((row) => el("li", {}, row.reason, row.pass_name ? ` (${row.pass_name})` : ""));
+  return el("div", { class: "remark" }, el("b", {}, `${rows[0].operator} `), el("span", { class: "mono" }, rows[0].path), " · left",
+    el("ul", { class: "why" }, reasons));
+}
+
+function passBox(name, rows) {
+  const times = rows.reduce((sum, row) => sum + row.count, 0);
+  const list = el("div", {});
+  const box = el("details", { class: "fold", ...(rows.length <= MOST_SHOWN ? { open: "" } : {}) },
+    el("summary", {}, el("b", { class: "mono" }, name), ` rewrote ${many(times, "place")}`), list);
+  rows.forEach((row) => list.append(remark(row)));
+  return box;
+}
+
+function remark(row) {
+  const times = row.count > 1 ? ` (${row.count} times)` : "", done = row.action === "rewritten";
+  return el("div", { class: `remark ${done ? "done" : "noted"}` }, el("b", {}, `${row.operator} `), el("span", { class: "mono" }, row.path),
+    done ? "" : " · note", el("div", { class: "why" }, row.reason + times, done || !row.pass_name ? "" : ` (${row.pass_name})`));
+}
+
+function hintBox(hint) {
+  const own = hint.stand_ins.length ? `, with your own ${hint.stand_ins.join(", ")}` : "";
+  const button = el("button", { type: "button" }, "copy");
+  button.addEventListener("click", () => copyText(hint.command, button));
+  return el("div", {}, el("p", {}, "This decides ", el("b", {}, hint.decides.join(", ")), `${own}; it was tried:`),
+    el("div", { class: "command" }, el("code", {}, hint.command), button));
+}
+
+function copyText(text, button) {
+  const area = el("textarea", {});
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand("copy"); // works in pages opened from disk, too
+  area.remove();
+  button.textContent = copied ? "copied" : "select it by hand";
+}
+
+function showNumbers(data, into) {
+  const { operators, inputs, outputs } = data.differences;
+  const tiles = el("div", { class: "tiles" });
+  into.append(el("h2", {}, "Numbers"), tiles);
+  tiles.append(el("div", { class: "panel" }, el("h3", {}, "operators"), counts(operators)));
+  const right = el("div", {});
+  if (data.timings.length) right.append(el("div", { class: "panel" }, el("h3", {}, "time by pass"), times(data.timings)));
+  for (const [what, rows] of [["inputs", inputs], ["outputs", outputs]]) {
+    if (rows.length) right.append(el("div", { class: "panel" }, el("h3", {}, `${what} that differ`),
+      table(["name", "before", "after"], rows.map((row) => [row.name, row.before, row.after]))));
+  }
+  if (right.firstChild) tiles.append(right);
+}
+
+function counts(operators) {
+  const row = ({ name, before, after }) => {
+    const change = Number(after) - Number(before);
+    const sign = change > 0 ? "up" : "down";
+    return el("tr", {}, el("td", { class: "mono" }, name), el("td", { class: "number" }, before), el("td", { class: "number" }, after),
+      el("td", { class: `number ${change ? sign : ""}` }, change ? (change > 0 ? "+" : "−") + Math.abs(change) : ""));
+  };
+  const heads = el("tr", {}, el("th", {}, "operator"), ["before", "after", ""].map((head) => el("th", { class: "number" }, head)));
+  const shown = el("table", {}, el("thead", {}, heads), el("tbody", {}, operators.slice(0, MOST_SHOWN).map(row)));
+  const rest = operators.slice(MOST_SHOWN);
+  return rest.length ? el("div", {}, shown, el("details", { class: "fold" }, el("summary", {}, `${rest.length} more`), el("table", {}, rest.map(row)))) : shown;
+}
+
+function times(timings) {
+  const rows = timings.filter(([, seconds]) => seconds > 0).sort((one, other) => other[1] - one[1]);
+  const most = rows.length ? rows[0][1] : 1;
+  return el("table", {}, el("tbody", {}, rows.slice(0, MOST_SHOWN).map(([name, seconds]) => {
+    const bar = el("span", {});
+    bar.style.width = `${(100 * seconds) / most}%`;
+    return el("tr", {}, el("td", { class: "mono" }, name), el("td", { class: "bar" }, bar), el("td", { class: "number" }, duration(seconds)));
+  })));
+}
+
+function duration(seconds) {
+  if (!seconds) return "";
+  if (seconds < 0.001) return `${(seconds * 1000).toFixed(2)} ms`;
+  return seconds < 1 ? `${(seconds * 1000).toFixed(seconds < 0.1 ? 1 : 0)} ms` : `${seconds.toFixed(1)} s`;
+}

@@ -1,0 +1,262 @@
+"""What a report tells, as plain data: models go in, JSON comes out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..hints import Hint
+from ..ir import BaseDir, Model, ModelSource, load
+from ..passes import Remark
+from ..passes.pipeline import Timing
+from .constructs import ConstructData, constructs_of
+from .differences import Differences, differences
+from .model_data import ModelData, NodeData, Place, describe
+from .origins import Origin, origins
+
+if TYPE_CHECKING:
+    from ..reference.verdict import Verdict
+
+MOST_REMARKS = 1000
+"""So many rows of what was rewritten at most are told; what is left is told in full."""
+
+Again = Callable[[Sequence[str]], str]
+"""The command that was given with options added, to be pasted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One of the two models.
+
+    Attributes:
+        name: what it is called.
+        model: its graphs.
+        constructs: its control flow.
+        more_constructs: how many constructs are not described.
+        stored: the bytes of its files, where it comes from files.
+    """
+
+    name: str
+    model: ModelData
+    constructs: tuple[ConstructData, ...]
+    more_constructs: int
+    stored: int | None = None
+
+    @classmethod
+    def of(cls, model: Model, name: str, stored: int | None = None) -> Side:
+        """A model with its control flow."""
+        found, more = constructs_of(model)
+        return cls(name, describe(model), tuple(found), more, stored)
+
+
+@dataclasses.dataclass(frozen=True)
+class RemarkRow:
+    """A remark, and how often it was made."""
+
+    pass_name: str
+    operator: str
+    path: str
+    action: str
+    reason: str
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputRow:
+    """An output with what was found of it: "proved", "equal", "different", "not deterministic"."""
+
+    name: str
+    status: str
+    detail: str
+
+
+@dataclasses.dataclass(frozen=True)
+class VerdictData:
+    """Whether the models give the same outputs.
+
+    Attributes:
+        status: "proved", "equal", "different" or "not verified".
+        reason: one sentence that says why.
+        ran: what ran the models, on how many samples.
+        outputs: each output.
+        notes: what could not be covered.
+        seconds: time spent.
+    """
+
+    status: str
+    reason: str
+    ran: str
+    outputs: tuple[OutputRow, ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Two models, and what was told of the way from one to the other.
+
+    Attributes:
+        before: the original.
+        after: its rewrite.
+        origins: where nodes of the rewrite come from.
+        differences: the models compared.
+        remarks: what was rewritten and why anything stays.
+        more_remarks: how many rows are not told.
+        hints: commands that were tried, with what each decides.
+        timings: the time of each pass.
+        verdict: what a comparison of the outputs found.
+    """
+
+    before: Side
+    after: Side
+    origins: dict[Place, Origin]
+    differences: Differences
+    remarks: tuple[RemarkRow, ...] = ()
+    more_remarks: int = 0
+    hints: tuple[dict[str, Any], ...] = ()
+    timings: tuple[Timing, ...] = ()
+    verdict: VerdictData | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON takes it: names are short and nodes are lists, since there are many.
+
+        A node is `[operator, name, inputs, outputs, graphs, origin]`, an origin
+        `[kind, graph, node, end, others]`; what is empty at the end is left out.
+        """
+        return {
+            "before": _side(self.before, {}),
+            "after": _side(self.after, self.origins),
+            "differences": self.differences.to_dict(),
+            "remarks": [dataclasses.asdict(row) for row in self.remarks],
+            "more_remarks": self.more_remarks,
+            "hints": list(self.hints),
+            "timings": [[timing.pass_name, timing.seconds] for timing in self.timings],
+            "verdict": None if self.verdict is None else dataclasses.asdict(self.verdict),
+        }
+
+
+def gather(
+    before: ModelSource,
+    after: ModelSource,
+    *,
+    names: tuple[str, str] = ("original", "rewritten"),
+    stored: tuple[int | None, int | None] = (None, None),
+    remarks: Iterable[Remark] = (),
+    timings: Iterable[Timing] = (),
+    hints: Iterable[Hint] = (),
+    verdict: Verdict | None = None,
+    again: Again | None = None,
+    base_dir: BaseDir = None,
+) -> Report:
+    """All that a report of two models tells.
+
+    Args:
+        before: the original; it is only read.
+        after: its rewrite; it is only read.
+        names: what they are called.
+        stored: the bytes of their files, where there are files.
+        remarks: what was rewritten, what is left and why.
+        timings: the time of each pass.
+        hints: what would decide what is left.
+        verdict: what a comparison of the outputs found.
+        again: makes a command of the options of a hint.
+        base_dir: the folder of the external data of models in memory.
+    """
+    one = Side.of(_model(before, base_dir), names[0], stored[0])
+    other = Side.of(_model(after, base_dir), names[1], stored[1])
+    rows, more = _rows(remarks)
+    return Report(
+        one,
+        other,
+        origins(one.model, other.model),
+        differences(one.model, other.model, stored),
+        rows,
+        more,
+        tuple([_hint(hint, again) for hint in hints]),
+        tuple(timings),
+        None if verdict is None else _verdict(verdict),
+    )
+
+
+def _model(source: ModelSource, base_dir: BaseDir) -> Model:
+    return source if isinstance(source, Model) else load(source, base_dir)
+
+
+def _hint(hint: Hint, again: Again | None) -> dict[str, Any]:
+    command = (again or " ".join)(hint.options)
+    return {"command": command, **hint.to_dict()}
+
+
+def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
+    """The same said many times is one row."""
+    counted = Counter(remarks)
+    rows, done, more = [], 0, 0
+    for remark, count in counted.items():
+        done += remark.action == "rewritten"
+        if remark.action == "rewritten" and done > MOST_REMARKS:
+            more += 1
+            continue
+        said = remark.op_type, remark.path, remark.action, remark.reason
+        rows.append(RemarkRow(remark.pass_name, *said, count))
+    return tuple(rows), more
+
+
+def _verdict(verdict: Verdict) -> VerdictData:
+    proof = verdict.proof
+    rows = [OutputRow(o.name, o.status, str(o).partition("; ")[2]) for o in verdict.outputs]
+    if verdict.proved and proof is not None:
+        seen = {row.name: row for row in rows}
+        rows = [
+            OutputRow(name, "proved", seen[name].detail if name in seen else _terms(count))
+            for name, count in proof.outputs.items()
+        ]
+    where = ", ".join(verdict.runtimes)
+    samples = len(verdict.samples)
+    ran = f"run by {where} on {samples} sample{'s' * (samples != 1)}" if where else ""
+    notes = list(verdict.notes)
+    if proof is not None and not proof.proved:
+        notes.append(f"no proof was found: {proof.reason}")
+    reason = proof.claim if verdict.proved and proof is not None else verdict.reason
+    status = "proved" if verdict.proved else verdict.status
+    seconds = verdict.seconds or (proof.seconds if proof is not None else 0.0)
+    return VerdictData(status, reason, ran, tuple(rows), tuple(notes), seconds)
+
+
+def _terms(count: int) -> str:
+    return f"both models compute the same {count} term{'s' * (count != 1)}"
+
+
+def _side(side: Side, found: dict[Place, Origin]) -> dict[str, Any]:
+    model = side.model
+    graphs = [
+        {
+            "title": graph.title,
+            "path": graph.path,
+            "inputs": [[value.name, value.type] for value in graph.inputs],
+            "outputs": [[value.name, value.type] for value in graph.outputs],
+            "constants": [[value.name, value.type] for value in graph.constants],
+            "count": graph.count,
+            "nodes": [
+                _node(node, found.get((number, index))) for index, node in enumerate(graph.nodes)
+            ],
+        }
+        for number, graph in enumerate(model.graphs)
+    ]
+    return {
+        "name": side.name,
+        "graphs": graphs,
+        "operators": [[o.name, o.attributes, list(map(list, o.notes))] for o in model.operators],
+        "constructs": [dataclasses.asdict(construct) for construct in side.constructs],
+        "more_constructs": side.more_constructs,
+    }
+
+
+def _node(node: NodeData, origin: Origin | None) -> list[Any]:
+    row: list[Any] = [node.operator, node.name, node.inputs, node.outputs, node.graphs]
+    if origin is not None:
+        row.append([origin.kind, *origin.place, origin.end, origin.others])
+    while not row[-1] and len(row) > 4:
+        row.pop()
+    return row

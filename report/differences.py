@@ -1,0 +1,116 @@
+"""What two models differ in, in a few tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .model_data import ModelData, ValueData
+from .texts import size_text
+
+_CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A thing with what it is in the one and in the other model; "" where it is not there."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Differences:
+    """Two models side by side.
+
+    Attributes:
+        sizes: nodes, graphs, constants and their bytes; all of them, changed or not.
+        control_flow: each operator of control flow that one of them has, with its number.
+        operators: every operator with its numbers, those that changed most first.
+        versions: opsets and the version of the file format that differ.
+        inputs: inputs that differ in type, or that only one model has.
+        outputs: the same for outputs.
+    """
+
+    sizes: tuple[Change, ...]
+    control_flow: tuple[Change, ...]
+    operators: tuple[Change, ...]
+    versions: tuple[Change, ...]
+    inputs: tuple[Change, ...]
+    outputs: tuple[Change, ...]
+
+    @property
+    def changed_operators(self) -> tuple[Change, ...]:
+        """The operators of which one model has more than the other."""
+        return tuple([row for row in self.operators if row.before != row.after])
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing differs that is told here."""
+        changed = (*self.sizes, *self.operators, *self.versions, *self.inputs, *self.outputs)
+        return all(row.before == row.after for row in changed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The differences as JSON takes them."""
+        return {"none": self.none, **dataclasses.asdict(self)}
+
+
+def differences(
+    before: ModelData, after: ModelData, stored: tuple[int | None, int | None] = (None, None)
+) -> Differences:
+    """What two models differ in; `stored` are the bytes of their files, where there are files."""
+    operators = _counts(before.counts, after.counts)
+    return Differences(
+        _sizes(before, after, *stored),
+        tuple([row for row in operators if row.name in _CONTROL_FLOW]),
+        tuple(sorted(operators, key=_by_change)),
+        _versions(before, after),
+        _changed(_by_name(before.graphs[0].inputs), _by_name(after.graphs[0].inputs)),
+        _changed(_by_name(before.graphs[0].outputs), _by_name(after.graphs[0].outputs)),
+    )
+
+
+def _sizes(
+    before: ModelData, after: ModelData, one: int | None, other: int | None
+) -> tuple[Change, ...]:
+    rows = [
+        ("nodes", str(before.nodes), str(after.nodes)),
+        ("graphs", str(len(before.graphs)), str(len(after.graphs))),
+        ("constants", str(before.constants), str(after.constants)),
+        ("constants take", size_text(before.weights), size_text(after.weights)),
+    ]
+    if one is not None and other is not None:
+        rows.append(("files take", size_text(one), size_text(other)))
+    return tuple([Change(*row) for row in rows])
+
+
+def _versions(before: ModelData, after: ModelData) -> tuple[Change, ...]:
+    one, other = (
+        {
+            **{f"opset {domain or 'ai.onnx'}": str(v) for domain, v in model.opsets.items()},
+            "IR version": str(model.ir_version),
+        }
+        for model in (before, after)
+    )
+    return _changed(one, other)
+
+
+def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> list[Change]:
+    names = dict.fromkeys((*before, *after))
+    return [Change(name, str(before.get(name, 0)), str(after.get(name, 0))) for name in names]
+
+
+def _by_change(row: Change) -> tuple[int, int, str]:
+    return -abs(int(row.after) - int(row.before)), -int(row.after), row.name
+
+
+def _by_name(values: Sequence[ValueData]) -> dict[str, str]:
+    return {value.name: value.type or "of no declared type" for value in values}
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    names = dict.fromkeys((*before, *after))
+    rows = [Change(name, before.get(name, ""), after.get(name, "")) for name in names]
+    return tuple([row for row in rows if row.before != row.after])

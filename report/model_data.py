@@ -1,0 +1,231 @@
+"""A model as plain data: graphs, nodes and names, as the page of a report draws them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import onnx
+
+from ..ir import Graph, Model, Node, Operator, Tensor, Value
+from ..ir.naming import Names, assign_names
+from .texts import attributes_text, notes_of, tensor_bytes, type_text
+
+MOST_NODES = 50_000
+"""So many nodes of one model at most are described; of the rest the page says how many they are."""
+
+Place = tuple[int, int]
+"""Where a node is: the number of its graph, and its own number there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorData:
+    """What nodes share that came of one another.
+
+    Attributes:
+        name: the operator, with its domain where that is not ONNX's own.
+        attributes: as text, long ones cut.
+        notes: doc string and metadata, such as an exporter left them.
+    """
+
+    name: str
+    attributes: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeData:
+    """A node.
+
+    Attributes:
+        operator: the number of its operator in `ModelData.operators`.
+        name: its own name, "" where it has none.
+        inputs: names, "" for one that is absent.
+        outputs: names, "" for one that is omitted.
+        graphs: the numbers of the graphs that it holds, or of the function that it calls.
+    """
+
+    operator: int
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    graphs: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The node's name, or that of its first output."""
+        return self.name or next(filter(None, self.outputs), "")
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueData:
+    """An input, an output or a constant: its name and declared type."""
+
+    name: str
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphData:
+    """The main graph, a body of a node, or a function.
+
+    Attributes:
+        title: what it is: "main graph", "body", "then_branch", or a function's name.
+        path: where it is, as remarks name places; "" for the main graph.
+        inputs: the inputs.
+        outputs: the outputs.
+        constants: the initializers that no caller can override.
+        nodes: the nodes in order, as far as there is room.
+        count: how many nodes there are.
+    """
+
+    title: str
+    path: str
+    inputs: tuple[ValueData, ...]
+    outputs: tuple[ValueData, ...]
+    constants: tuple[ValueData, ...]
+    nodes: tuple[NodeData, ...]
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelData:
+    """A model.
+
+    Attributes:
+        graphs: all graphs, the main one first, outer before inner.
+        operators: every operator with attributes that nodes have, each once.
+        counts: how often each operator stands in the model.
+        opsets: the version of each domain.
+        ir_version: the version of the file format.
+        nodes: the number of nodes in all graphs.
+        constants: the number of initializers and Constant nodes in all graphs.
+        weights: the bytes of what they hold; what several share counts once.
+    """
+
+    graphs: tuple[GraphData, ...]
+    operators: tuple[OperatorData, ...]
+    counts: dict[str, int]
+    opsets: dict[str, int]
+    ir_version: int
+    nodes: int
+    constants: int
+    weights: int
+
+    def places(self) -> Iterator[tuple[Place, NodeData]]:
+        """Every node that is described, with its place."""
+        for number, graph in enumerate(self.graphs):
+            for index, node in enumerate(graph.nodes):
+                yield (number, index), node
+
+
+def describe(model: Model, most: int = MOST_NODES) -> ModelData:
+    """A model as data, under the names that it is written with.
+
+    Args:
+        model: is only read.
+        most: describe so many nodes at most, those of outer graphs first.
+    """
+    return _Describer(model, most).model_data()
+
+
+class _Describer:
+    """Describes the graphs of one model, sharing what they share."""
+
+    def __init__(self, model: Model, most: int) -> None:
+        self.model = model
+        self.room = most
+        self.names: Names = assign_names(model)
+        self.operators: dict[OperatorData, int] = {}
+        self.numbers: dict[Operator, int] = {}
+        self.counts: Counter[str] = Counter()
+        self.graphs = {graph: number for number, graph in enumerate(model.graphs())}
+        self.constants = 0
+        self.weights: dict[Tensor, None] = {}
+
+    def model_data(self) -> ModelData:
+        graphs = tuple([self.graph_data(graph) for graph in self.graphs])
+        return ModelData(
+            graphs,
+            tuple(self.operators),
+            dict(sorted(self.counts.items())),
+            dict(self.model.opset_imports),
+            self.model.ir_version,
+            sum(graph.count for graph in graphs),
+            self.constants,
+            sum(map(tensor_bytes, self.weights)),
+        )
+
+    def graph_data(self, graph: Graph) -> GraphData:
+        nodes = graph.nodes()
+        self.counts.update(node.op.qualname for node in nodes)
+        outputs = [value for node in nodes for value in node.outputs if value is not None]
+        of_nodes = [value.constant for value in outputs if value.constant is not None]
+        self.constants += len(graph.initializers) + len(of_nodes)
+        self.weights.update(dict.fromkeys([*graph.initializers.values(), *of_nodes]))
+        described = nodes[: self.room]
+        self.room -= len(described)
+        title, path = _title(graph)
+        inputs = set(graph.inputs)
+        return GraphData(
+            title,
+            path,
+            self.values(graph.inputs),
+            self.outputs(graph),
+            self.values([value for value in graph.initializers if value not in inputs]),
+            tuple([self.node_data(node) for node in described]),
+            len(nodes),
+        )
+
+    def node_data(self, node: Node) -> NodeData:
+        graphs = [self.graphs[graph] for graph in node.graphs()]
+        function = self.model.functions.get(node.op.function_key)
+        if function is not None:
+            graphs.append(self.graphs[function.graph])
+        return NodeData(
+            self.operator(node.op),
+            self.names.get(node, ""),
+            self.named(node.inputs),
+            self.named(node.outputs),
+            tuple(graphs),
+        )
+
+    def operator(self, op: Operator) -> int:
+        number = self.numbers.get(op)
+        if number is None:
+            data = OperatorData(op.qualname, attributes_text(op), notes_of(op))
+            number = self.numbers[op] = self.operators.setdefault(data, len(self.operators))
+        return number
+
+    def named(self, values: Sequence[Value | None]) -> tuple[str, ...]:
+        return tuple(["" if v is None else self.names.get(v, v.name) for v in values])
+
+    def values(self, values: Sequence[Value]) -> tuple[ValueData, ...]:
+        return tuple(
+            [ValueData(self.names.get(v, v.name), _type_of(v.type, v.constant)) for v in values]
+        )
+
+    def outputs(self, graph: Graph) -> tuple[ValueData, ...]:
+        """What a graph gives out; in an interface the slot has the name."""
+        found = []
+        for value, info in zip(graph.outputs, graph.output_infos, strict=True):
+            name = info.name if graph.is_interface else self.names.get(value, value.name)
+            type_ = info.type if info.HasField("type") else value.type
+            found.append(ValueData(name, _type_of(type_, value.constant)))
+        return tuple(found)
+
+
+def _type_of(declared: onnx.TypeProto | None, constant: Tensor | None) -> str:
+    if declared is None and constant is not None:
+        return type_text(onnx.helper.make_tensor_type_proto(constant.elem_type, constant.dims))
+    return type_text(declared)
+
+
+def _title(graph: Graph) -> tuple[str, str]:
+    holder = graph.holder
+    if holder is None:
+        function = getattr(graph.owner, "name", "")
+        return (f"function {function}", function) if function else ("main graph", "")
+    attribute = next(name for name, graphs in holder.bodies.items() if graph in graphs)
+    return attribute, holder.path

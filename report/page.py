@@ -1,0 +1,98 @@
+"""The page of a report: one HTML file that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ..ir import SaveError
+from ..ir.files import replacing
+from ..ir.target import place_beside
+from .data import Report
+
+_MARK = "straightline report"
+_LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
+_SCRIPTS = ("model.js", "theme.js", "summary.js", "boxes.js", "graph.js", "details.js", "page.js")
+
+
+def page(report: Report) -> str:
+    """The whole page. It loads nothing, and its policy lets no other script run."""
+    scripts = [_asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
+    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return Template(_asset("page.html")).substitute(
+        mark=_MARK,
+        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
+        " img-src data:; base-uri 'none'; form-action 'none'",
+        title=html.escape(f"{report.before.name} → {report.after.name}"),
+        style=_asset("page.css"),
+        data=_embedded(report.to_dict()),
+        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+    )
+
+
+def write(
+    path: str | os.PathLike[str],
+    report: Report,
+    taken: Iterable[Path] = (),
+    *,
+    force: bool = False,
+) -> None:
+    """Write the page of a report, whole or not at all.
+
+    Args:
+        path: where to.
+        report: what `gather` made of two models.
+        taken: files that must stay as they are.
+        force: overwrite also what is no report.
+
+    Raises:
+        SaveError: the file cannot be written, or something would be lost.
+    """
+    with replacing(place_of(Path(path), taken, force=force)) as (temporary,):
+        temporary.write_text(page(report), encoding="utf-8")
+
+
+def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
+    """The file that a report may be written to; nothing is touched.
+
+    Raises:
+        SaveError: the path is no place for a file, is one of `taken`, or holds something else than
+            a report.
+    """
+    file = place_beside(path, taken)
+    if force or not file.exists() or not file.stat().st_size:
+        return file
+    with file.open("rb") as opened:
+        start = opened.read(1000)
+    if _MARK.encode() not in start:
+        raise SaveError(
+            f"cannot write '{path}': a file that is no report is there; name another file, or"
+            " overwrite it with --force (force=True in Python)"
+        )
+    return file
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+def _embedded(found: Any) -> str:
+    """JSON that no name in it can end, or make a part of the page."""
+    text = json.dumps(found, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

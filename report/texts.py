@@ -1,0 +1,141 @@
+"""Types, attributes, sizes and times in few words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import onnx
+
+from ..ir import Operator, Tensor
+from ..ir.well_formed.attributes import value_of
+
+_MOST_TEXT = 60
+_MOST_NOTE = 300
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+_TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
+_PLAIN = (
+    onnx.AttributeProto.FLOAT,
+    onnx.AttributeProto.INT,
+    onnx.AttributeProto.STRING,
+    onnx.AttributeProto.FLOATS,
+    onnx.AttributeProto.INTS,
+    onnx.AttributeProto.STRINGS,
+)
+
+
+def type_text(declared: onnx.TypeProto | None) -> str:
+    """A declared type as ONNX's text syntax has it; "" where nothing is declared.
+
+    >>> type_text(onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ["N", 4]))
+    'float[N,4]'
+    """
+    kind = None if declared is None else declared.WhichOneof("value")
+    if declared is None or kind is None:
+        return ""
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        return _tensor_text(getattr(declared, kind))
+    if kind == "map_type":
+        key = _element(declared.map_type.key_type)
+        return f"map({key}, {type_text(declared.map_type.value_type)})"
+    name = {"sequence_type": "seq", "optional_type": "optional"}.get(kind)
+    return f"{name}({type_text(getattr(declared, kind).elem_type)})" if name else kind
+
+
+def _tensor_text(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> str:
+    element = _element(tensor.elem_type)
+    if not tensor.HasField("shape"):
+        return f"{element}[...]"
+    dims = [
+        str(getattr(dim, dim.WhichOneof("value"))) if dim.WhichOneof("value") else "?"
+        for dim in tensor.shape.dim
+    ]
+    return f"{element}[{','.join(dims)}]" if dims else element
+
+
+def _element(number: int) -> str:
+    return str(onnx.TensorProto.DataType.Name(number)).lower()
+
+
+def attributes_text(op: Operator) -> str:
+    """The attributes of an operator that hold no graph, long values cut."""
+    return ", ".join(
+        f"{name}={_attribute(message)}"
+        for name, message in op.attributes.items()
+        if message.type not in _GRAPHS
+    )
+
+
+def _attribute(message: onnx.AttributeProto) -> str:
+    if message.ref_attr_name:
+        return f"@{message.ref_attr_name}"
+    if message.type == onnx.AttributeProto.TENSOR:
+        tensor = Tensor(message.t)
+        declared = onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims)
+        return type_text(declared)
+    if message.type not in _PLAIN:
+        return str(onnx.AttributeProto.AttributeType.Name(message.type)).lower()
+    many = len(message.ints) + len(message.floats) + len(message.strings)
+    return f"{many} values" if many > _MOST_TEXT else cut(_value_text(value_of(message)))
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"'{value.decode(errors='replace')}'"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"[{', '.join(map(_value_text, value))}]" if isinstance(value, list) else str(value)
+
+
+def notes_of(op: Operator) -> tuple[tuple[str, str], ...]:
+    """The doc string and the metadata of a node, long ones cut."""
+    if op.extra is None:
+        return ()
+    found = [("doc string", op.extra.doc_string)] if op.extra.doc_string else []
+    found += [(entry.key, entry.value) for entry in op.extra.metadata_props]
+    return tuple((cut(key), cut(value, _MOST_NOTE)) for key, value in found)
+
+
+def cut(text: str, most: int = _MOST_TEXT) -> str:
+    """A text, its end left out where it is long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def tensor_bytes(tensor: Tensor) -> int:
+    """How many bytes the elements of a tensor take, without reading them; 0 for text."""
+    if tensor.elem_type == onnx.TensorProto.STRING:
+        return 0
+    return math.ceil(tensor.size * _bits(tensor.elem_type) / 8)
+
+
+def _bits(elem_type: int) -> int:
+    name = onnx.TensorProto.DataType.Name(elem_type)
+    for bits, names in ((4, ("INT4", "UINT4", "FLOAT4E2M1")), (2, ("INT2", "UINT2"))):
+        if name in names:
+            return bits
+    return int(onnx.helper.tensor_dtype_to_np_dtype(elem_type).itemsize) * 8
+
+
+def size_text(size: int) -> str:
+    """A number of bytes.
+
+    >>> size_text(2_500_000)
+    '2.5 MB'
+    """
+    amount, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{size} B" if unit == "B" else f"{amount:.3g} {unit}"
+
+
+def time_text(seconds: float) -> str:
+    """A time.
+
+    >>> time_text(0.0123)
+    '12 ms'
+    """
+    if seconds < 0.001:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
