@@ -6,6 +6,7 @@ from .base import Progress as Progress
 from .base import Remark as Remark
 from .base import RewriteError as RewriteError
 from .base import Run as Run
+from .base import Watcher as Watcher
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Result as Result
 from .pipeline import StrictError as StrictError
@@ -15,3 +16,4 @@ from .registry import *  # noqa: F403 - every pass, under its name
 from .text import accelerate as accelerate
 from .text import parse_pipeline as parse_pipeline
 from .text import straighten as straighten
+from .watching import watching as watching

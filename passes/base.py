@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 from ..analysis.shapes.asking import Memory
 from ..analysis.shapes.inference import ShapeInference
@@ -67,6 +67,16 @@ Progress = Callable[[str, int, int], None]
 """Told what is worked on, how much of it is done, and how much there is."""
 
 
+class Watcher(Protocol):
+    """Told of each pass that is run, not of those that are only tried on copies."""
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """A pass is about to be run on a model; the model must stay as it is."""
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """A pass was run; the model must stay as it is."""
+
+
 class Run:
     """The state of one rewrite, shared by its passes.
 
@@ -74,6 +84,7 @@ class Run:
         added_nodes: nodes that copying has added so far; budgets count it.
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
+        watcher: told before and after each pass.
         told_at: the level at which the passes are logged; what is only tried is told in detail.
         standard: the passes of the default pipeline, for a pass that tries what they would do.
         facts: what passes knew of values outside of bodies that they made; more may be known since.
@@ -96,6 +107,7 @@ class Run:
         self.added_nodes = 0
         self.seconds: dict[str, float] = {}
         self.progress = progress
+        self.watcher: Watcher | None = None
         self.told_at = logging.DEBUG
 
     @property

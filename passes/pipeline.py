@@ -12,6 +12,7 @@ from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
 from .registry import default_passes
 from .running import rewrite_model
+from .watching import current_watcher
 
 M = TypeVar("M")
 
@@ -86,6 +87,7 @@ class Pipeline:
     ) -> Result[Model]:
         """Rewrite an IR model in place; that something is only tried is logged in detail alone."""
         run = Run(progress, default_passes())
+        run.watcher = None if trial else current_watcher()
         run.told_at = logging.DEBUG if trial else logging.INFO
         changed = rewrite_model(self.passes, model, run, self.repeat)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())

@@ -61,12 +61,16 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
     _log.debug("%s begins", pass_)
+    if run.watcher is not None:
+        run.watcher.before(pass_, model)
     try:
         changed = pass_.run(model, run)
         if changed:
             run.forget_facts()
         did = "changed the model" if changed else "changed nothing"
         _log.log(run.told_at, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
+        if run.watcher is not None:
+            run.watcher.after(pass_, model, changed)
         return changed
     finally:
         if not isinstance(pass_, Repeated):

@@ -73,13 +73,18 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
                 " unroll-loops{max_trips=64},inline-ifs"
             )
         position = item.end()
-        items.append((_find(item[1]), _parse_options(item[1], item[2] or "")))
+        items.append((find_pass(item[1]), _parse_options(item[1], item[2] or "")))
     if not items:
         raise PassOptionError("the pipeline is empty; name a pass (see 'straightline passes')")
     return Pipeline(_build(items, options))
 
 
-def _find(name: str) -> type[Pass]:
+def find_pass(name: str) -> type[Pass]:
+    """The pass of a name, or the pipeline that stands in a text like a pass.
+
+    Raises:
+        PassOptionError: there is none.
+    """
     kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
     found = kinds[name] if name in kinds else plugins.find(name)
     if found is None:
