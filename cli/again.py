@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from .printing import WATCHING
+
 
 def command_again(context: typer.Context, options: Sequence[str]) -> str:
     """The command that is running as a shell takes it, with options added.
@@ -39,11 +41,14 @@ def _given(context: typer.Context) -> Iterator[tuple[str, ...]]:
     """What the user wrote, arguments first."""
     for kind in ("argument", "option"):
         for parameter in context.command.params:
-            if parameter.param_type_name == kind and _is_written(context, parameter):
+            if parameter.param_type_name == kind and _is_repeated(context, parameter):
                 yield from _as_written(parameter, context.params[parameter.name])
 
 
-def _is_written(context: typer.Context, parameter: Any) -> bool:
+def _is_repeated(context: typer.Context, parameter: Any) -> bool:
+    """Whether the user wrote it, and it is about the result rather than about watching."""
+    if getattr(parameter, "rich_help_panel", None) == WATCHING:
+        return False
     source = context.get_parameter_source(parameter.name)
     return source is not None and source.name == "COMMANDLINE"
 

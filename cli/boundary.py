@@ -15,6 +15,7 @@ import typer.core
 from . import interrupts, report, terminal
 from .helping import show_help
 from .interrupts import EXIT_INTERRUPTED
+from .printing import with_values
 
 EXIT_BAD_INPUT = 1
 EXIT_USAGE = 2
@@ -52,7 +53,10 @@ class Commands(typer.core.TyperGroup):
 
     def _run(self, as_json: bool, *args: Any, **kwargs: Any) -> int | None:
         try:
-            code: int | None = super().main(*args, **{**kwargs, "standalone_mode": False})
+            given = args[0] if args else kwargs.pop("args", None)
+            given = with_values(sys.argv[1:] if given is None else given)
+            options = {**kwargs, "standalone_mode": False}
+            code: int | None = super().main(given, *args[1:], **options)
             return code
         except SystemExit:
             return 0  # the reader of the help left before its end

@@ -6,8 +6,6 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +14,8 @@ from . import interrupts, report
 from .again import command_again
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .comparing import comparison, demanded, keep, kept_for, verified
+from .diffing import diff
+from .opening import load_passes, opened, shapes_given
 from .options import (
     AcceleratedFor,
     After,
@@ -53,12 +53,13 @@ from .options import (
     Verify,
     pipeline_text,
 )
-from .parsing import Given, contents, files_in
-from .piping import Command, read_model, require_place, write_model
+from .pages import Page, Picture, require_page, tell_page, write_page, write_picture
+from .parsing import contents, files_in
+from .piping import Command, read_model, write_model
+from .printing import PrintAfter, PrintBefore, Verbose, watched
 
 if TYPE_CHECKING:
-    from ..binding import Shapes
-    from ..ir import ModelFile
+    pass
 
 app = typer.Typer(
     cls=Commands,
@@ -126,6 +127,10 @@ def rewrite(
     samples: Samples = None,
     seed: Seed = 0,
     timeout: Timeout = None,
+    page: Page = None,
+    print_after: PrintAfter = None,
+    print_before: PrintBefore = None,
+    verbose: Verbose = 0,
 ) -> int:
     """Remove the control flow of a model that is decided before run time.
 
@@ -136,16 +141,18 @@ def rewrite(
     from ..api import transform
 
     interrupts.raise_from_now_on()
-    _load(load)
-    with report.progress("rewriting", quiet=as_json or quiet) as told:
+    load_passes(load)
+    watch, silent = watched(print_after, print_before, verbose), as_json or quiet or verbose > 0
+    with watch, report.progress("rewriting", quiet=silent) as told:
         given = [inputs, *files_in(assignments)]
-        original, read = _opened(source, max_input_size, target, given, certificate, force)
+        original, read = opened(source, max_input_size, target, given, certificate, force)
+        require_page(page, [*read, *original.data_files, source, target], force)
         outcome = transform(
             original,
             text,
             opset=opset,
             values=contents(assignments),
-            shapes=_shapes(original, dimensions, sizes),
+            shapes=shapes_given(original, dimensions, sizes),
             assume_max=contents(assumed),
             freeze_initializers=freeze_initializers,
             verify=False,
@@ -161,48 +168,18 @@ def rewrite(
         write_model(outcome.ir, target, force=force, keep=read)
         keep(certificate, outcome, original, force)
     written, again = None if code else target, functools.partial(command_again, context)
-    code = finish(
-        code,
-        lambda: report.show_outcome(outcome, mismatch, written, as_json, again),
-        product=False,
-    )
+    write_page(page, outcome, source, written, again)
+
+    def tell() -> None:
+        report.show_outcome(outcome, mismatch, written, as_json, again)
+        tell_page(page, as_json)
+
+    code = finish(code, tell, product=False)
     report.tell_verification(outcome.verdict, mismatch, written)
     if code == EXIT_CONTROL_FLOW_LEFT:
         left = len(outcome.left)
         report.show_error(f"control flow is left in {left} places; nothing was written")
     return code
-
-
-def _opened(
-    source: Path,
-    most: int | None,
-    target: Path,
-    given: Sequence[Path | None],
-    certificate: Path | None,
-    force: bool,
-) -> tuple[ModelFile, list[Path]]:
-    """The model, and the files that are read beside it; none of them is to be overwritten, which
-    is found out before the long work."""
-    from ..reference.feeds import files_of
-
-    read = [file for path in given if path is not None for file in files_of(path)]
-    original = read_model(source, most)
-    require_place(target, [*read, *original.data_files], original, force=force)
-    if certificate is not None:
-        from ..certificates import place_of
-
-        place_of(certificate, [*read, *original.data_files, source, target], force=force)
-        read.append(certificate)
-    return original, read
-
-
-def _shapes(
-    model: ModelFile, shapes: Sequence[Given] | None, sizes: Sequence[Given] | None
-) -> Shapes:
-    """What is known of shapes, of inputs and of named dimensions."""
-    from ..binding import with_dimensions
-
-    return with_dimensions(model, contents(shapes), contents(sizes))
 
 
 @app.command(cls=Command)
@@ -253,6 +230,7 @@ def verify(
 
 @app.command(cls=Command)
 def convert(
+    context: typer.Context,
     source: Source,
     target: Target,
     *,
@@ -286,6 +264,7 @@ def convert(
     samples: Samples = None,
     seed: Seed = 0,
     timeout: Timeout = None,
+    page: Page = None,
 ) -> int:
     """Carry a whole model to another opset version, all of it or nothing.
 
@@ -296,10 +275,11 @@ def convert(
     from ..api import transform
 
     interrupts.raise_from_now_on()
-    _load(load)
+    load_passes(load)
     with report.progress("converting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
-        original, read = _opened(source, max_input_size, target, given, certificate, force)
+        original, read = opened(source, max_input_size, target, given, certificate, force)
+        require_page(page, [*read, *original.data_files, source, target], force)
         outcome = transform(
             original,
             (),
@@ -307,7 +287,7 @@ def convert(
             ir_version=ir_version,
             rewrite=rewriting,
             values=contents(assignments),
-            shapes=_shapes(original, dimensions, sizes),
+            shapes=shapes_given(original, dimensions, sizes),
             freeze_initializers=freeze_initializers,
             verify=False,
             on_progress=told,
@@ -320,9 +300,14 @@ def convert(
         write_model(outcome.ir, target, force=force, keep=read)
         keep(certificate, outcome, original, force)
     written = None if code else target
-    code = finish(
-        code, lambda: report.show_outcome(outcome, mismatch, written, as_json), product=False
-    )
+    again = functools.partial(command_again, context)
+    write_page(page, outcome, source, written, again)
+
+    def tell() -> None:
+        report.show_outcome(outcome, mismatch, written, as_json)
+        tell_page(page, as_json)
+
+    code = finish(code, tell, product=False)
     report.tell_verification(outcome.verdict, mismatch, written)
     return code
 
@@ -344,6 +329,8 @@ def inspect(
     assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     max_input_size: MaxInputSize = None,
+    picture: Picture = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
@@ -351,13 +338,14 @@ def inspect(
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
-    _load(load)
+    load_passes(load)
     model = read_model(source, max_input_size)
+    write_picture(picture, model, source, force)
     found = look(
         model,
         text,
         values=contents(assignments),
-        shapes=_shapes(model, dimensions, sizes),
+        shapes=shapes_given(model, dimensions, sizes),
         assume_max=contents(assumed),
         freeze_initializers=freeze_initializers,
         **_chosen(max_trips=max_trips, max_nodes=max_nodes),
@@ -366,24 +354,18 @@ def inspect(
     return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)
 
 
+app.command(cls=Command)(diff)
+
+
 @app.command("passes", cls=Command)
 def list_passes(load: Load = None, as_json: Json = False) -> int:
     """Show every pass with its options."""
     from ..inspection import describe_passes
 
     interrupts.raise_from_now_on()
-    _load(load)
+    load_passes(load)
     found = describe_passes()
     return finish(0, lambda: report.show_passes(found, as_json), product=True)
-
-
-def _load(files: list[Path] | None) -> None:
-    """Let pipelines name the passes of files."""
-    if files:
-        from ..passes import load_file
-
-        for file in files:
-            load_file(file)
 
 
 def _chosen(**options: Any) -> dict[str, Any]:

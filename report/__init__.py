@@ -8,8 +8,21 @@
 [('Identity', '1', '0')]
 """
 
-from .data import Report, gather
+from .data import Report, gather, of_outcome
 from .differences import Change, Differences
 from .page import page, place_of, write
+from .svg import control_flow_svg, place_of_svg, write_svg
 
-__all__ = ["Change", "Differences", "Report", "gather", "page", "place_of", "write"]
+__all__ = [
+    "Change",
+    "Differences",
+    "Report",
+    "control_flow_svg",
+    "gather",
+    "of_outcome",
+    "page",
+    "place_of",
+    "place_of_svg",
+    "write",
+    "write_svg",
+]

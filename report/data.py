@@ -17,6 +17,7 @@ from .model_data import ModelData, NodeData, Place, describe
 from .origins import Origin, origins
 
 if TYPE_CHECKING:
+    from ..outcome import Outcome
     from ..reference.verdict import Verdict
 
 MOST_REMARKS = 1000
@@ -180,6 +181,37 @@ def gather(
     )
 
 
+def of_outcome(
+    outcome: Outcome,
+    *,
+    names: tuple[str, str] = ("original", "rewritten"),
+    stored: tuple[int | None, int | None] = (None, None),
+    again: Again | None = None,
+) -> Report:
+    """All that a report tells of a rewrite or conversion, that is, of what `transform` gives.
+
+    Args:
+        outcome: what was made.
+        names: what the models are called.
+        stored: the bytes of their files, where there are files.
+        again: makes a command of the options of a hint.
+    """
+    rewriting = outcome.rewriting
+    told = [remark for remark in outcome.remarks if remark.action != "kept"]
+    return gather(
+        rewriting.original,
+        outcome.ir,
+        names=names,
+        stored=stored,
+        remarks=[*outcome.left, *told],
+        timings=outcome.timings,
+        hints=outcome.hints,
+        verdict=outcome.verdict,
+        again=again,
+        base_dir=rewriting.base_dir,
+    )
+
+
 def _model(source: ModelSource, base_dir: BaseDir) -> Model:
     return source if isinstance(source, Model) else load(source, base_dir)
 
@@ -238,6 +270,7 @@ def _side(side: Side, found: dict[Place, Origin]) -> dict[str, Any]:
             "outputs": [[value.name, value.type] for value in graph.outputs],
             "constants": [[value.name, value.type] for value in graph.constants],
             "count": graph.count,
+            "function": graph.is_function,
             "nodes": [
                 _node(node, found.get((number, index))) for index, node in enumerate(graph.nodes)
             ],

@@ -78,6 +78,7 @@ class GraphData:
         constants: the initializers that no caller can override.
         nodes: the nodes in order, as far as there is room.
         count: how many nodes there are.
+        is_function: whether it is a function, which calls share.
     """
 
     title: str
@@ -87,6 +88,7 @@ class GraphData:
     constants: tuple[ValueData, ...]
     nodes: tuple[NodeData, ...]
     count: int
+    is_function: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,6 +178,7 @@ class _Describer:
             self.values([value for value in graph.initializers if value not in inputs]),
             tuple([self.node_data(node) for node in described]),
             len(nodes),
+            not isinstance(graph.owner, Model | Node),
         )
 
     def node_data(self, node: Node) -> NodeData:

@@ -14,10 +14,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ..ir import SaveError
 from ..ir.files import replacing
-from ..ir.target import place_beside
 from .data import Report
+from .places import marked_place
 
 _MARK = "straightline report"
 _LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
@@ -68,17 +67,7 @@ def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> 
         SaveError: the path is no place for a file, is one of `taken`, or holds something else than
             a report.
     """
-    file = place_beside(path, taken)
-    if force or not file.exists() or not file.stat().st_size:
-        return file
-    with file.open("rb") as opened:
-        start = opened.read(1000)
-    if _MARK.encode() not in start:
-        raise SaveError(
-            f"cannot write '{path}': a file that is no report is there; name another file, or"
-            " overwrite it with --force (force=True in Python)"
-        )
-    return file
+    return marked_place(path, taken, _MARK, "a report", force)
 
 
 @functools.cache

@@ -60,7 +60,7 @@ class Model {
   }
 
   isFunction(graph) {
-    return this.graphs[graph].title.startsWith("function ");
+    return this.graphs[graph].function;
   }
 
   /** The graphs around a graph and itself, from the main one inwards. */

@@ -15,6 +15,7 @@ showCards(report, byId("cards"));
 showRemarks(report, byId("remarks"));
 showNumbers(report, byId("numbers"));
 
+const traces = new Map(); // graph of the original: whether anything of it is left
 const lost = {
   before: (place) => !leavesTraces(page.before, place),
   after: (place) => !page.after.node(place).origin,
@@ -29,7 +30,10 @@ watchTheme(byId("theme"), () => Object.values(views).forEach((view) => view.rest
 /** Whether a node of the original has a counterpart, or a node that it holds has. */
 function leavesTraces(model, place) {
   if (page.became.has(key(place))) return true;
-  return model.node(place).graphs.some((graph) => model.graphs[graph].nodes.some((_, n) => leavesTraces(model, [graph, n])));
+  return (model.graphs[place[0]].nodes[place[1]][4] || []).some((graph) => {
+    if (!traces.has(graph)) traces.set(graph, model.graphs[graph].nodes.some((_, n) => leavesTraces(model, [graph, n])));
+    return traces.get(graph);
+  });
 }
 
 /** A node was touched: tell of it, and mark it and its counterparts. */

@@ -75,3 +75,10 @@ def test_json_has_hints() -> None:
         "stand_ins": ["n"],
         "arguments": {"values": {"n": 4}},
     }
+
+
+def test_what_is_only_watched_is_not_asked_for_again() -> None:
+    watching = ("-v", "--print-after", "--print-before=inline-ifs")
+    for command in commands("rewrite", "my model.onnx", "out.onnx", *watching):
+        assert command[:4] == ["straightline", "rewrite", "my model.onnx", "out.onnx"]
+        assert command[4] == "--set"

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import straightline as sl
-from reports import rewritten
+from reports import DECODER, rewritten
 from straightline import report
 from straightline.passes import Remark
 from straightline.reference.compare import Difference
@@ -106,3 +106,21 @@ def test_time_grows_as_the_model_does():
         report.page(report.gather(model, model))
         spent.append(time.process_time() - started)
     assert spent[1] < 8 * spent[0] * 3
+
+
+def test_an_outcome_tells_all_of_it_and_what_is_left_once():
+    outcome = sl.transform(sl.ir.parse(DECODER))
+    found = report.of_outcome(outcome)
+    assert found.verdict.status == "proved" and found.timings == outcome.timings
+    left = [row for row in found.remarks if row.action == "kept"]
+    assert [(row.operator, row.path) for row in left] == [("Loop", "wait")]
+    assert found.hints[0]["command"] == "--set n=4"
+    assert found.differences.sizes[0].after == str(outcome.nodes.after)
+
+
+def test_a_conversion_has_its_opsets_in_it():
+    outcome = sl.transform(sl.ir.parse(DECODER), (), opset=13)
+    (change,) = [
+        row for row in report.of_outcome(outcome).differences.versions if "opset" in row.name
+    ]
+    assert (change.before, change.after) == ("17", "13")

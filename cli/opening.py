@@ -1,0 +1,55 @@
+"""What commands read before their work: models, what is known of shapes, files with passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .parsing import Given, contents
+from .piping import read_model, require_place
+
+if TYPE_CHECKING:
+    from ..binding import Shapes
+    from ..ir import ModelFile
+
+
+def opened(
+    source: Path,
+    most: int | None,
+    target: Path,
+    given: Sequence[Path | None],
+    certificate: Path | None,
+    force: bool,
+) -> tuple[ModelFile, list[Path]]:
+    """The model, and the files that are read beside it; none of them is to be overwritten, which
+    is found out before the long work."""
+    from ..reference.feeds import files_of
+
+    read = [file for path in given if path is not None for file in files_of(path)]
+    original = read_model(source, most)
+    require_place(target, [*read, *original.data_files], original, force=force)
+    if certificate is not None:
+        from ..certificates import place_of
+
+        place_of(certificate, [*read, *original.data_files, source, target], force=force)
+        read.append(certificate)
+    return original, read
+
+
+def shapes_given(
+    model: ModelFile, shapes: Sequence[Given] | None, sizes: Sequence[Given] | None
+) -> Shapes:
+    """What is known of shapes, of inputs and of named dimensions."""
+    from ..binding import with_dimensions
+
+    return with_dimensions(model, contents(shapes), contents(sizes))
+
+
+def load_passes(files: list[Path] | None) -> None:
+    """Let pipelines name the passes of files."""
+    if files:
+        from ..passes import load_file
+
+        for file in files:
+            load_file(file)

@@ -1,0 +1,93 @@
+"""The page that shows what a command did: where it goes, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .parsing import STREAM
+from .report import Again, say
+
+if TYPE_CHECKING:
+    from ..ir import ModelFile
+    from ..outcome import Outcome
+
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Also write an HTML page that shows both models, what was done, and what became of"
+        " each node.",
+    ),
+]
+
+
+Picture = Annotated[
+    Path | None,
+    typer.Option("--svg", metavar="FILE", help="Also draw the control flow, boxes inside boxes."),
+]
+
+
+def write_picture(picture: Path | None, model: ModelFile, source: Path, force: bool) -> None:
+    """Draw the control flow of a model, where that is asked for.
+
+    Raises:
+        SaveError: it cannot be written there.
+    """
+    if picture is not None:
+        from ..report import write_svg
+
+        write_svg(picture, model, [source, *model.data_files], force=force)
+
+
+def require_page(page: Path | None, taken: Iterable[Path], force: bool) -> None:
+    """Check that a page can be written, before the long work.
+
+    Raises:
+        SaveError: it cannot.
+    """
+    if page is not None:
+        from ..report import place_of
+
+        place_of(page, taken, force=force)
+
+
+def write_page(
+    page: Path | None, outcome: Outcome, source: Path, written: Path | None, again: Again
+) -> None:
+    """Write the page of an outcome, where one is asked for.
+
+    Args:
+        page: where to.
+        outcome: what was made, whether or not it was written.
+        source: where the original came from.
+        written: where the result was written, if it was.
+        again: makes a command of the options of a hint.
+    """
+    if page is None:
+        return
+    from ..report import of_outcome, write
+
+    names = name_of(source, "standard input"), name_of(written, "standard output")
+    stored = bytes_of_files(source), bytes_of_files(written)
+    write(page, of_outcome(outcome, names=names, stored=stored, again=again), force=True)
+
+
+def name_of(path: Path | None, stream: str) -> str:
+    """What a model is called: the name of its file, or the stream that it goes through."""
+    return "not written" if path is None else stream if path == STREAM else path.name
+
+
+def tell_page(page: Path | None, as_json: bool) -> None:
+    """Say where the page is."""
+    if page is not None and not as_json:
+        say(f"report: {page}")
+
+
+def bytes_of_files(path: Path | None) -> int | None:
+    """How many bytes a model takes on disk; None where it is no file, or none that can be asked."""
+    return path.stat().st_size if path is not None and path.is_file() else None

@@ -1,0 +1,164 @@
+"""Models printed around passes, and a word on each pass: for those who look for a cause."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .terminal import complain, shown
+
+if TYPE_CHECKING:
+    from ..ir import Model
+    from ..passes import Pass
+
+WATCHING = "Watching"
+_VALUED = ("--print-after", "--print-before")
+_MOST_ELEMENTS = 16
+"""Tensors with more elements are printed without them."""
+
+PrintAfter = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[=PASS]",
+        help="Print the model after each pass that changes it, or after this one, as ONNX text on"
+        " stderr. Repeatable.",
+        rich_help_panel=WATCHING,
+    ),
+]
+PrintBefore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[=PASS]",
+        help="The same before it. Repeatable.",
+        rich_help_panel=WATCHING,
+    ),
+]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        metavar="",
+        help="Tell on stderr what passes do and what is tried; -vv tells all.",
+        rich_help_panel=WATCHING,
+    ),
+]
+
+
+def with_values(arguments: Sequence[str]) -> list[str]:
+    """Arguments with an empty value for options that may stand without one."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [
+        f"{one}=" if number < end and one in _VALUED else one
+        for number, one in enumerate(arguments)
+    ]
+
+
+@contextlib.contextmanager
+def watched(
+    after: Sequence[str] | None, before: Sequence[str] | None, verbose: int
+) -> Iterator[None]:
+    """Print what the options ask for while passes are run.
+
+    Raises:
+        PassOptionError: a pass that is named is none.
+    """
+    with contextlib.ExitStack() as stack:
+        if verbose:
+            stack.enter_context(_told(verbose))
+        if after is not None or before is not None:
+            from ..passes import watching
+
+            stack.enter_context(watching(_Printer(_known(after), _known(before))))
+        yield
+
+
+def _known(names: Sequence[str] | None) -> frozenset[str] | None:
+    """The passes that are named, "" for all of them; None where nothing is asked for."""
+    from ..passes.text import find_pass
+
+    return None if names is None else frozenset(name and find_pass(name).name for name in names)
+
+
+class _Printer:
+    """Prints a model around passes.
+
+    Args:
+        after: print after these passes; "" for each that changes the model.
+        before: the same before them.
+    """
+
+    def __init__(self, after: Collection[str] | None, before: Collection[str] | None) -> None:
+        self._after = after or ()
+        self._before = before or ()
+        self._text = ""
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """Print before a pass that is named; keep the text for one that may change the model."""
+        self._text = ""
+        if pass_.name in self._before:
+            _print(f"before {pass_}", _text_of(model))
+        elif "" in self._before and not _holds_passes(pass_):
+            self._text = _text_of(model)
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """Print after a pass."""
+        if changed and self._text:
+            _print(f"before {pass_}", self._text)
+        if pass_.name in self._after and not changed:
+            _print(f"{pass_} changed nothing", "")
+        elif pass_.name in self._after or (
+            changed and "" in self._after and not _holds_passes(pass_)
+        ):
+            _print(f"after {pass_}", _text_of(model))
+
+
+def _holds_passes(pass_: Pass) -> bool:
+    """Whether it only runs others, which print by themselves."""
+    from ..passes.accelerating import Accelerate
+    from ..passes.running import Repeated
+
+    return isinstance(pass_, Accelerate | Repeated)
+
+
+def _text_of(model: Model) -> str:
+    from ..ir import to_text
+
+    return to_text(model, _MOST_ELEMENTS)
+
+
+def _print(title: str, text: str) -> None:
+    complain(f"// {shown(title)}")
+    for line in text.splitlines():
+        complain(shown(line))
+
+
+@contextlib.contextmanager
+def _told(verbose: int) -> Iterator[None]:
+    """Write what is logged to stderr: of passes and proofs, and of hints what is tried."""
+    logger, hints = logging.getLogger("straightline"), logging.getLogger("straightline.hints")
+    handler = _ToStderr()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    levels = {logger: logger.level, hints: hints.level}
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    hints.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        for one, level in levels.items():
+            one.setLevel(level)
+
+
+class _ToStderr(logging.Handler):
+    """Writes each message as a line on stderr."""
+
+    def emit(self, record: Any) -> None:
+        """Write a message."""
+        complain(shown(self.format(record)))

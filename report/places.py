@@ -1,0 +1,28 @@
+"""Where a page or a picture may be written, so that nothing else is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..ir import SaveError
+from ..ir.target import place_beside
+
+
+def marked_place(path: Path, taken: Iterable[Path], mark: str, what: str, force: bool) -> Path:
+    """The file that something may be written to that is known by a mark at its beginning.
+
+    Raises:
+        SaveError: the path is no place for a file, is one of `taken`, or holds something else.
+    """
+    file = place_beside(path, taken)
+    if force or not file.exists() or not file.stat().st_size:
+        return file
+    with file.open("rb") as opened:
+        start = opened.read(1000)
+    if mark.encode() not in start:
+        raise SaveError(
+            f"cannot write '{path}': a file is there that is not {what}; name another one, or"
+            " overwrite it with --force (force=True in Python)"
+        )
+    return file

@@ -1,0 +1,78 @@
+"""The page and the picture that commands write beside what they do."""
+
+import json
+import re
+
+import onnx
+import pytest
+from reports import DECODER
+from straightline.cli.commands import app
+from straightline.cli.pages import bytes_of_files
+from typer.testing import CliRunner
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(DECODER), "in.onnx")
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def data_in(path):
+    (text,) = re.findall(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"))
+    return json.loads(text)
+
+
+def test_rewrite_writes_a_page_with_the_commands_that_help(run, tmp_path):
+    result = run("rewrite", "in.onnx", "out.onnx", "--report", "r.html")
+    assert result.exit_code == 0 and "report: r.html" in result.output
+    data = data_in(tmp_path / "r.html")
+    assert (data["before"]["name"], data["after"]["name"]) == ("in.onnx", "out.onnx")
+    assert data["verdict"]["status"] == "proved"
+    assert "rewrite in.onnx out.onnx --report r.html --set n=4" in data["hints"][0]["command"]
+    assert data["differences"]["sizes"][-1]["name"] == "files take"
+
+
+def test_convert_writes_a_page(run, tmp_path):
+    result = run("convert", "in.onnx", "out.onnx", "--opset", "13", "--report", "r.html")
+    assert result.exit_code == 0, result.output
+    versions = data_in(tmp_path / "r.html")["differences"]["versions"]
+    assert {"name": "opset ai.onnx", "before": "17", "after": "13"} in versions
+
+
+def test_with_json_the_output_is_one_document(run, tmp_path):
+    result = run("rewrite", "in.onnx", "out.onnx", "--report", "r.html", "--json")
+    assert json.loads(result.stdout)["written"] == "out.onnx"
+    assert (tmp_path / "r.html").exists()
+
+
+def test_where_nothing_is_written_the_page_still_tells_why(run, tmp_path):
+    result = run("rewrite", "in.onnx", "out.onnx", "--require-straight-line", "--report", "r.html")
+    assert result.exit_code == 4 and not (tmp_path / "out.onnx").exists()
+    data = data_in(tmp_path / "r.html")
+    assert data["after"]["name"] == "not written" and data["verdict"] is None
+    assert [row["path"] for row in data["remarks"] if row["action"] == "kept"] == ["wait"]
+
+
+@pytest.mark.parametrize("page", ["in.onnx", "out.onnx", "notes.txt", "no/r.html"])
+def test_a_page_overwrites_nothing_and_that_is_found_out_first(run, tmp_path, page):
+    (tmp_path / "notes.txt").write_text("mine")
+    before = (tmp_path / "in.onnx").read_bytes()
+    result = run("rewrite", "in.onnx", "out.onnx", "--report", page)
+    assert result.exit_code == 1 and result.stderr.startswith(f"error: cannot write '{page}'")
+    assert (tmp_path / "in.onnx").read_bytes() == before and not (tmp_path / "out.onnx").exists()
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_inspect_draws_the_control_flow(run, tmp_path):
+    result = run("inspect", "in.onnx", "--svg", "flow.svg")
+    assert result.exit_code == 0
+    assert "Loop decode" in (tmp_path / "flow.svg").read_text(encoding="utf-8")
+    assert run("inspect", "in.onnx", "--svg", "in.onnx").exit_code == 1
+
+
+def test_bytes_of_what_is_a_file(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"abc")
+    assert bytes_of_files(path) == 3
+    assert bytes_of_files(tmp_path) is None and bytes_of_files(None) is None
