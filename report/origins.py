@@ -2,8 +2,9 @@
 
 A rewrite names what it makes after what it was made of: a copy of a body's node for trip 3 is
 called like it with `_3` behind, one of a function's node with the label of the call behind. What
-takes a node's place takes the name of its output. So a name that is found in the original says
-where a node comes from; a node without such a name has no known origin, and none is guessed.
+takes a node's place takes the name of its output, and what helps it a name that begins so. So a
+name that is found in the original says where a node comes from; a node without such a name has no
+known origin, and none is guessed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 
 from .model_data import ModelData, NodeData, Place
 
-Kind = Literal["same", "copy", "instead"]
+Kind = Literal["same", "copy", "instead", "for"]
 
 _NUMBERS = re.compile(r"\d+(?:_\d+)*")
 _MOST_PARTS = 12
@@ -29,7 +30,8 @@ class Origin:
     Attributes:
         kind: "same" where the original has a node of this name and operator, "copy" where its name
             is one of the original's with an end that passes append, "instead" where another
-            operator now gives what a node of the original gave.
+            operator now gives what a node of the original gave, "for" where the name only begins
+            with one of the original's, of a node or of an input of its bodies.
         place: of the node in the original.
         end: what was appended to the name, such as "_3" for trip 3.
         others: how many other nodes of the original it may come from just as well.
@@ -53,11 +55,13 @@ def origins(before: ModelData, after: ModelData) -> dict[Place, Origin]:
 
 
 class _Known:
-    """The nodes of the original by their names and those of what they give."""
+    """The nodes of the original by their names and those of what they give; those that hold bodies
+    also by the inputs of these."""
 
     def __init__(self, before: ModelData) -> None:
         self.model = before
         self.named: dict[str, list[tuple[Place, str]]] = {}
+        self.inner: dict[str, Place] = {}
         self.calls: set[str] = set()
         for place, node in before.places():
             operator = before.operators[node.operator].name
@@ -65,6 +69,9 @@ class _Known:
                 self.named.setdefault(name, []).append((place, operator))
             if node.graphs:
                 self.calls.add(node.label)
+            for graph in node.graphs:
+                for value in before.graphs[graph].inputs:
+                    self.inner.setdefault(value.name, place)
 
     def origin(self, node: NodeData, operator: str) -> Origin | None:
         """Where a node comes from: what has its very name goes first, then the same operator."""
@@ -77,9 +84,20 @@ class _Known:
         for alike in (True, False):
             for name in names:
                 for start, end in self._parted(name):
-                    found = self._of(start, end, operator, alike)
-                    if found is not None:
-                        return found
+                    if self._is_appended(end[1:]):
+                        found = self._of(start, end, operator, alike)
+                        if found is not None:
+                            return found
+        return next(filter(None, map(self._helped, names)), None)
+
+    def _helped(self, name: str) -> Origin | None:
+        """The node for which something was made whose name begins with one of its own."""
+        for start, end in self._parted(name):
+            known = self.named.get(start)
+            if known:
+                return Origin("for", known[0][0], end, len(known) - 1)
+            if start in self.inner:
+                return Origin("for", self.inner[start], end)
         return None
 
     def _of(self, name: str, end: str, operator: str, alike: bool) -> Origin | None:
@@ -91,14 +109,13 @@ class _Known:
         return Origin(kind, places[0], end, len(places) - 1)
 
     def _parted(self, name: str) -> Iterator[tuple[str, str]]:
-        """A name without the ends that passes append, the shortest end first."""
+        """A name parted before its last words, the shortest end first."""
         position = len(name)
         for _ in range(_MOST_PARTS):
             position = name.rfind("_", 0, position)
             if position <= 0:
                 return
-            if self._is_appended(name[position + 1 :]):
-                yield name[:position], name[position:]
+            yield name[:position], name[position:]
 
     def _is_appended(self, end: str) -> bool:
         """Whether an end is a number of a copy, or the label of a call that was inlined."""

@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 from ..ir.files import replacing
+from ..showing.plain import visible
 from .data import Report
 from .places import marked_place
 
@@ -31,7 +32,7 @@ def page(report: Report) -> str:
         mark=_MARK,
         policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
         " img-src data:; base-uri 'none'; form-action 'none'",
-        title=html.escape(f"{report.before.name} → {report.after.name}"),
+        title=html.escape(visible(f"{report.before.name} → {report.after.name}")),
         style=_asset("page.css"),
         data=_embedded(report.to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),

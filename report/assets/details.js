@@ -52,7 +52,7 @@ function counterparts(page, model, place, follow) {
 function origin(page, node, follow) {
   if (!node.origin) return el("p", {}, "No known origin: a pass made it, and its name is none of the original's.");
   const [kind, graph, number, end, others] = node.origin, place = [graph, number];
-  const what = { same: "the same node of the original", copy: `a copy (its name ends in ${end}) of`, instead: "it gives what this node of the original gave:" }[kind];
+  const what = { same: "the same node of the original", copy: `a copy (its name ends in ${end}) of`, instead: "it gives what this node of the original gave:", for: `made (its name ends in ${end}) for` }[kind];
   const button = followLink(page.before, [place], follow);
   return el("p", {}, `${what} `, button, others ? `, or of one of ${many(others, "other node")} of that name` : "");
 }
@@ -60,7 +60,7 @@ function origin(page, node, follow) {
 function becoming(page, model, place, follow) {
   const found = page.became.get(key(place)) || [];
   if (found.length) {
-    const links = found.slice(0, MOST_LINKS).map((other) => el("li", {}, followLink(page.after, [other], follow)));
+    const links = found.slice(0, MOST_LINKS).map((other) => el("li", {}, followLink(page.after, [other], follow), page.after.node(other).origin[0] === "for" ? " made for it" : ""));
     const more = found.length - links.length;
     const all = found.length > 1 ? el("p", {}, linkTo(`show all ${found.length}`, () => follow(page.after, found))) : "";
     return el("div", {}, all, el("ul", {}, links, more > 0 ? el("li", {}, `and ${more} more`) : ""));

@@ -100,3 +100,19 @@ def test_what_a_call_that_was_inlined_left_is_followed():
     known = origins(one, other)
     labels = {node.label: known.get(place) for place, node in other.places()}
     assert labels and all(origin is not None for origin in labels.values()), labels
+
+
+def test_what_helps_a_node_begins_with_its_name_or_that_of_what_its_body_reads():
+    before = """g (float[2] s, float[3, 2] xs) => (float[2] t) {
+        t = Scan <num_scan_inputs = 1,
+            body = b (float[2] a, float[2] x) => (float[2] c) { c = Add (a, x) }>(s, xs)
+    }"""
+    after = """g (float[2] s, float[3, 2] xs) => (float[2] t) {
+        x_0_row, others = Split <axis = 0> (xs)
+        c_wide = Neg (s)
+        lonely_wide = Neg (s)
+        t = Add (c_wide, lonely_wide)
+    }"""
+    rows = found(before, after)
+    assert rows["x_0_row"] == ("for", "t", "_0_row") and rows["c_wide"] == ("for", "c", "_wide")
+    assert "lonely_wide" not in rows and rows["t"][0] == "instead"

@@ -1,6 +1,7 @@
 """The page: it holds together, loads nothing, and no name becomes a part of it."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -137,3 +138,10 @@ def test_a_report_is_written_whole_and_replaces_only_a_report(tmp_path):
     assert "straightline report" in other.read_text(encoding="utf-8")
     with pytest.raises(sl.ir.SaveError, match="it is read, or the result itself"):
         report.write(path, found, taken=[path])
+
+
+def test_a_file_name_that_is_no_text_is_shown_all_the_same(tmp_path):
+    found = rewritten(verify=False)
+    side = dataclasses.replace(found.before, name="caf\udce9.onnx")
+    report.write(tmp_path / "r.html", dataclasses.replace(found, before=side))
+    assert "caf" in (tmp_path / "r.html").read_text(encoding="utf-8")
