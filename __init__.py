@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import interop, ir, passes, reference, versions
+    from . import interop, ir, passes, reference, report, versions
     from .about import __version__
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
@@ -79,6 +79,7 @@ __all__ = [
     "passes",
     "prove",
     "reference",
+    "report",
     "rewrite",
     "save",
     "transform",

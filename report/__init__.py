@@ -11,7 +11,7 @@
 from .data import Report, gather, of_outcome
 from .differences import Change, Differences
 from .page import page, place_of, write
-from .svg import control_flow_svg, place_of_svg, write_svg
+from .svg import control_flow_svg, write_svg
 
 __all__ = [
     "Change",
@@ -22,7 +22,6 @@ __all__ = [
     "of_outcome",
     "page",
     "place_of",
-    "place_of_svg",
     "write",
     "write_svg",
 ]
