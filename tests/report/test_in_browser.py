@@ -20,6 +20,7 @@ FLAGS = (
 )
 DESKTOP, PHONE = (1280, 900), (390, 844)
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>"
+TWO_FRAMES = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
@@ -127,9 +128,11 @@ def test_a_node_is_followed_from_before_to_after_and_back(opened):
 
 def test_a_node_is_chosen_by_touching_it(opened):
     page = opened(FOUND)
+    page.evaluate("views.after.canvas.scrollIntoView()")
+    page.evaluate(TWO_FRAMES)  # by then the page has been told that it was scrolled
     spot = page.evaluate(
         "(() => { const n = views.after.cy.nodes().filter((n) => n.data('label').includes('wait'));"
-        " const { x, y } = n.renderedPosition(); views.after.canvas.scrollIntoView();"
+        " const { x, y } = n.renderedPosition();"
         " const box = views.after.canvas.getBoundingClientRect();"
         " return [box.x + x, box.y + y]; })()"
     )
