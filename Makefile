@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-.PHONY: demo test lint types fuzz mutants browser bench docs wheel clean
+.PHONY: demo test lint types fuzz hostile mutants browser bench docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -26,7 +26,7 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
-	MYPYPATH=build/types $(BIN)/mypy -p straightline.ir -p straightline.facts -p straightline.operators \
+	MYPYPATH=build/types $(BIN)/mypy -p straightline.budget -p straightline.ir -p straightline.facts -p straightline.operators \
 	  -p straightline.analysis -p straightline.passes -p straightline.proof \
 	  -p straightline.reference -p straightline.report -p straightline.showing \
 	  -p straightline.versions \
@@ -35,6 +35,9 @@ types: $(VENV)/.installed
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
+
+hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under limits of memory and time
+	$(PY) tests/support/hostile
 
 # WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
@@ -60,6 +63,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py
 	$(PY) benchmarks/recurrence_cost.py
+	$(PY) benchmarks/scale.py
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
 	$(BIN)/pip install --quiet --editable '.[docs]'

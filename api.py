@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from .assumptions import Maxima
 from .binding import Shapes, Values
+from .budget import Limits, governed
 from .ir import BaseDir, ModelSource
 from .ir.collector import paused_collector
 from .outcome import Outcome
@@ -107,6 +108,8 @@ def transform(
     hints: bool = True,
     base_dir: BaseDir = None,
     on_progress: OnProgress = silent,
+    max_work: int | None = None,
+    max_memory: int | None = None,
     **options: Any,
 ) -> Outcome:
     """Rewrite a model, convert it where an opset is given, compare, and tell all of it.
@@ -137,6 +140,9 @@ def transform(
             content of a tensor decides something.
         on_progress: told of long work: stage, what, done, total (see
             `straightline.showing.OnProgress`). What it raises ends the work.
+        max_work: how many steps, of about a nanosecond, may be taken to compute constants before
+            run time; what would take more stays, with a remark.
+        max_memory: how many bytes of computed constants may be held at a time.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -155,17 +161,18 @@ def transform(
         raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
     text = "selects" if selects else passes
     options = {"freeze_initializers": freeze_initializers, **options}
-    return Transformation(
-        _rewriting(model, text, values, shapes, base_dir, assume_max, options),
-        opset=opset,
-        ir_version=ir_version,
-        rewrite=rewrite,
-        verify=verify,
-        strict=strict,
-        hints=hints,
-        selects=selects_of(text, **options),
-        on_progress=on_progress,
-    ).run("the result")
+    with governed(Limits.of(max_work, max_memory)):
+        return Transformation(
+            _rewriting(model, text, values, shapes, base_dir, assume_max, options),
+            opset=opset,
+            ir_version=ir_version,
+            rewrite=rewrite,
+            verify=verify,
+            strict=strict,
+            hints=hints,
+            selects=selects_of(text, **options),
+            on_progress=on_progress,
+        ).run("the result")
 
 
 @paused_collector
@@ -180,6 +187,8 @@ def rewrite(
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
     base_dir: BaseDir = None,
+    max_work: int | None = None,
+    max_memory: int | None = None,
     **options: Any,
 ) -> ModelSource:
     """The model without the control flow that is decided before run time.
@@ -199,6 +208,9 @@ def rewrite(
             inputs that make more the result is another one; `verify` looks for such.
         base_dir: the folder of the external data of a model in memory; it is read only where the
             content of a tensor decides something.
+        max_work: how many steps, of about a nanosecond, may be taken to compute constants before
+            run time; what would take more stays, with a remark.
+        max_memory: how many bytes of computed constants may be held at a time.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -213,9 +225,10 @@ def rewrite(
     """
     options = {"freeze_initializers": freeze_initializers, **options}
     rewriting = _rewriting(model, passes, values, shapes, base_dir, assume_max, options)
-    made: ModelSource = (
-        Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
-    )
+    with governed(Limits.of(max_work, max_memory)):
+        made: ModelSource = (
+            Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
+        )
     return made
 
 
@@ -231,6 +244,8 @@ def convert_version(
     rewrite: bool = True,
     verify: bool | Mapping[str, Any] = False,
     base_dir: BaseDir = None,
+    max_work: int | None = None,
+    max_memory: int | None = None,
 ) -> ModelSource:
     """The model with its operators carried to another version of ONNX's operator set.
 
@@ -249,6 +264,8 @@ def convert_version(
             them; nothing else of the model is rewritten.
         verify: compare the outputs with the original's, as in `rewrite`.
         base_dir: the folder of the external data of a model in memory.
+        max_work: how many steps may be taken to compute constants, as in `rewrite`.
+        max_memory: how many bytes of computed constants may be held at a time.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -266,11 +283,12 @@ def convert_version(
     check_whole_number("target_opset", target_opset)  # a transformation takes None, which is none
     frozen = {"freeze_initializers": freeze_initializers}
     rewriting = _rewriting(model, (), values, shapes, base_dir, None, frozen)
-    made: ModelSource = (
-        Transformation(rewriting, target_opset, ir_version, rewrite, verify)
-        .run("the conversion")
-        .model
-    )
+    with governed(Limits.of(max_work, max_memory)):
+        made: ModelSource = (
+            Transformation(rewriting, target_opset, ir_version, rewrite, verify)
+            .run("the conversion")
+            .model
+        )
     return made
 
 

@@ -12,10 +12,11 @@ from .analysis.trips.constructs import control_flow, deciding
 from .api import pipeline_of, selects_of
 from .assumptions import Maxima
 from .binding import Shapes, Values
+from .budget import Limits, governed
 from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from .leftovers import calls_kept, root_of, with_call
-from .passes import PASSES, Pass, Run, plugins
+from .passes import PASSES, Pass, Pipeline, Run, plugins
 from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
 from .showing import Block, Line, Table, as_html
@@ -112,6 +113,8 @@ def inspect(
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
     base_dir: BaseDir = None,
+    max_work: int | None = None,
+    max_memory: int | None = None,
     **options: Any,
 ) -> Inspection:
     """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
@@ -124,7 +127,13 @@ def inspect(
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
     given = values or {}, shapes or {}, base_dir, assume_max or {}
-    rewriting = Rewriting(model, pipeline, *given)
+    selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
+    with governed(Limits.of(max_work, max_memory)):
+        return _inspected(Rewriting(model, pipeline, *given), selects)
+
+
+def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
+    pipeline = rewriting.pipeline
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
@@ -134,7 +143,6 @@ def inspect(
     watched(pipeline, log, lambda *_: None).apply(copy)
     left = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log.remarks))
-    selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
     advice = advise(rewriting, copy, selects) if left else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []

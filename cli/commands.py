@@ -6,7 +6,7 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,8 +31,10 @@ from .options import (
     KeptCertificate,
     Load,
     MaxInputSize,
+    MaxMemory,
     MaxNodes,
     MaxTrips,
+    MaxWork,
     Passes,
     Prove,
     Quiet,
@@ -51,6 +53,8 @@ from .options import (
     ThenOpset,
     Timeout,
     Verify,
+    chosen,
+    limited,
     pipeline_text,
 )
 from .pages import Page, Picture, require_page, tell_page, write_page, write_picture
@@ -97,6 +101,8 @@ def rewrite(
     selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
     assignments: Set = None,
     dimensions: Shape = None,
     sizes: Dim = None,
@@ -141,6 +147,7 @@ def rewrite(
     from ..api import transform
 
     interrupts.raise_from_now_on()
+    limited(context, max_work, max_memory)
     load_passes(load)
     watch, silent = watched(print_after, print_before, verbose), as_json or quiet or verbose > 0
     with watch, report.progress("rewriting", quiet=silent) as told:
@@ -158,7 +165,7 @@ def rewrite(
             verify=False,
             strict=strict,
             on_progress=told,
-            **_chosen(max_trips=max_trips, max_nodes=max_nodes),
+            **chosen(max_trips=max_trips, max_nodes=max_nodes),
         )
     mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if require_straight_line and outcome.left else 0
     if verify and not code:
@@ -248,6 +255,8 @@ def convert(
     sizes: Dim = None,
     freeze_initializers: Freeze = False,
     rewriting: Rewrite = True,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
     load: Load = None,
     force: Force = False,
     max_input_size: MaxInputSize = None,
@@ -275,6 +284,7 @@ def convert(
     from ..api import transform
 
     interrupts.raise_from_now_on()
+    limited(context, max_work, max_memory)
     load_passes(load)
     with report.progress("converting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
@@ -323,6 +333,8 @@ def inspect(
     selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
     assignments: Set = None,
     dimensions: Shape = None,
     sizes: Dim = None,
@@ -338,6 +350,7 @@ def inspect(
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
+    limited(context, max_work, max_memory)
     load_passes(load)
     model = read_model(source, max_input_size)
     write_picture(picture, model, source, force)
@@ -348,7 +361,7 @@ def inspect(
         shapes=shapes_given(model, dimensions, sizes),
         assume_max=contents(assumed),
         freeze_initializers=freeze_initializers,
-        **_chosen(max_trips=max_trips, max_nodes=max_nodes),
+        **chosen(max_trips=max_trips, max_nodes=max_nodes),
     )
     again = functools.partial(command_again, context)
     return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)
@@ -366,7 +379,3 @@ def list_passes(load: Load = None, as_json: Json = False) -> int:
     load_passes(load)
     found = describe_passes()
     return finish(0, lambda: report.show_passes(found, as_json), product=True)
-
-
-def _chosen(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}

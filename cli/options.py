@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -98,6 +98,23 @@ MaxNodes = Annotated[
     int | None,
     typer.Option(
         metavar="N", min=0, help="How many nodes may be added in all; 20000 if not given."
+    ),
+]
+MaxWork = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not"
+        " given.",
+    ),
+]
+MaxMemory = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SIZE",
+        parser=parsing.size,
+        help="Bytes of computed constants that may be held at a time; 256M if not given.",
     ),
 ]
 Set = Annotated[
@@ -306,3 +323,15 @@ def pipeline_text(
     if selects:
         return "selects"
     return passes if target is None else "accelerate"
+
+
+def limited(context: typer.Context, max_work: int | None, max_memory: int | None) -> None:
+    """Let what --max-work and --max-memory give hold until the command ends."""
+    from ..budget import Limits, governed
+
+    context.with_resource(governed(Limits.of(max_work, max_memory)))
+
+
+def chosen(**options: Any) -> dict[str, Any]:
+    """Those that were given."""
+    return {name: value for name, value in options.items() if value is not None}

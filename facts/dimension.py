@@ -1,7 +1,8 @@
 """Dimensions as polynomials over symbols, so that sums and products stay exact.
 
 A symbol stands for the size of an axis: an integer of at least 0. What can be said for all sizes is
-said (N + 5 is never 0, 2 * N is never 3), and nothing else.
+said (N + 5 is never 0, 2 * N is never 3), and nothing else. What would be too long to be written
+out is abbreviated: see `abbreviation.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 
-Monomial = tuple[str, ...]
+from .abbreviation import MOST_PRODUCTS, Monomial, abbreviated, hidden_in, known_as, put_into
 
 
 class Dimension:
@@ -28,7 +29,7 @@ class Dimension:
     __slots__ = ("_hash", "_text", "terms", "value")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms = {monomial: factor for monomial, factor in terms.items() if factor}
+        self.terms = abbreviated({m: factor for m, factor in terms.items() if factor})
         self.value = _number(self.terms)
         self._hash: int | None = None
         self._text = ""
@@ -41,12 +42,12 @@ class Dimension:
     @classmethod
     def symbol(cls, name: str) -> Dimension:
         """A symbol."""
-        return cls({(name,): 1})
+        return cls({(known_as(name),): 1})
 
     @property
     def symbols(self) -> set[str]:
-        """The symbols in it."""
-        return {name for monomial in self.terms for name in monomial}
+        """The symbols in it, those that it hides in abbreviations included."""
+        return {s for monomial in self.terms for name in monomial for s in hidden_in(name)}
 
     @property
     def at_least(self) -> int | None:
@@ -120,7 +121,7 @@ class Dimension:
         for monomial, factor in self.terms.items():
             term = Dimension.constant(factor)
             for name in monomial:
-                term = term * symbols.get(name, Dimension.symbol(name))
+                term = term * _replaced(name, symbols)
             total = total + term
         return total
 
@@ -147,8 +148,11 @@ class Dimension:
         if number is not None and self.value is not None:
             return Dimension.constant(self.value * number)
         terms: dict[Monomial, int] = {}
-        for left, a in self.terms.items():
-            for right, b in _as_dimension(other).terms.items():
+        own, others = self.terms, _as_dimension(other).terms
+        if len(own) * len(others) > MOST_PRODUCTS:
+            own, others = abbreviated(own, 1), abbreviated(others, 1)
+        for left, a in own.items():
+            for right, b in others.items():
                 product = tuple(sorted(left + right))
                 terms[product] = terms.get(product, 0) + a * b
         return Dimension(terms)
@@ -201,6 +205,15 @@ def _number(terms: Mapping[Monomial, int]) -> int | None:
     if not terms:
         return 0
     return terms.get(()) if len(terms) == 1 else None
+
+
+def _replaced(name: str, symbols: Mapping[str, Dimension]) -> Dimension:
+    """What stands for a symbol when others are put into it; what is hidden in it is told apart."""
+    if name in symbols:
+        return symbols[name]
+    put = {s: symbols[s] for s in hidden_in(name) if s in symbols}
+    told = {s: (str(dim), frozenset(dim.symbols)) for s, dim in put.items()}
+    return Dimension.symbol(put_into(name, told) if told else name)
 
 
 @functools.lru_cache(maxsize=1 << 12)

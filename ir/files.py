@@ -13,6 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
 from .errors import LoadError, SaveError, reason
+from .nesting import is_nested_too_deep
 from .reading import TWO_GB, read_bytes
 
 
@@ -35,6 +36,10 @@ def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(content)
     except DecodeError as error:
+        if is_nested_too_deep(content):
+            raise LoadError(
+                f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
+            ) from error
         raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
     return require_graph(proto, what)
 

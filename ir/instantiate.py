@@ -75,6 +75,9 @@ class Template:
         self._prepared = False
         self._branches: dict[Graph, list[_Step]] = {}
         self._floating: dict[Value, None] = {}
+        # Constants that were placed, and values in whose stead an equal one was.
+        self._placed: dict[Tensor, Value] = {}
+        self._stand_ins: dict[Value, Value] = {}
         self.resolved: dict[Node, str] = {}
         self._loosened = Loosened()
         self.added = 0
@@ -118,10 +121,26 @@ class Template:
 
     def place(self, value: Value) -> Value:
         """Make a folded constant an initializer of `into`; any other value is there already."""
-        if value in self._floating:
-            del self._floating[value]
+        if value in self._floating or value in self._stand_ins:
+            self._floating.pop(value, None)
+            self._stand_ins.pop(value, None)
             self.into.place_initializer(value)
+            assert value.constant is not None
+            self._placed.setdefault(value.constant, value)
         return value
+
+    def _read(self, value: Value) -> Value:
+        """What a node reads for a value: of folded constants that are one, the one that was placed
+        first."""
+        if value in self._floating:
+            assert value.constant is not None
+            placed = self._placed.get(value.constant)
+            if placed is None:
+                return self.place(value)
+            del self._floating[value]
+            self._stand_ins[value] = placed
+            return placed
+        return self._stand_ins.get(value, value)
 
     def step(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
         """Copy the body once.
@@ -151,6 +170,8 @@ class Template:
         self._run(self._steps, environment, suffix)
         self._annotate(self._annotations, environment)
         results: list[Value] = [environment[p] for p in self._outputs]  # type: ignore[misc]
+        if self._stand_ins:
+            self._stand_ins = {v: self._stand_ins[v] for v in results if v in self._stand_ins}
         if self._floating:
             # Others were read by nothing, and no later step can see them.
             self._floating = {v: None for v in results if v in self._floating}
@@ -204,10 +225,8 @@ class Template:
         environment: list[Value | None],
         suffix: str,
     ) -> None:
-        if self._floating:
-            for value in inputs:
-                if value is not None:
-                    self.place(value)
+        if self._floating or self._stand_ins:
+            inputs = [None if value is None else self._read(value) for value in inputs]
         labels = [label + suffix if label else "" for label in step.labels]
         name = step.node.name
         self.added += 1
@@ -289,7 +308,7 @@ class Template:
         for value in captured_by(node):
             new = environment[self._positions[value]]
             assert new is not None
-            mapping[value] = self.place(new)
+            mapping[value] = self._read(new)
         for attribute, graphs in node.bodies.items():
             for graph in graphs:
                 into = copy.graph

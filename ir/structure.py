@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import networkx as nx
@@ -16,6 +16,12 @@ from .value import Value
 if TYPE_CHECKING:
     from .graph import Graph
     from .model import Function, Model
+
+
+Positions = Mapping[Value | None, Sequence[int]]
+
+_WIDE = 64
+"""Nodes with more inputs are wide; so many of them are remembered."""
 
 
 class Use(NamedTuple):
@@ -47,11 +53,11 @@ class Structure:
     """The part of a `Graph` that only tells."""
 
     __slots__ = (
-        "_given_out",
         "_inputs",
         "_ordered",
         "_outputs",
         "_topology",
+        "_wide",
         "annotations",
         "header",
         "initializers",
@@ -73,7 +79,7 @@ class Structure:
         self.reserved: set[str] = set()
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
-        self._given_out: tuple[tuple[Value, ...], frozenset[Value]] = (), frozenset()
+        self._wide: dict[Node | Structure, tuple[object, Positions]] = {}
         self._topology = Topology()
         self._topology.insert(self)
         self._ordered: tuple[int, list[Node]] = -1, []
@@ -181,8 +187,7 @@ class Structure:
         """Every place that reads the value, in this graph and in all graphs inside it."""
         places: list[Use] = []
         for user in self.users(value):
-            read = user.outputs if user is self else user.inputs
-            places += [Use(user, index) for index, v in enumerate(read) if v is value]
+            places += [Use(user, index) for index in self._positions(user).get(value, ())]
             if isinstance(user, Node):
                 for graph in user.graphs():
                     if value in graph._topology.sources:
@@ -248,21 +253,30 @@ class Structure:
         return producer if producer is not None and producer.graph is self else value
 
     def _reads(self, user: Node | Graph, values: Collection[Value | None]) -> bool:
-        if user is self:
-            return not self._all_given_out().isdisjoint(values)
-        assert isinstance(user, Node)
-        for value in user.inputs:
-            if value is not None and value in values:
-                return True
+        read = self._positions(user)
+        if any(value is not None and value in read for value in values):
+            return True
+        if not isinstance(user, Node):
+            return False
         return bool(user.bodies) and any(
             v in graph._topology.sources for graph in user.graphs() for v in values if v
         )
 
-    def _all_given_out(self) -> frozenset[Value]:
-        """The outputs as a set: a Loop may have thousands that each are asked for."""
-        if self._given_out[0] is not self._outputs:
-            self._given_out = self._outputs, frozenset(self._outputs)
-        return self._given_out[1]
+    def _positions(self, user: Node | Structure) -> Positions:
+        """Where a node, or the graph itself, reads each value. That of a wide one is kept: a Loop
+        may have thousands of values that each are asked for."""
+        read = user._inputs if isinstance(user, Node) else user._outputs
+        known = self._wide.get(user)
+        if known is not None and known[0] is read:
+            return known[1]
+        positions: dict[Value | None, list[int]] = {}
+        for index, value in enumerate(read):
+            positions.setdefault(value, []).append(index)
+        if len(read) > _WIDE:
+            if len(self._wide) >= _WIDE:
+                self._wide.clear()
+            self._wide[user] = read, positions
+        return positions
 
     def __repr__(self) -> str:
         holder = self.holder

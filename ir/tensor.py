@@ -27,7 +27,7 @@ class Tensor:
     data stays on disk until `numpy()` reads it.
     """
 
-    __slots__ = ("_array", "_message", "base_dir")
+    __slots__ = ("__weakref__", "_array", "_message", "base_dir")
 
     def __init__(
         self,
@@ -116,10 +116,19 @@ class Tensor:
         try:
             if self.is_external:
                 return _read_external(message, self.base_dir)
+            if message.data_type == onnx.TensorProto.STRING:
+                return _texts(message)
             # A copy, because the elements may lie inside the message itself.
             return np.array(numpy_helper.to_array(message))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise LoadError(f"tensor '{message.name}' cannot be read: {error}") from error
+
+
+def _texts(message: onnx.TensorProto) -> Array:
+    """Strings, each as long as it is: numpy makes all as long as the longest on its own."""
+    array = np.empty(len(message.string_data), object)
+    array[:] = [text.decode() for text in message.string_data]
+    return array.reshape(tuple(message.dims))
 
 
 def external_path(name: str, location: str, base_dir: Path | None) -> Path:

@@ -14,9 +14,11 @@ from . import parts as parts
 from . import products as products
 from . import quantization as quantization
 from . import randomness as randomness
+from . import recurrent as recurrent
 from . import reductions as reductions
 from . import sequences as sequences
 from . import sizes as sizes
+from . import texts as texts
 from . import windows as windows
 from .rules import OLDEST_OPSET, OperatorRules, described, describes, rules_of
 

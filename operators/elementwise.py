@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import onnx
@@ -16,6 +16,8 @@ from ..facts.premises import Premises, broadcast, broadcast_to, require
 from ..ir import Node, Value
 from .axes import broadcast_shape
 from .batching import Batch, Ragged, Unbatchable, alone, broadcasting
+from .effort import EACH, FEW, elements
+from .growing import broadcast_size
 from .ragged import of_each
 from .rules import KeepsShape, OperatorRules, Total, describes
 
@@ -25,6 +27,12 @@ _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 class Elementwise(OperatorRules):
     """Operands whose shapes broadcast in all directions: from opset 7 on, or 8 for Max, Mean, Min
     and Sum."""
+
+    steps: ClassVar[int] = FEW
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        given = [array for array in arrays if array is not None]
+        return self.steps * (elements(given) + broadcast_size(given))
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -61,10 +69,9 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
-@describes("BitCast", "RegexFullMatch")
+@describes("BitCast")
 class OfEach(KeepsShape):
-    """A function of each element; BitCast, from opset 26 on, to a type of as many bits, and
-    RegexFullMatch, from 20 on, are such."""
+    """A function of each element; BitCast, from opset 26 on, to a type of as many bits, is such."""
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return alone(given)
@@ -92,6 +99,10 @@ class Cast(OfEach):
     From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
     """
 
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
+        return (EACH if texts else FEW) * 2 * elements(arrays)
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, to = inputs[0].content, node.attribute("to")
         if content is None:
@@ -115,6 +126,11 @@ class Cast(OfEach):
 @describes("StringConcat")
 class StringConcat(Elementwise):
     """StringConcat, from opset 20 on."""
+
+    steps: ClassVar[int] = EACH
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return broadcast_size(arrays)
 
 
 @describes("CastLike")

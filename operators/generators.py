@@ -169,6 +169,10 @@ class DFT(OperatorRules):
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        length = arrays[1] if len(arrays) > 1 and arrays[1] is not None else 1
+        return 2 * times(arrays[0], length)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         value, length = given.given(0).value, given.fixed(1)
         if given.emit.opset < 20:

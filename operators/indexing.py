@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import onnx
@@ -249,8 +249,19 @@ class NonZero(Total):
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
 
 
-@describes("Unique", "NonMaxSuppression")
+@describes("Unique")
 class Selecting(OperatorRules):
-    """Unique and NonMaxSuppression: how much they give depends on all that they are given."""
+    """Unique: how much it gives depends on all that it is given."""
 
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
+
+
+@describes("NonMaxSuppression")
+class NonMaxSuppression(Selecting):
+    """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(3.0 * arrays[1].size)
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(10_000 * float(arrays[1].size) * arrays[1].shape[-1])

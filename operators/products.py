@@ -17,6 +17,7 @@ from ..ir import Node, Value
 from .axes import broadcast_shape, may_equal
 from .batched_rows import with_a_row, without_it
 from .batching import Batch, Unbatchable, alone
+from .effort import EACH, elements
 from .joined_trips import joined, parted
 from .rules import OperatorRules, describes
 
@@ -209,6 +210,9 @@ class Einsum(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(math.prod(array.size for array in arrays))
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return EACH * elements(arrays) + 4 * self.growth(node, arrays)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         """The trips get a letter of their own; the runtime may choose another order of sums."""

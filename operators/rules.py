@@ -17,6 +17,7 @@ from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.premises import Premises, Unproven
 from ..ir import Node, Operator, Value
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
+from .effort import EACH, FEW, elements
 
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
@@ -39,6 +40,9 @@ class OperatorRules:
 
     kept_from_folding: ClassVar[bool] = False
     """Whether it stays in a model although what it computes is known."""
+
+    steps: ClassVar[int] = EACH
+    """So many steps the reference takes for each element, where nothing else tells its work."""
 
     risky_inputs: ClassVar[tuple[int, ...]] = ()
     """Inputs some elements of which make it fail; without any of those it gives a result, if the
@@ -111,6 +115,10 @@ class OperatorRules:
         large = [array.size for array in arrays if array is not None and array.size > 1024]
         return math.prod(large) if len(large) > 1 else 0
 
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        """How many steps the reference takes for these arrays at most, of about a nanosecond."""
+        return self.steps * (elements(arrays) + max(0.0, self.growth(node, arrays)))
+
     def fails(self, node: Node, arrays: Sequence[Any]) -> bool:
         """Whether a runtime fails on these arrays although the reference gives a result."""
         return False
@@ -147,6 +155,8 @@ class OperatorRules:
 class Total(OperatorRules):
     """Gives a result whatever it is given."""
 
+    steps: ClassVar[int] = 20 * FEW
+
     def prove_safe(self, given: Premises) -> None:
         """There is nothing to prove."""
 
@@ -165,6 +175,8 @@ class KeepsShape(OperatorRules):
 
 class Moving(OperatorRules):
     """The elements of all outputs are elements of the first input."""
+
+    steps: ClassVar[int] = FEW
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         """Those of the first input."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same, shown
@@ -12,7 +14,8 @@ from ..ir import Node, Value
 from .axes import ONE
 from .batched_sizes import axis_size, numbered
 from .batching import Batch, Unbatchable
-from .growing import times
+from .effort import EACH, SLID, convolution, places, window
+from .growing import size_of, times
 from .joined_trips import by_rows, joined, parted
 from .rules import OperatorRules, describes
 
@@ -74,21 +77,50 @@ class Rowwise(OperatorRules):
         return by_rows(given)
 
 
-@describes(
-    "ConvInteger",
-    "ConvTranspose",
-    "GlobalLpPool",
-    "LpPool",
-    "LRN",
-    "QLinearConv",
-)
+@describes("GlobalLpPool", "LRN")
 class OtherRowwise(Rowwise):
-    """ConvTranspose, ConvInteger, QLinearConv, LpPool, GlobalLpPool and LRN."""
+    """GlobalLpPool and LRN."""
+
+
+@describes("ConvInteger", "QLinearConv", "ConvTranspose")
+class OtherConv(Rowwise):
+    """ConvInteger, QLinearConv and ConvTranspose."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        kernel = arrays[3 if node.is_op("QLinearConv") else 1]
+        each = 3000 if node.is_op("ConvTranspose") else SLID
+        return convolution(node, arrays[0], kernel, each)
+
+
+@describes("LpPool")
+class LpPool(Rowwise):
+    """LpPool."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return SLID * places(node, arrays[0]) * window(node)
+
+
+@describes("RoiAlign")
+class RoiAlign(OperatorRules):
+    """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
+    wide."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        bins = node.attribute("output_height", 1) * node.attribute("output_width", 1)
+        return float(float(bins) * arrays[1].shape[0] * arrays[0].shape[1])
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        scale, widest = node.attribute("spatial_scale", 1.0), np.abs(arrays[1]).max(initial=1)
+        samples = node.attribute("sampling_ratio", 0) or 1 + 2 * abs(scale) * float(widest)
+        return float(4000 * self.growth(node, arrays) * samples**2)
 
 
 @describes("DeformConv")
 class DeformConv(Rowwise):
     """DeformConv, from opset 19 on: offsets and mask are of each image."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return convolution(node, arrays[0], arrays[1], 300_000)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return by_rows(given, batches=(0, 2, 4))
@@ -132,6 +164,9 @@ class Conv(Rowwise):
             same(dim, width, "the kernel")
         _prove_fits(given, data[2:], weight[2:])
 
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return convolution(node, arrays[0], arrays[1])
+
 
 @describes("MaxPool", "AveragePool")
 class Pool(Rowwise):
@@ -151,6 +186,9 @@ class Pool(Rowwise):
     def prove_safe(self, given: Premises) -> None:
         kernel = [Dimension.constant(size) for size in given.node.attribute("kernel_shape", [])]
         _prove_fits(given, given.shape(0, len(kernel) + 2)[2:], kernel)
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return SLID * places(node, arrays[0]) * window(node)
 
 
 @describes("GlobalAveragePool", "GlobalMaxPool")
@@ -234,12 +272,22 @@ class Col2Im(Rowwise):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(10_000 * arrays[0].size + EACH * self.growth(node, arrays))
+
 
 @describes("MaxUnpool")
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
     sized_by: ClassVar[tuple[int, ...]] = (2,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        if len(arrays) > 2 and arrays[2] is not None:
+            return size_of(arrays[2])
+        strides = node.attribute("strides", [1])
+        widest = max(*node.attribute("kernel_shape", [1]), *strides, *node.attribute("pads", [0]))
+        return float(float(arrays[0].size) * (3 * widest) ** max(0, arrays[0].ndim - 2))
 
 
 @describes("STFT")

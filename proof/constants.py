@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.shapes.asking import connected
+from ..budget import current
 from ..ir import Node, Tensor
 from ..operators import rules_of
 from ..reference.errors import EvaluationError
@@ -16,6 +17,9 @@ from .heads import Head
 
 MOST_ELEMENTS = 1 << 20
 """A constant is computed where it has so many elements at most, and so have its operands."""
+
+_CALL = 5_000
+"""Steps that a call of a kernel takes, whatever it computes."""
 
 Kernel = Callable[[Sequence[Any]], list[Any]]
 
@@ -50,13 +54,22 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
     arrays = [None if t is None else t.numpy() for t in tensors]
     if not rules.growth(node, arrays) <= MOST_ELEMENTS or rules.fails(node, arrays):
         return None
+    governor = current()
+    if not governor.may_work(_CALL + rules.work(node, arrays), node):
+        return None
     try:
         results = _kernel(head, node)(arrays)
     except EvaluationError:
         return None  # it fails when it is run, too, and is compared as it stands
     if not all(isinstance(result, np.ndarray) for result in results):
         return None
-    return [Tensor(array=result) for result in results]
+    size = sum(result.nbytes for result in results)
+    if not governor.may_hold(size, node):
+        return None
+    computed = [Tensor(array=result) for result in results]
+    for tensor, result in zip(computed, results, strict=True):
+        governor.hold(tensor, result.nbytes)
+    return computed
 
 
 def _is_small(tensor: Tensor) -> bool:

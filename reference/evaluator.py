@@ -54,6 +54,7 @@ class GraphEvaluator:
         else:
             self.input_names, self.output_names = list(proto.input), list(proto.output)
             self.constants = {}
+        self.watch = environment.watch
         self.steps = [
             (build_kernel(node, environment), list(node.input), list(node.output), node)
             for node in proto.node
@@ -75,6 +76,8 @@ class GraphEvaluator:
                 raise EvaluationError(
                     f"{label(node)}: input {error} is not defined before it is used"
                 ) from error
+            if self.watch is not None:
+                self.watch(node, values)
             for name, value in zip(outputs, kernel(values, scope), strict=False):
                 if name:
                     scope[name] = value
@@ -100,6 +103,8 @@ class Evaluator:
         instead of those here; as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
     base_dir:
         The folder of the external data of a model in memory.
+    watch:
+        Told of each node, with its inputs, before it is run; it may raise EvaluationError.
 
     Raises
     ------
@@ -114,6 +119,7 @@ class Evaluator:
         break_without_cond: bool = False,
         operators: Sequence[type[OpRun]] = (),
         base_dir: ir.BaseDir = None,
+        watch: Callable[[onnx.NodeProto, Sequence[Any]], None] | None = None,
     ) -> None:
         proto = _to_proto(model, base_dir)
         check_well_formed(proto)
@@ -122,6 +128,7 @@ class Evaluator:
             operators=_table([*operators, *control_flow_operators(break_without_cond)]),
             run_graph=GraphEvaluator,
             functions={function_key(f): f for f in proto.functions},
+            watch=watch,
         )
         self._graph = GraphEvaluator(proto.graph, environment)
         self._types = {i.name: i.type for i in proto.graph.input}

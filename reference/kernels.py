@@ -34,7 +34,9 @@ class Environment:
     """What the nodes of one graph may refer to.
 
     ``operators`` replace onnx.reference's own; ``calls`` are the functions being expanded.
-    ``run_graph`` makes the evaluator of a body or function in an environment.
+    ``run_graph`` makes the evaluator of a body or function in an environment. ``watch`` is told
+    of each node and its inputs before it is run, and may raise EvaluationError. ``bodies`` are the
+    evaluators of functions, one for all calls that give the same attributes.
     """
 
     opsets: Mapping[str, int]
@@ -42,6 +44,8 @@ class Environment:
     run_graph: Callable[[Any, Environment], Any]
     functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
     calls: tuple[FunctionKey, ...] = ()
+    watch: Callable[[onnx.NodeProto, Sequence[Any]], None] | None = None
+    bodies: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
 
 def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
@@ -166,8 +170,7 @@ def _function_kernel(
             f"{label(node)}: the function has {len(function.input)} inputs and "
             f"{len(function.output)} outputs, the call more"
         )
-    inner = replace(environment, opsets=_imports(function), calls=(*environment.calls, key))
-    evaluator = environment.run_graph(specialize(function, [*defaults, *node.attribute]), inner)
+    evaluator = _body(node, function, environment, defaults)
     names, place = list(function.input), label(node)
 
     def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
@@ -179,6 +182,28 @@ def _function_kernel(
         return results[: len(node.output)]
 
     return call
+
+
+def _body(
+    node: onnx.NodeProto,
+    function: onnx.FunctionProto,
+    environment: Environment,
+    defaults: Sequence[onnx.AttributeProto],
+) -> Any:
+    """The evaluator of a function's body. Functions that call each other twice make as many calls
+    as 2 to the power of their depth, so it is made once for calls with the same attributes."""
+    key = function_key(function)
+    given = [*defaults, *node.attribute]
+    written = tuple(a.SerializeToString(deterministic=True) for a in given)
+    known = (key, written, id(environment.operators))
+    own = environment.functions.get(key) is function
+    if own and known in environment.bodies:
+        return environment.bodies[known]
+    inner = replace(environment, opsets=_imports(function), calls=(*environment.calls, key))
+    evaluator = environment.run_graph(specialize(function, given), inner)
+    if own:
+        environment.bodies[known] = evaluator
+    return evaluator
 
 
 def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:

@@ -7,22 +7,22 @@ import networkx as nx
 import pytest
 from source_files import ROOT, sources
 
+_BELOW = ("budget", "ir", "reference", "facts", "operators", "analysis", "passes")
+
 FLOORS = {
+    "budget": (),
     "ir": (),
     "showing": (),
     "reference": ("ir", "showing"),
     "facts": ("ir",),
     "operators": ("ir", "facts"),
-    "analysis": ("ir", "reference", "facts", "operators"),
-    "proof": ("ir", "showing", "reference", "facts", "operators", "analysis"),
-    "passes": ("ir", "reference", "facts", "operators", "analysis"),
-    "versions": ("ir", "reference", "facts", "operators", "analysis", "passes"),
-    "": (
-        *("ir", "showing", "reference", "facts", "operators", "analysis"),
-        *("passes", "proof", "versions"),
-    ),
+    "analysis": ("budget", "ir", "reference", "facts", "operators"),
+    "proof": ("budget", "ir", "showing", "reference", "facts", "operators", "analysis"),
+    "passes": ("budget", "ir", "reference", "facts", "operators", "analysis"),
+    "versions": _BELOW,
+    "": (*_BELOW, "showing", "proof", "versions"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
-    "cli": ("ir", "showing", "reference", "passes", "proof", "versions", "report", ""),
+    "cli": ("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report", ""),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares
 nothing with the passes, so that a fault of one does not hide that of another."""

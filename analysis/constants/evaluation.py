@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
-from ...ir import Graph, Model, Node, Tensor, Value, captured_by, copy_graph, to_proto
+from ...budget import current
+from ...ir import Graph, Model, Node, Operator, Tensor, Value, captured_by, copy_graph, to_proto
+from ...operators import rules_of
+from ...operators.effort import EACH
 from ...operators.randomness import draws_random_numbers, find_random
 from ...reference.errors import EvaluationError
 
@@ -18,6 +23,12 @@ _CONSTRUCTS = ("If", "Loop", "Scan")
 
 MAX_TRIPS = 10_000
 """The Loops of a construct make so many trips at most, all together, when it is computed."""
+
+_STEP = 30_000
+"""Steps that the reference takes to run a node of a graph, whatever it computes."""
+
+_MOST_ELEMENTS = 1 << 24
+"""No tensor inside of a construct has more elements when it is computed."""
 
 MAX_ALL_TRIPS = 5 * MAX_TRIPS
 """The same for all times that one construct is computed, such as on each trip of a loop around."""
@@ -61,7 +72,8 @@ class ConstructEvaluator:
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
-        self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)])
+        watch = _Watch(node).before
+        self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)], watch=watch)
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
         """The outputs; None where one is no tensor, it fails, or it might run for too long, this
@@ -79,6 +91,43 @@ class ConstructEvaluator:
         if any(result is None or isinstance(result, list) for result in results):
             return None
         return [Tensor(array=result) for result in results]
+
+
+class _Watch:
+    """Counts what the nodes inside of a construct compute.
+
+    Args:
+        place: the construct.
+    """
+
+    def __init__(self, place: Node) -> None:
+        self._place = place
+        self._nodes: dict[int, tuple[onnx.NodeProto, Node]] = {}
+
+    def before(self, proto: onnx.NodeProto, values: Sequence[Any]) -> None:
+        """Count a node that is about to be run.
+
+        Raises:
+            EvaluationError: that would be too much.
+        """
+        if id(proto) not in self._nodes:  # the message is kept so that its id stays its own
+            attributes = {a.name: a for a in proto.attribute}
+            op = Operator(proto.op_type, attributes, proto.domain)
+            self._nodes[id(proto)] = proto, Node(op, [None] * len(proto.input), proto.output)
+        node = self._nodes[id(proto)][1]
+        if not current().may_work(_STEP + self._work(node, values), self._place):
+            raise EvaluationError("it takes more steps than are taken beforehand")
+
+    def _work(self, node: Node, values: Sequence[Any]) -> float:
+        """The steps of a node; none where its bodies are counted themselves."""
+        arrays = [v for v in values if v is not None]
+        holds = any(a.HasField("g") or a.graphs for a in node.op.attributes.values())
+        if holds or not all(isinstance(array, np.ndarray) for array in arrays):
+            return EACH * sum(len(v) if isinstance(v, list) else v.size for v in arrays)
+        rules = rules_of(node.op)
+        if not rules.growth(node, values) <= _MOST_ELEMENTS:
+            return math.inf
+        return rules.work(node, values)
 
 
 class _TripsLeft:

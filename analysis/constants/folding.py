@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
+from ...budget import current
 from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
+from ...ir.digest import digest_of_array
 from ...operators import rules_of
 from ...reference.errors import EvaluationError
 
@@ -17,6 +20,12 @@ Kernel = Callable[[list[Array | None]], list[Array]]
 
 MAX_BYTES = 1 << 20
 """Folding makes no tensor larger than this, so that a model does not grow by being folded."""
+
+_CALL = 5_000
+"""Steps that a call of a kernel takes, whatever it computes."""
+
+_DIGESTED = 1 << 10
+"""Results of more bytes are one where they are equal; each byte of them takes a step."""
 
 _MOST_SHARED = 1 << 10
 """Kernels of nodes of more bytes, which hold constants, are not kept for other models."""
@@ -34,6 +43,7 @@ class Folder:
         self.model = model
         self.max_bytes = max_bytes
         self._kernels: dict[tuple[Operator, Model | Function, int], Kernel | None] = {}
+        self._equal: weakref.WeakValueDictionary[Hashable, Tensor] = weakref.WeakValueDictionary()
 
     def may_fold(self, node: Node) -> bool:
         """Whether the node's operator is one to fold, whatever its inputs are."""
@@ -66,13 +76,34 @@ class Folder:
         rules = rules_of(node.op)
         if not rules.growth(node, arrays) <= self.max_bytes or rules.fails(node, arrays):
             return None
+        if not current().may_work(_CALL + rules.work(node, arrays), node):
+            return None
         try:
             results = kernel(arrays)
         except EvaluationError:
             return None
-        if any(not isinstance(a, np.ndarray) or a.nbytes > self.max_bytes for a in results):
+        if any(not isinstance(a, np.ndarray) or size_of(a) > self.max_bytes for a in results):
             return None
-        return [Tensor(array=array) for array in results]
+        return self._held(results, node)
+
+    def _held(self, arrays: Sequence[Array], node: Node) -> list[Tensor] | None:
+        """Results as constants, the earlier one for what is equal to it; None where there would be
+        too many."""
+        governor, tensors = current(), []
+        for array in arrays:
+            size = size_of(array)
+            if size <= _DIGESTED:
+                tensors.append(Tensor(array=array))
+                continue
+            key = (array.dtype, array.shape, digest_of_array(array))
+            tensor = self._equal.get(key)
+            if tensor is None:
+                if not governor.may_work(size, node) or not governor.may_hold(size, node):
+                    return None
+                tensor = self._equal[key] = Tensor(array=array)
+                governor.hold(tensor, size)
+            tensors.append(tensor)
+        return tensors
 
     def _is_read(self, tensor: Tensor) -> bool:
         return tensor.is_readable and not self.is_large(tensor)
@@ -109,3 +140,10 @@ def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel |
         return operator_kernel(onnx.NodeProto.FromString(text), dict(opsets))
     except EvaluationError:
         return None
+
+
+def size_of(array: Array) -> int:
+    """The bytes that an array holds, those of its texts included."""
+    if array.dtype.hasobject:
+        return array.nbytes + sum(len(str(text)) for text in array.reshape(-1))
+    return array.nbytes

@@ -21,7 +21,28 @@ from .calls import Attributes, CallFacts, defaults_of, with_values
 from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
+_DEEPEST = 60
+"""Calls that stand deeper in each other are not looked into."""
+
 _BODIED = ("If", "Loop", "Scan", "SequenceMap")
+
+
+class _Calling:
+    """The functions whose calls are looked into, innermost first."""
+
+    def __init__(self, function: Function, around: _Calling | None) -> None:
+        self.function = function
+        self.around = around
+        self.depth: int = 1 if around is None else around.depth + 1
+
+    def forbids(self, function: Function) -> bool:
+        """Whether a call in it is not looked into: it stands too deep, or in itself."""
+        if self.depth >= _DEEPEST:
+            return True
+        calling: _Calling | None = self
+        while calling is not None and calling.function is not function:
+            calling = calling.around
+        return calling is not None
 
 
 class ShapeInference:
@@ -64,7 +85,7 @@ class ShapeInference:
         self._calls = CallFacts(self.symbols)
         self.attributes: Attributes = {}
         # The functions whose calls are looked into.
-        self._calling: frozenset[Function] = frozenset()
+        self._calling: _Calling | None = None
 
     def fact(self, value: Value) -> Fact:
         """What is known about a value."""
@@ -109,7 +130,7 @@ class ShapeInference:
         inner = copy.copy(self)
         inner._facts = {}
         inner.attributes = {**defaults_of(function), **self._resolved(call.op).attributes}
-        inner._calling = self._calling | {function}
+        inner._calling = _Calling(function, self._calling)
         for index, value in enumerate(function.graph.inputs):
             inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
         return inner
@@ -119,7 +140,7 @@ class ShapeInference:
         function = self.model.functions.get(node.op.function_key) if self.model.functions else None
         if function is None:
             return self._nodes.of(node, inputs, self._resolved(node.op))
-        if function in self._calling:
+        if self._calling is not None and self._calling.forbids(function):
             return [UNKNOWN] * len(node.outputs)
 
         def infer() -> list[Fact]:

@@ -10,13 +10,12 @@ A runtime takes about half as long to load a constant as a node, however small i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from typing import ClassVar
 
-from ...ir import Graph, Model, Tensor, Value
+from ...analysis.constants.equal import content_key
+from ...ir import Graph, Model, Value
 from ..base import Pass, Run
-
-_MOST_ELEMENTS = 1 << 10
-"""Larger ones are not compared: there is little to gain by number, and much to read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +34,7 @@ class MergeConstants(Pass):
 
 
 def _merge(graph: Graph) -> bool:
-    found: dict[tuple[object, ...], Value] = {}
+    found: dict[Hashable, Value] = {}
     changed = False
     given = {*graph.inputs, *graph.outputs, *graph.listed}
     for value, tensor in list(graph.initializers.items()):
@@ -45,19 +44,10 @@ def _merge(graph: Graph) -> bool:
             graph.remove_initializer(value)
             changed = True
             continue
-        key = _key(tensor)
+        key = content_key(tensor)
         if key is None or found.setdefault(key, value) is value:
             continue
         graph.replace_uses(value, found[key])
         graph.remove_initializer(value)
         changed = True
     return changed
-
-
-def _key(tensor: Tensor) -> tuple[object, ...] | None:
-    """What tells a small constant from others; None for one that is not compared."""
-    if tensor.is_sparse or tensor.is_external or tensor.size > _MOST_ELEMENTS:
-        return None
-    array = tensor.numpy()
-    content = tuple(array.reshape(-1).tolist()) if array.dtype == object else array.tobytes()
-    return tensor.elem_type, tensor.dims, content

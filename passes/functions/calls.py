@@ -22,6 +22,9 @@ from ...ir import (
 SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
 """The operators that take a sequence apart, or make tensors of it."""
 
+_MOST_REPEATED = 4
+"""So many times the nodes of the functions themselves are taken for no repetition."""
+
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 
@@ -38,6 +41,7 @@ class CallGraph:
         own = [key for key, f in functions.items() if count_control_flow(f.graph)]
         self._holding = upstream(self._calls, own)
         self._recursive = upstream(self._calls, _in_circles(self._calls))
+        self._expanded: dict[FunctionKey, int] = {}
 
     def called(self, node: Node) -> Function | None:
         """The function that a node calls; None if it is an operator."""
@@ -68,6 +72,23 @@ class CallGraph:
     def is_recursive(self, function: Function) -> bool:
         """Whether the function calls itself, if only through others; ONNX forbids that."""
         return function.key in self._recursive
+
+    def expanded_size(self, function: Function) -> int:
+        """The number of nodes that a function stands for, in which every call that leads to control
+        flow is inlined; counted without walking the calls, of which there may be 2 to the power of
+        the functions."""
+        if not self._expanded:
+            for callee in self.callees_first():
+                inside = self.leading_to_control_flow(callee.graph)
+                counted = (self._expanded.get(called.key, 0) for _, called in inside)
+                self._expanded[callee.key] = function_size(callee) + sum(counted)
+        return self._expanded[function.key]
+
+    def repeats_itself(self, function: Function) -> bool:
+        """Whether calls of the same functions are most of what a function stands for."""
+        reached = self.reached([function.key]) & self._holding
+        once = sum(function_size(self.functions[key]) for key in reached)
+        return self.expanded_size(function) > _MOST_REPEATED * once > 0
 
     def reached_from(self, graph: Graph) -> set[FunctionKey]:
         """The functions that a graph calls, directly or through others."""

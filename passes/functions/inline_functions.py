@@ -113,12 +113,18 @@ class _Inliner:
     def _reason_to_keep(self, call: Node, function: Function) -> str | None:
         reason = obstacle(function, call, self.calls)
         reason = reason or self.budget.refuses(function_size(function), "inlining it")
-        if reason is not None or self.options.always:
+        if reason is not None:
             return reason
-        if self._trials is None:
-            passes = self.options.passes_of_trial(self.run)
-            self._trials = InliningTrials(self.model, passes, self.budget)
-        return self._trials.reason_to_keep(call, function)
+        if not self.options.always:
+            if self._trials is None:
+                passes = self.options.passes_of_trial(self.run)
+                self._trials = InliningTrials(self.model, passes, self.budget)
+            reason = self._trials.reason_to_keep(call, function)
+        if reason is None and self.calls.repeats_itself(function):
+            # What is inside would follow, copy by copy, until the budget is spent.
+            size = self.calls.expanded_size(function)
+            return self.budget.refuses(size, "inlining it and what it calls")
+        return reason
 
     def _inline(self, call: Node, function: Function) -> None:
         path = call.path

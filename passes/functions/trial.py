@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import functools
+from collections.abc import Hashable, Sequence
 
 import onnx
 
+from ...analysis.constants.equal import content_key
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node, Tensor, Value
@@ -17,7 +20,85 @@ from ..tools.budget import Budget
 from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 
-_Key = tuple[object, ...]
+_NOTHING = "inlining it would resolve no control flow in it"
+
+
+class _Question:
+    """Whether inlining a call would resolve something.
+
+    Args:
+        call: the call.
+        function: what it calls, as it is tried.
+        inference: what is known of its arguments.
+        settable: whether a user could set what is open of them.
+    """
+
+    def __init__(
+        self,
+        call: Node,
+        function: Function,
+        inference: ShapeInference,
+        settable: bool,
+    ) -> None:
+        assert call.graph is not None
+        self.call = call
+        self.function = function
+        self.settable = settable
+        self.opset_imports = call.graph.root.opset_imports
+        self._types = [
+            None if v is None or v.constant else v.type or inference.fact(v).type_proto(False)
+            for v in call.inputs
+        ]
+
+    @functools.cached_property
+    def key(self) -> Hashable:
+        """What a trial depends on."""
+        call = self.call
+        given = [
+            None if v is None else _argument(v.constant, type_)
+            for v, type_ in zip(call.inputs, self._types, strict=True)
+        ]
+        attributes = tuple([m.SerializeToString() for m in call.op.attributes.values()])
+        outputs = tuple([value is None for value in call.outputs])
+        opsets = frozenset(self.opset_imports.items())
+        return (self.function.key, opsets, attributes, outputs, self.settable, *given)
+
+    def place(self, graph: Graph) -> None:
+        """Put a copy of the call alone into an empty graph: constants stay, the rest are inputs."""
+        call = self.call
+        arguments: list[Value | None] = []
+        for value, type_ in zip(call.inputs, self._types, strict=True):
+            if value is None:
+                arguments.append(None)
+            elif value.constant is not None:
+                arguments.append(graph.add_initializer(value.name, value.constant))
+            else:
+                arguments.append(graph.add_input(value.name))
+                if type_ is not None:
+                    arguments[-1].type = type_  # type: ignore[union-attr]
+        labels = ["" if value is None else value.name for value in call.outputs]
+        node = graph.add_node(call.op, arguments, labels, call.name)
+        given = [value for value in node.outputs if value is not None]
+        graph.set_outputs(given, [onnx.ValueInfoProto(name=value.name) for value in given])
+
+
+@dataclasses.dataclass
+class _Tried:
+    """What came of a trial.
+
+    Attributes:
+        reason: why nothing was resolved; None if something was.
+        inside: the same about the calls that are left where it was inlined.
+    """
+
+    reason: str | None
+    inside: Sequence[_Question] = ()
+
+    def verdict(self, inside: Sequence[str | None]) -> str | None:
+        """The reason, given those of the calls inside."""
+        if self.reason != _NOTHING or not inside:
+            return None if None in inside else self.reason
+        return None if None in inside else inside[0]
 
 
 class InliningTrials:
@@ -39,7 +120,7 @@ class InliningTrials:
         self.inference = ShapeInference(model)
         self.functions = self._simplified()
         self.calls = CallGraph(self.functions)
-        self._verdicts: dict[_Key, str | None] = {}
+        self._verdicts: dict[Hashable, str | None] = {}
 
     def _simplified(self) -> dict[tuple[str, str, str], Function]:
         library = self._scratch(self.model.opset_imports)
@@ -55,37 +136,36 @@ class InliningTrials:
 
     def reason_to_keep(self, call: Node, function: Function) -> str | None:
         """Why inlining a call would resolve nothing; None if it would resolve something."""
-        types = [None if v is None or v.constant else self._type(v) for v in call.inputs]
-        key = self._key(call, function, types)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._try(call, types)
-        return self._verdicts[key]
+        tried = self.functions[function.key]
+        return self._reason(_Question(call, tried, self.inference, _is_settable(call)))
 
-    def _type(self, value: Value) -> onnx.TypeProto | None:
-        return value.type or self.inference.fact(value).type_proto()
+    def _reason(self, asked: _Question) -> str | None:
+        """The verdict on calls that are given the same, whoever makes them."""
+        tried: dict[Hashable, _Tried] = {}
+        stack = [asked]
+        while stack:
+            top = stack[-1]
+            if top.key not in self._verdicts:
+                if top.key not in tried:
+                    tried[top.key] = self._try(top)
+                found = tried[top.key]
+                unknown = [q for q in found.inside if q.key not in self._verdicts]
+                if unknown:
+                    stack += unknown
+                    continue
+                self._verdicts[top.key] = found.verdict(
+                    [self._verdicts[q.key] for q in found.inside]
+                )
+            stack.pop()
+        return self._verdicts[asked.key]
 
-    def _key(self, call: Node, function: Function, types: Sequence[onnx.TypeProto | None]) -> _Key:
-        """What a trial depends on: tensors count by identity."""
-        assert call.graph is not None
-        arguments: list[Tensor | bytes | bool | None] = []
-        for value, type_ in zip(call.inputs, types, strict=True):
-            if value is None:
-                arguments.append(None)
-            elif value.constant is not None:
-                arguments.append(value.constant)
-            else:
-                arguments.append(type_.SerializeToString() if type_ is not None else True)
-        attributes = tuple([m.SerializeToString() for m in call.op.attributes.values()])
-        outputs = tuple([value is None for value in call.outputs])
-        return (function.key, call.graph.root, attributes, outputs, *arguments)
-
-    def _try(self, call: Node, types: Sequence[onnx.TypeProto | None]) -> str | None:
-        assert call.graph is not None
-        scratch = self._scratch(call.graph.root.opset_imports)
-        _place(scratch.graph, call, types)
-        written = self._expand(scratch)
+    def _try(self, asked: _Question) -> _Tried:
+        scratch = self._scratch(asked.opset_imports)
+        asked.place(scratch.graph)
+        shared = self.calls.repeats_itself(asked.function)
+        written = self._expand(scratch, asked, shared)
         if written is None:
-            return (
+            return _Tried(
                 f"inlining calls on trial takes more nodes than max_nodes={self.budget.max_nodes}"
                 f" allows; raise it with {by('--max-nodes')}, or choose with"
                 f" {by('--passes straighten{always=true}')}"
@@ -93,61 +173,67 @@ class InliningTrials:
         reached = self.calls.reached_from(scratch.graph)
         scratch.functions = {key: self.functions[key] for key in reached}
         if count_control_flow(scratch.graph) < written:
-            return None
+            return _Tried(None)
         run = Run()
         rewrite_model(self.passes, scratch, run, repeat=True)
         remarks = [r for r in run.remarks if r.op_type in (*CONTROL_FLOW, *SEQUENCES)]
         if any(remark.action == "rewritten" for remark in remarks):
-            return None
-        return _reason(call, remarks)
+            return _Tried(None)
+        return _Tried(_reason(asked, remarks), self._inside(scratch, asked) if shared else [])
 
-    def _expand(self, scratch: Model) -> int | None:
-        """Inline every call that leads to control flow; how much control flow was written there.
-        None where that is more than may be tried."""
+    def _expand(self, scratch: Model, asked: _Question, shared: bool) -> int | None:
+        """Inline every call that leads to control flow, or only the one that is asked about where
+        the others are `shared`; how much control flow was written there. None where that is more
+        than may be tried."""
+        size = function_size if shared else self.calls.expanded_size
+        if not self.budget.may_try(size(asked.function)):
+            return None
         written = 0
         fold = Folder(scratch).fold
         while calls := self._calls_to_expand(scratch.graph):
             for call, function in calls:
-                if not self.budget.may_try(function_size(function)):
-                    return None
                 bound = bind(function, call)
                 written += count_control_flow(bound.graph)
                 inline_call(call, bound, fold)
+            if shared:
+                break
         return written
+
+    def _inside(self, scratch: Model, asked: _Question) -> list[_Question]:
+        """The same about the calls that are left where one was inlined."""
+        inference = ShapeInference(scratch)
+        return [
+            _Question(call, function, inference, asked.settable)
+            for call, function in self._calls_to_expand(scratch.graph)
+        ]
 
     def _calls_to_expand(self, graph: Graph) -> list[tuple[Node, Function]]:
         calls = self.calls.leading_to_control_flow(graph)
         return [(node, f) for node, f in calls if obstacle(f, node, self.calls) is None]
 
 
-def _place(graph: Graph, call: Node, types: Sequence[onnx.TypeProto | None]) -> None:
-    """Put a copy of a call alone into an empty graph: constants stay, the rest are inputs."""
-    arguments: list[Value | None] = []
-    for value, type_ in zip(call.inputs, types, strict=True):
-        if value is None:
-            arguments.append(None)
-        elif value.constant is not None:
-            arguments.append(graph.add_initializer(value.name, value.constant))
-        else:
-            arguments.append(graph.add_input(value.name))
-            if type_ is not None:
-                arguments[-1].type = type_  # type: ignore[union-attr]
-    labels = ["" if value is None else value.name for value in call.outputs]
-    node = graph.add_node(call.op, arguments, labels, call.name)
-    given = [value for value in node.outputs if value is not None]
-    graph.set_outputs(given, [onnx.ValueInfoProto(name=value.name) for value in given])
+def _argument(constant: Tensor | None, type_: onnx.TypeProto | None) -> Hashable:
+    """What is known of an argument; a large constant is no other one's equal."""
+    if constant is not None:
+        return content_key(constant) or constant
+    return True if type_ is None else type_.SerializeToString(deterministic=True)
 
 
-def _reason(call: Node, remarks: Sequence[Remark]) -> str:
+def _is_settable(call: Node) -> bool:
+    """Whether what is open of a call's arguments may be an input of the model, which a user can
+    set."""
+    open_ = [v for v in call.inputs if v is not None and v.constant is None]
+    return not any(
+        v.owner is None or v.owner.holder or isinstance(v.owner.root, Function) for v in open_
+    )
+
+
+def _reason(asked: _Question, remarks: Sequence[Remark]) -> str:
     all_kept = [remark for remark in remarks if remark.action == "kept"]
     if not all_kept:
-        return "inlining it would resolve no control flow in it"
+        return _NOTHING
     first = all_kept[0]
     # The last pass that looked at it is the one that says what would let it go.
     kept = [r for r in all_kept if (r.op_type, r.path) == (first.op_type, first.path)][-1]
-    why = kept.reason
-    open_ = [v for v in call.inputs if v is not None and v.constant is None]
-    if any(v.owner is None or v.owner.holder or isinstance(v.owner.root, Function) for v in open_):
-        # Only an input of the model can be set by the user.
-        why = why.partition("; decide it with")[0]
+    why = kept.reason if asked.settable else kept.reason.partition("; decide it with")[0]
     return f"inlining it would not resolve {kept.op_type} '{kept.path}' in it: {why}"

@@ -32,6 +32,9 @@ class Write:
     place: Value | None = None
 
 
+_COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
+
+
 def find_writes(repetition: Repetition, places: Places) -> Iterator[Write]:
     """The states that only collect.
 
@@ -51,6 +54,8 @@ def _only_link(body: Graph, state: State) -> Node | None:
     """The one node that reads a state and gives it on, where nothing else reads either."""
     node = state.result.producer
     if node is None or node.graph is not body or node.bodies or state.given.pinned:
+        return None
+    if not node.is_op(*_COLLECTING):
         return None
     reads, results = body.uses(state.given), body.uses(state.result)
     alone = len(reads) == 1 and reads[0].user is node and len(results) == 1

@@ -101,6 +101,33 @@ class TestCopies:
         folded = {v.name: t.numpy().tolist() for v, t in model.graph.initializers.items()}
         assert folded["both"] == [0, 1, 2]
 
+    def test_constants_that_are_one_are_placed_once(self) -> None:
+        text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x, int64 n) => (float[2] y, float[2] z) {
+            y, z = Loop (n, , x, x) <body = b (int64 i, bool c, float[2] s, float[2] t)
+                => (bool c, float[2] u, float[2] v) { v = Cast <to = 1> (i) u = Mul (s, v) }>
+        }"""
+        model = ir.load(onnx.parser.parse_model(text))
+        (loop,) = model.graph.nodes()
+        body, same = loop.body("body"), Tensor(array=np.ones(2, np.float32))
+        template = Template(
+            body, model.graph, fold=lambda node, _: [same] if node.is_op("Cast") else None
+        )
+        (x, n), last = model.graph.inputs, []
+        number = model.graph.add_initializer("i", Tensor(array=np.array(0)))
+        state, other = x, x
+        for trip in range(4):
+            _, state, other = template.step([number, n, state, other], f"_{trip}")
+            last.append(other)
+        # One that is given out as well is a value of its own.
+        model.graph.set_outputs([state, template.place(other)])
+        model.graph.remove(loop)
+        ir.verify(model)
+        placed = [v for v, t in model.graph.initializers.items() if t is same]
+        assert placed == [last[0], last[3]]
+        read = {node.inputs[1] for node in model.graph.nodes() if node.is_op("Mul")}
+        assert read == {last[0]}
+
     def test_the_branch_of_a_constant_condition_is_copied_at_once(self) -> None:
         text = LOOP.replace("(float[3] x, bool c)", "(float[3] x)")
         text = text.replace("<int64 M = {3},", "<bool c = {1}, int64 M = {3},")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.folding import Folder, _shared_kernel
+from straightline.analysis.constants.folding import Folder, _shared_kernel, size_of
+from straightline.budget import Limits, governed
 from straightline.ir import Tensor
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
@@ -230,3 +231,40 @@ def test_a_kernel_is_made_once_for_all_models(monkeypatch):
     finally:
         _shared_kernel.cache_clear()
     assert made == ["Elu"]
+
+
+def test_results_that_are_equal_are_one():
+    node, folder = node_of("z = Constant <value_float = 1.0> () y = Mul (x, z)")
+    array = np.arange(1000, dtype=np.float32)
+    one = Tensor(array=np.ones(1, np.float32))
+    (first,) = folder.fold(node, [Tensor(array=array), one])
+    (second,) = folder.fold(node, [Tensor(array=array.copy()), one])
+    (other,) = folder.fold(node, [Tensor(array=array + 1), one])
+    assert first is second and other is not first
+
+
+def test_what_nothing_holds_makes_room():
+    node, folder = node_of("z = Constant <value_float = 1.0> () y = Add (x, z)")
+    array = np.arange(1000, dtype=np.float32)
+    one = Tensor(array=np.ones(1, np.float32))
+    with governed(Limits(max_memory=10_000)) as governor:
+        for number in range(20):
+            assert folder.fold(node, [Tensor(array=array + number), one]) is not None
+        kept = [folder.fold(node, [Tensor(array=array + n), one]) for n in range(20)]
+        assert [found is not None for found in kept] == [True] * 2 + [False] * 18
+    ((why, (place, count)),) = governor.refused.items()
+    assert "max_memory=10000" in why and place is node and count == 18
+
+
+def test_the_letters_of_texts_count():
+    array = np.array(["a" * 1000, "b"], object)
+    assert size_of(array) == 16 + 1001
+    assert size_of(np.zeros(3, np.float32)) == 12
+
+
+@pytest.mark.parametrize("limit", [10_000, 100_000_000])
+def test_what_takes_too_many_steps_is_left(limit):
+    node, folder = node_of("z = Constant <value_float = 1.0> () y = Add (x, z)")
+    tensors = [Tensor(array=np.ones(1000, np.float32)), Tensor(array=np.ones(1, np.float32))]
+    with governed(Limits(max_work=limit)):
+        assert (folder.fold(node, tensors) is not None) == (limit > 10_000)

@@ -83,3 +83,20 @@ def test_functions_that_call_each_other_twice_are_walked_once():
     model = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=9)
     assert [node.op_type for node in rewrite(model).graph.node] == []
     assert not inspect(model).constructs
+
+
+def test_calls_that_stand_too_deep_are_not_looked_into():
+    """A chain of any length ends with an answer."""
+    text = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+    g (float[2] x) => (y) { y = local.f499 (x) }"""
+    head = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
+    text += f"{head} f0 (a) => (r) {{ r = Neg (a) }}"
+    for number in range(1, 500):
+        text += f"{head} f{number} (a) => (r) {{ r = local.f{number - 1} (a) }}"
+    model = ir.load(onnx.parser.parse_model(text))
+    inference = ShapeInference(model)
+    assert inference.fact(model.graph.outputs[0]) is not None
+    short = model.functions["local", "f40", ""]
+    call = model.graph.add_node(ir.Operator("f40", domain="local"), model.graph.inputs, ["z"])
+    assert short is not None
+    assert [d.value for d in inference.fact(call.outputs[0]).shape] == [2]

@@ -111,3 +111,13 @@ def test_what_training_calls_is_alive():
     info.initialization.node.append(holding)
     model.training_info.append(info)
     assert live_functions(model) == {("local", "f", ""), ("local", "h", "")}
+
+
+def test_calls_are_counted_without_being_walked():
+    doubled = {f"f{k}": f"f{k - 1} f{k - 1}" for k in range(1, 100)}
+    calls, functions = calling(**{"f0": "If", **doubled, "once": "f3", "plain": ""})
+    # Each has a Neg of its own.
+    assert calls.expanded_size(functions["f3"]) == 2 + 3 + 2 * (3 + 2 * (3 + 2 * 2)) - 2
+    assert calls.expanded_size(functions["f99"]) > 2**100
+    assert calls.repeats_itself(functions["f99"]) and not calls.repeats_itself(functions["f1"])
+    assert not calls.repeats_itself(functions["plain"])

@@ -309,3 +309,22 @@ def test_random_models(drawn):
         reference.run(rewritten, feeds), reference.run(model, feeds), strict=True
     ):
         assert_equal(one, other)
+
+
+def test_calls_that_would_double_too_often_stay_whole():
+    """Inlined one by one they would be copies of half of them when the budget is spent."""
+    loop = "r = Loop (n, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>"
+    text = f'<domain: "local", opset_import: ["" : 18, "local" : 1]> f0 (a, n) => (r) {{ {loop} }}'
+    for level in range(1, 60):
+        call = f"local.f{level - 1}"
+        text += f"""<domain: "local", opset_import: ["" : 18, "local" : 1]>
+            f{level} (a, n) => (r) {{ u = {call} (a, n) r = {call} (u, n) }}"""
+    main = HEAD + "g (float[2] x) => (float[2] y) <int64 n = {{2}}> {{ y = local.f{} (x, n) }}"
+    few = onnx.parser.parse_model(main.format(3) + text)
+    for always in (False, True):
+        result = Pipeline([InlineFunctions(always=always)]).run(few)
+        assert control_flow(result.model) == ["Loop"] * 8
+    result = Pipeline([InlineFunctions()]).run(onnx.parser.parse_model(main.format(59) + text))
+    assert not result.changed
+    reasons = [r.reason for r in result.kept if r.path == "y"]
+    assert len(reasons) == 1 and "over max_nodes=20000; raise it" in reasons[0]

@@ -8,7 +8,7 @@ from harness import (
 )
 from onnx import helper
 from straightline import inspect, ir
-from straightline.inspection import left_over
+from straightline.leftovers import left_over
 from straightline.passes import Pipeline, straighten
 from straightline.passes.functions.inline_functions import InlineFunctions
 

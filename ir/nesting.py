@@ -1,0 +1,55 @@
+"""How deep messages in bytes are nested, where protobuf does not read them."""
+
+from __future__ import annotations
+
+DEEPEST = 100
+"""Protobuf reads messages nested so deep: three for each body in a node."""
+
+_BYTES = 2
+_FIXED = {1: 8, 5: 4}
+
+
+def is_nested_too_deep(content: bytes | bytearray) -> bool:
+    """Whether the longest fields of a message hold each other deeper than protobuf reads."""
+    start, end = 0, len(content)
+    for _ in range(DEEPEST):
+        inner = _longest_field(content, start, end)
+        if inner is None:
+            return False
+        start, end = inner
+    return True
+
+
+def _longest_field(content: bytes | bytearray, at: int, end: int) -> tuple[int, int] | None:
+    """Where the longest field begins and ends that may be a message; None where there is none, or
+    these are no fields."""
+    longest: tuple[int, int] | None = None
+    while at < end:
+        key, at = _number(content, at, end)
+        if key < 8:
+            return None
+        kind = key & 7
+        if kind == 0:
+            _, at = _number(content, at, end)
+        elif kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind == _BYTES:
+            size, at = _number(content, at, end)
+            if longest is None or size > longest[1] - longest[0]:
+                longest = at, at + size
+            at += size
+        else:
+            return None
+    return longest if at == end else None
+
+
+def _number(content: bytes | bytearray, at: int, end: int) -> tuple[int, int]:
+    """A number of seven bits a byte and where it ends; 0 where it does not end."""
+    number = 0
+    for place in range(10):
+        if at + place >= end:
+            return 0, end + 1
+        number |= (content[at + place] & 127) << (7 * place)
+        if content[at + place] < 128:
+            return number, at + place + 1
+    return 0, end + 1

@@ -1,0 +1,71 @@
+"""How many steps of about a nanosecond the reference takes for operators that take many.
+
+Each number was measured, and rounded up by two to four times: what is refused for its cost stays in
+the model, what is not must end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir import Node
+
+EACH = 500
+"""Steps for each element that goes into or comes out of most operators."""
+
+FEW = 5
+"""The same where numpy computes or moves all of them at once."""
+
+SLID = 40
+"""Steps for each element that a window sees, at each place of it."""
+
+
+def elements(arrays: Sequence[Any]) -> int:
+    """How many elements arrays have, those that are left out none."""
+    return sum(array.size for array in arrays if array is not None)
+
+
+def places(node: Node, image: Any) -> float:
+    """The most places that a window can have in an image, its batch and channels included."""
+    pads = node.attribute("pads", [])
+    room = 2 * max(map(abs, pads), default=0)
+    spread = max(node.attribute("dilations", []), default=1)
+    reach = max(node.attribute("kernel_shape", []), default=1) * spread
+    around = max(room, reach) if node.attribute("auto_pad") else room
+    sides = [float(dim + around) for dim in image.shape[2:]]
+    return math.prod(sides) * math.prod(map(float, image.shape[:2]))
+
+
+def window(node: Node) -> float:
+    """How many elements a window of a pool sees."""
+    return math.prod(map(float, node.attribute("kernel_shape", [1])))
+
+
+def convolution(node: Node, image: Any, kernel: Any, each: float = SLID) -> float:
+    """Steps for each element of a kernel at each place of each image."""
+    channels = max(1, image.shape[1]) if image.ndim > 1 else 1
+    return float(each * places(node, image) / channels * kernel.size)
+
+
+def recurrence(arrays: Sequence[Any]) -> float:
+    """Steps for each step of a recurrent layer: a matrix product and the calls around it."""
+    steps, batch = (*arrays[0].shape, 1, 1)[:2]
+    weights = elements(arrays[1:3])
+    return float(steps * (200_000 + 4 * (weights + EACH * 4) * batch))
+
+
+def matching(pattern: str, texts: Any) -> float:
+    """Steps of a regular expression that backtracks, at most.
+
+    What repeats without a bound may begin and end anywhere, and what may be left out, or is one of
+    several, doubles the ways. A group that is repeated has ways without end.
+    """
+    longest = max((len(str(text)) for text in texts.reshape(-1)), default=0) + 1
+    repeated = any(f"){sign}" in pattern for sign in "*+{?")
+    if repeated or "\\" in pattern.replace("\\.", "").replace("\\d", "").replace("\\w", ""):
+        return math.inf if longest > 1 else float(EACH)
+    ways = 2.0 ** min(pattern.count("?") + pattern.count("|") + pattern.count("{"), 100)
+    unbounded = min(sum(map(pattern.count, "*+{")), 20)
+    return float(EACH * texts.size * float(longest) ** (1 + unbounded) * ways)
