@@ -420,7 +420,7 @@ def test_seeded_draws_are_compared_by_value(check):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"runtime": "cuda"}, "unknown runtime 'cuda'; choose one of auto"),
+        ({"runtime": "cuda"}, "there is no runtime 'cuda'; there are 'auto'"),
         ({"samples": 0}, "samples is 0"),
         ({"samples": "a"}, "samples is 'a'"),
         ({"seed": -1}, "seed is -1"),
@@ -636,7 +636,8 @@ def test_what_only_the_user_knows_is_asked_for(check):
     verdict = check(picky, picky, samples=1)
     assert verdict.status == "not verified"
     assert verdict.reason.endswith(
-        "; give sizes that it takes with --sample-shape x=..., or inputs with --inputs FILE.npz"
+        "; give sizes that it takes with --sample-shape x=... (sample_shapes= in Python), or inputs"
+        " with --inputs FILE.npz (feeds= in Python)"
     )
     assert check(picky, picky, sample_shapes={"x": (1, 657)}).equal
     with pytest.raises(SampleShapeError, match="dimension 0 is 1, not 2"):
