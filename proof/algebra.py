@@ -47,6 +47,7 @@ class Terms:
         loops: what loops do that begin alike, by the tag of their variables.
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
         axes: for the symbol of a size that only run time tells, the term that has it, and where.
+        sized: for the symbol of a size that a node is given, the number that it is given.
         heeded: whether a condition that a body computes ends a Loop that is given none.
         two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
@@ -64,6 +65,7 @@ class Terms:
         self.used: set[str] = set()
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
+        self.sized: dict[str, Term] = {}
         self.heeded = self.two_readings = False
         self.trace: Trace | None = None
         self._tensors: dict[Term, Tensor] = {}
@@ -123,6 +125,18 @@ class Terms:
             return told
         return self._derived("least0", number, None)
 
+    def size_of(self, number: Term) -> Dimension:
+        """How many elements a tensor has that is made with so many. It is the number itself where
+        there is such a tensor, since one of a negative size cannot be made."""
+        told = element(number.fact)
+        if isinstance(told, Dimension) and told.less(0) is False:
+            return told
+        bare = self.view(number, ())
+        size = self._derived("size", bare, None)
+        for name in size.symbols:
+            self.sized.setdefault(name, bare)
+        return size
+
     def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
         """So many trips where a condition holds, else none."""
         tensor = self.tensor(condition)
@@ -142,6 +156,8 @@ class Terms:
 
     def derive(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """The size of that kind for another term."""
+        if kind == "size":
+            return self.size_of(term)
         if size is None:
             return self.not_negative(term)
         return self.trips_if(term, size)

@@ -14,6 +14,9 @@ from .constructs.recurrences import Bound
 from .heads import Head
 from .terms import Term
 
+_RULED = ("view", "narrow", "choose", "reversed", "padded")
+"""What is no operator and has rules."""
+
 Leaves = Mapping[Term, Term]
 Sizes = Mapping[str, Dimension]
 
@@ -61,7 +64,7 @@ class Substitution:
         parts = self._parts(term) if head.parts else ()
         if args == term.args and parts == head.parts:
             return term
-        if head.op is not None or head.name in ("view", "narrow", "choose", "reversed"):
+        if head.op is not None or head.name in _RULED:
             result = self._terms.apply(head, args, term.index + 1)[term.index]
             assert result is not None
             return result

@@ -1,4 +1,4 @@
-"""Scan 8 and 9+: run by their definition, or a Scan 9 as a recurrence."""
+"""Scan 8 and 9+: a Scan 8 is one Scan for each element of its batch, as long as its row is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import onnx
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact
+from ...operators.axes import ONE
 from ...reference.bodies import label
 from ..budget import OpenError
-from ..rules.parts import backward
-from .loops import MOST_STEPS
+from ..rules.choosing import choose
+from ..rules.filling import padded_to, zeros
 from .recurrences import Recurrence, recur
 from .registry import construct
+from .rows import Scan, row
 from .stacks import empty_stack, nothing, stack, trips_of
 
 if TYPE_CHECKING:
@@ -38,140 +40,8 @@ def run_scan(
     if len(given) != len(args) or len(args) < count:
         raise OpenError(f"{label(step.node)} lacks an input")
     states, scanned = given[: len(given) - count], given[len(given) - count :]
-    scan = _Scan(execution, step, frame, states, scanned)
+    scan = Scan(execution, step, frame, states, scanned)
     return scan.run()
-
-
-_NAMES_IN_8 = {"scan_input_directions": "directions"}
-
-
-class _Scan:
-    """One Scan of version 9 or later, or one element of the batch of a Scan 8."""
-
-    def __init__(
-        self,
-        execution: Execution,
-        step: Step,
-        frame: Frame,
-        states: list[Term],
-        scanned: list[Term],
-    ) -> None:
-        self.execution, self.step, self.frame = execution, step, frame
-        self.states, self.scanned = states, scanned
-        self.terms = execution.terms
-        self.body = step.bodies["body"]
-        self.call = execution.bound(self.body, frame)
-        self.outputs = len(self.body.outputs) - len(states)
-        self.axes = [
-            self._axis(axis, len(x.fact.shape or (0,)))
-            for axis, x in zip(self._list("scan_input_axes", len(scanned)), scanned, strict=True)
-        ]
-        self.backward = self._list("scan_input_directions", len(scanned))
-        self.output_axes = self._list("scan_output_axes", self.outputs)
-        self.output_backward = self._list("scan_output_directions", self.outputs)
-        lengths = [trips_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
-        self.length = next((n for n in lengths if n.value is not None), lengths[0])
-
-    def _list(self, name: str, count: int) -> list[int]:
-        if self.step.head.opset == 8:
-            name = _NAMES_IN_8.get(name, "")
-        given = list(self.step.head.attribute(name) or [0] * count)
-        if len(given) != count:
-            raise OpenError(f"{label(self.step.node)}: {name} does not fit")
-        return given
-
-    def _axis(self, axis: int, rank: int) -> int:
-        """An axis, counted from the front."""
-        if not -rank <= axis < rank:
-            raise OpenError(f"{label(self.step.node)} has no axis {axis} of {rank}")
-        return axis % rank
-
-    def run(self) -> Sequence[Value]:
-        """Its outputs."""
-        trips = self.length.value
-        if trips is None or trips * max(len(self.body.steps), 1) > MOST_STEPS:
-            return self._symbolic()
-        values: list[Value] = list(self.states)
-        elements: list[list[Value]] = []
-        for trip in range(trips):
-            results = self.call([*values, *self._rows(Dimension.constant(trip))])
-            values = results[: len(self.states)]
-            elements.append(results[len(self.states) :])
-        return [*values, *(self._output(k, elements) for k in range(self.outputs))]
-
-    def _rows(self, trip: Dimension) -> list[Term]:
-        """What is read on one trip."""
-        return [
-            row(self.terms, x, axis, self.length - 1 - trip if back else trip)
-            for x, axis, back in zip(self.scanned, self.axes, self.backward, strict=True)
-        ]
-
-    def _output(self, k: int, elements: list[list[Value]]) -> Term:
-        if not elements:
-            element = self._empty(len(self.states) + k)
-            return empty_stack(
-                self.terms, element, self._axis(self.output_axes[k], len(element.shape or ()) + 1)
-            )
-        made = [trip[k] for trip in elements]
-        shape = None if made[0] is None else made[0].fact.shape
-        if shape is None:
-            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
-        axis = self._axis(self.output_axes[k], len(shape) + 1)
-        ordered = made[::-1] if self.output_backward[k] else made
-        return stack(self.terms, ordered, self.step.head, axis)
-
-    def _empty(self, output: int) -> Fact:
-        sample = [state.fact for state in self.states]
-        for x, axis in zip(self.scanned, self.axes, strict=True):
-            shape = x.fact.shape or ()
-            sample.append(Fact(x.fact.elem_type, shape[:axis] + shape[axis + 1 :]))
-        return nothing(self.terms, self.body, output, sample)
-
-    def _symbolic(self) -> Sequence[Value]:
-        always = self.terms.constant(np.array(True))
-
-        def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
-            return always, self.call([*states, *self._rows(index)])
-
-        made = Recurrence(
-            self.execution,
-            trips=self.length,
-            limit=self.terms.size(self.length),
-            condition=None,
-            inits=self.states,
-            trip=trip,
-            read=self.step.read,
-            empty=self._empty,
-            place=label(self.step.node),
-        )
-        results = recur(made)
-        count = len(self.states)
-        moved = [self._moved(k, results[count + k]) for k in range(self.outputs)]
-        return [*results[:count], *moved]
-
-    def _moved(self, k: int, stacked: Value) -> Value:
-        """A scan output with its elements in the order and along the axis that it wants."""
-        if stacked is None:
-            return None
-        if self.output_backward[k]:
-            if stacked.fact.shape is None:
-                raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
-            stacked = backward(self.terms, stacked, 0)
-        if self.output_axes[k] == 0:
-            return stacked
-        if stacked.fact.shape is None:
-            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
-        rank = len(stacked.fact.shape)
-        axis = self._axis(self.output_axes[k], rank)
-        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
-        return self.terms.op("Transpose", self.step.head, stacked, perm=perm)
-
-
-def row(terms: Terms, x: Term, axis: int, place: Dimension) -> Term:
-    """The element of a tensor at a place along an axis, without that axis."""
-    assert x.fact.shape is not None
-    part = terms.narrow(x, axis, place, 1)
-    return terms.view(part, x.fact.shape[:axis] + x.fact.shape[axis + 1 :])
 
 
 def _scan_8(
@@ -186,13 +56,11 @@ def _scan_8(
     batch, longest = trips_of(scanned[0].fact, 0).value, trips_of(scanned[0].fact, 1).value
     if len(given) != len(rest):
         raise OpenError(f"{label(step.node)} lacks an input")
-    if lengths is None and (batch is None or longest is None):
-        return _of_any_size(execution, step, frame, states, scanned)
-    if batch is None or longest is None:
-        raise OpenError(f"{label(step.node)}: a Scan 8 of unknown batch or length, with lengths")
-    trips = [longest] * batch if lengths is None else terms.numbers(lengths)
-    if trips is None:
-        raise OpenError(f"{label(step.node)}: lengths that run time tells")
+    if lengths is not None and len(lengths.fact.shape or ()) != 1:
+        raise OpenError(f"{label(step.node)}: lengths that are not known to be a vector")
+    trips = terms.numbers(lengths) if lengths is not None else [longest or 0] * (batch or 0)
+    if batch is None or longest is None or trips is None:
+        return _row_by_row(execution, step, frame, lengths, states, scanned)
     flags = list(step.head.attribute("directions") or [0] * count)
     call = execution.bound(body, frame)
     finals, rows = [], []
@@ -220,17 +88,26 @@ def _scan_8(
     return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
 
 
-def _of_any_size(
-    execution: Execution, step: Step, frame: Frame, states: list[Term], scanned: list[Term]
+def _row_by_row(
+    execution: Execution,
+    step: Step,
+    frame: Frame,
+    lengths: Term | None,
+    states: list[Term],
+    scanned: list[Term],
 ) -> Sequence[Value]:
-    """Scan 8 without lengths: for each element of the batch a Scan along the axis behind it."""
+    """Scan 8 of a batch, a length or lengths that run time tells: for each element of the batch a
+    Scan along the axis behind it."""
     terms, body = execution.terms, step.bodies["body"]
     known = [trips_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in known if size.value is not None), known[0])
 
     def one(place: Dimension) -> list[Value]:
         rows = [[row(terms, x, 0, place) for x in part] for part in (states, scanned)]
-        return list(_Scan(execution, step, frame, rows[0], rows[1]).run())
+        if lengths is not None:
+            own = row(terms, lengths, 0, place)
+            return _of_length(execution, step, frame, own, rows[0], rows[1])
+        return list(Scan(execution, step, frame, rows[0], rows[1]).run())
 
     if batch.value:
         made = [one(Dimension.constant(b)) for b in range(batch.value)]
@@ -261,6 +138,43 @@ def _of_any_size(
             place=label(step.node),
         )
     )
+
+
+def _of_length(
+    execution: Execution,
+    step: Step,
+    frame: Frame,
+    own: Term,
+    states: list[Term],
+    scanned: list[Term],
+) -> list[Value]:
+    """A row of which only run time tells the length: the Scan of what is in front, with zeros
+    behind its scan outputs. Of a row without elements the states stay as they were.
+
+    That a length is below 0, or above that of all, need not be asked: such a Scan fails.
+    """
+    terms, body = execution.terms, step.bodies["body"]
+    assert step.head is not None
+    known = [trips_of(x.fact, 0) for x in scanned]
+    longest = next((n for n in known if n.value is not None), known[0])
+    cut = [terms.narrow(x, 0, 0, terms.size_of(own)) for x in scanned]
+    results = Scan(execution, step, frame, states, cut).run()
+    sample = [term.fact for term in states] + [_inner(x.fact, 1) for x in scanned]
+    flag = terms.op("Cast", step.head, terms.view(own, (ONE,)), to=onnx.TensorProto.BOOL)
+    holds = terms.view(flag, ())
+    made: list[Value] = []
+    for k, result in enumerate(results):
+        if result is None:
+            made.append(None)
+        elif k < len(states):
+            made.append(choose(terms, holds, result, states[k]))
+        else:
+            blank = nothing(terms, body, k, sample=sample, captured={}).shape or ()
+            if result.fact.shape is None or result.fact.shape[1:] != blank:
+                raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+            zero = zeros(terms, result.fact.elem_type, (longest, *blank))
+            made.append(choose(terms, holds, padded_to(terms, result, longest), zero))
+    return made
 
 
 def _inner(fact: Fact, axes: int) -> Fact:

@@ -6,6 +6,7 @@ has nothing to say. One that holds up to rounding does not exist here.
 
 from . import choosing as choosing
 from . import counting as counting
+from . import filling as filling
 from . import joining as joining
 from . import moving as moving
 from . import parts as parts

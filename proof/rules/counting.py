@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.dimension import Dimension
-from ...facts.fact import FOLLOWED, Fact, element
+from ...facts.fact import FOLLOWED, Fact, Shape, element, vector
 from .registry import rule
 from .stretching import broadcast
 
@@ -84,3 +84,23 @@ def _count(terms: Terms, number: Term) -> Dimension:
     if told is not None and told.less(0) is False:
         return told
     return terms.not_negative(terms.view(number, ()))
+
+
+def given_sizes(terms: Terms, shape: Term | None) -> Shape | None:
+    """The sizes that a vector gives, of which run time tells some; None where they are not told
+    one by one."""
+    if shape is None or shape.fact.shape is None or len(shape.fact.shape) != 1:
+        return None
+    sizes: list[Dimension] = []
+    for piece in shape.args if shape.is_op("Concat") else (shape,):
+        assert piece is not None
+        told = vector(piece.fact)
+        if told is not None and None not in told:
+            if any(size.less(0) is not False for size in told):
+                return None
+            sizes += told
+        elif piece.fact.shape is not None and [d.value for d in piece.fact.shape] == [1]:
+            sizes.append(terms.size_of(piece))
+        else:
+            return None
+    return tuple(sizes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...facts.fact import element
 from ...operators.axes import ONE
 from ..chains import rows_of
+from .filling import filled_up
 from .registry import rule
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         return None
     axis = head.attribute("axis", 1) % rank
     joined = _joined(terms, pieces, axis)
+    if axis == 0 and len(joined) == 2:
+        padded = filled_up(terms, *joined)
+        joined = joined if padded is None else [padded]
     if len(joined) == 1:
         return joined
     if head.attribute("axis") == axis and joined == pieces:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...facts.dimension import Dimension
 from ...facts.fact import Content, Fact, Shape, vector
 from ..budget import OpenError
+from .counting import given_sizes
 from .registry import rule
 from .stretching import ones_in_front
 
@@ -122,8 +123,12 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     known = terms.folded(head, args)
     if known is not None:
         return known
-    (x, given), shape = args, terms.facts_of(head, args)[0].shape
+    x, given = args
     assert x is not None
+    if x.fact.shape == () and given is not None and None in (vector(given.fact) or [None]):
+        sizes = given_sizes(terms, given)
+        return None if sizes is None else terms.apply(head, (x, terms.sizes(sizes)))
+    shape = terms.facts_of(head, args)[0].shape
     if shape is None:
         return None
     own = x.fact.shape

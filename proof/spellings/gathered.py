@@ -29,7 +29,12 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     if axis is not None:
         return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
     data, places = args
-    if data is None or places is None or not places.is_op("Add"):
+    if data is None or places is None:
+        return None
+    if places.is_op("Range") and counts(terms, places) and data.fact.shape and places.fact.shape:
+        (size,) = places.fact.shape
+        return [terms.narrow(data, head.attribute("axis", 0), ZERO, size)]
+    if not places.is_op("Add"):
         return None
     shape, length = places.fact.shape, data.fact.shape
     if shape is None or length is None or len(length) != 1:

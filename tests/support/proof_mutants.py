@@ -28,7 +28,7 @@ from backend import CASES, array
 from dice import Dice
 from fuzz import DRAWS
 from onnx import numpy_helper
-from straightline import Error, reference
+from straightline import Error, convert_version, reference
 from straightline.analysis.constants.evaluation import _bounded_loop, _TripsLeft
 from straightline.passes import straighten
 from straightline.proof import prove
@@ -61,6 +61,8 @@ def origins(seed: int, models: int) -> Iterator[Origin]:
         for draws, strategy in DRAWS.items():
             model, feeds = Dice(number)(strategy)
             yield _origin(f"{draws}-{number}", model, [feeds])
+            if draws == "scan-8":
+                yield from _converted(f"{draws}-{number}-converted", model, [feeds])
         model = random_loops.random_loop(random.Random(number))
         feeds_of_loop = [random_loops.feeds(length, length != 2) for length in (0, 1, 2, 4)]
         yield _origin(f"loop-{number}", model, feeds_of_loop)
@@ -73,6 +75,14 @@ def origins(seed: int, models: int) -> Iterator[Origin]:
 
 def _origin(name: str, model: onnx.ModelProto, feeds: list[Feeds]) -> Origin:
     return Origin(name, model, straighten(max_nodes=20_000).run(model).model, feeds)
+
+
+def _converted(name: str, model: onnx.ModelProto, feeds: list[Feeds]) -> Iterator[Origin]:
+    """A Scan 8 in the form of opset 9, where that can be had."""
+    try:
+        yield Origin(name, model, convert_version(model, 9), feeds)
+    except Error:
+        return
 
 
 # What is changed ----------------------------------------------------------------------------------
@@ -399,6 +409,37 @@ def change_type_of_cast(place: Place) -> bool | None:
     node.attribute.append(onnx.helper.make_attribute("to", to))
 
 
+def change_lengths(place: Place) -> bool | None:
+    """A node is given other numbers than the vector of the input that it reads, such as lengths:
+    one off, or in another order."""
+    graph = place.model.graph
+    sizes = {
+        info.name: info.type.tensor_type.shape.dim[0].dim_value
+        for info in graph.input
+        if info.type.tensor_type.elem_type == onnx.TensorProto.INT64
+        and len(info.type.tensor_type.shape.dim) == 1
+    }
+    readers = [
+        (at, k)
+        for at, node in enumerate(graph.node)
+        for k, name in enumerate(node.input)
+        if name in sizes
+    ]
+    if not readers:
+        return False
+    at, k = place.dice.choice(readers)
+    name = graph.node[at].input[k]
+    graph.node[at].input[k] = f"{name}__changed"
+    if sizes[name] > 1 and place.dice.random() < 0.5:
+        given, made = np.arange(sizes[name])[::-1].copy(), ("Gather", [name, "changed__by"])
+    else:
+        given = np.array(place.dice.choice([-1, 1]))
+        made = place.dice.choice(["Add", "Sub"]), [name, "changed__by"]
+    value = numpy_helper.from_array(given.astype(np.int64))
+    graph.node.insert(at, onnx.helper.make_node(made[0], made[1], [f"{name}__changed"]))
+    graph.node.insert(at, onnx.helper.make_node("Constant", [], ["changed__by"], value=value))
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     swap_inputs,
     swap_inputs,
@@ -426,6 +467,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     change_output_of_body,
     swap_branches,
     change_type_of_cast,
+    change_lengths,
+    change_lengths,
 )
 
 

@@ -89,6 +89,9 @@ class Values:
 
     def _told(self, name: str) -> int:
         """A size that the value of a term tells."""
+        if name in self.terms.derived:
+            kind, term, size_of = self.terms.derived[name]
+            return self._derived(kind, term, str(size_of))
         made = [t for results in _made(self.terms) for t in results if t is not None]
         kind = name.removeprefix(PRIVATE)
         kind, separator, rest = kind.partition(":")
@@ -110,7 +113,7 @@ class Values:
 
     def _derived(self, kind: str, term: Term, size: str) -> int:
         value = self.of(term)
-        if kind == "least0":
+        if kind in ("least0", "size"):
             return max(int(value), 0)
         trips = int(size) if size.isdigit() else self.size(self.terms.symbols.named(size))
         return int(trips) if bool(value) else 0
@@ -180,6 +183,10 @@ class Values:
         x, start, size = (self.of(arg) for arg in term.args)
         assert start >= 0 and start + size <= x.shape[term.head.key], (start, size, x.shape)
         return np.take(x, range(start, start + size), term.head.key)
+
+    def _of_padded(self, term: Term) -> Any:
+        x, length = (self.of(arg) for arg in term.args)
+        return np.concatenate([x, np.zeros((int(length) - len(x), *x.shape[1:]), x.dtype)])
 
     def _of_reversed(self, term: Term) -> Any:
         return np.flip(self.of(term.args[0]), term.head.key)
