@@ -73,7 +73,8 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         return [x]
     tensor = terms.tensor(x)
     told = [dim.value for dim in shape if dim.value is not None]
-    if tensor is not None and len(told) == len(shape) and math.prod(told) != tensor.size:
+    elements = x.fact.content if tensor is None else tensor
+    if elements is not None and len(told) == len(shape) and math.prod(told) != elements.size:
         raise OpenError("a Reshape fails, whatever the inputs are")
     if tensor is not None and len(told) == len(shape) and tensor.is_readable:
         return [terms.constant(tensor.numpy().reshape(told))]

@@ -76,3 +76,10 @@ def test_a_reshape_that_fails_is_no_part_of_a_proof():
         y = Reshape (c, s) w = Neg (y) z = Identity (x) }"""
     assert_proved(text % 2, text % 2)
     assert_open(text % 3, text % 3)
+
+
+def test_sizes_in_a_shape_that_does_not_hold_them_are_left_open():
+    text = """g (float[n, 2] x) => (int64[a] z) { s = Shape (x) c = Cast <to = 9> (s)
+        z = If (c) <then_branch = t () => (int64[2] a) { a = Identity (s) },
+            else_branch = e () => (int64[2] b) { b = Neg (s) }> }"""
+    assert_open(text, text.replace("Neg (s)", "Abs (s)"), "a Reshape fails")
