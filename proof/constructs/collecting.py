@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..chains import collected
 from ..terms import Term, descendants
+from .stacks import stack
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def rows_added(
-    inits: Sequence[Term], states: Sequence[Term], again: Term, outputs: Sequence[Value]
+    terms: Terms,
+    inits: Sequence[Term],
+    states: Sequence[Term],
+    again: Term,
+    outputs: Sequence[Value],
 ) -> dict[int, Term]:
     """The sequences to which each trip adds an element, and the tensors to which it adds rows,
     where nothing else reads them: what is added, by the number of the state."""
@@ -26,7 +31,7 @@ def rows_added(
         element = made.args[1]
         if made.args[0] is not state or element is None:
             continue
-        listed = made.is_op("SequenceInsert") and init.head.name == "empty"
+        listed = made.is_op("SequenceInsert") and _goes_on(terms, init, element)
         if listed or (_is_grown(made) and _is_sized(element) and init.fact.shape):
             added[k] = element
     if not added:
@@ -34,6 +39,14 @@ def rows_added(
     others = [output for k, output in enumerate(outputs) if k not in added]
     used = set(descendants([again, *others, *added.values()]))
     return {k: term for k, term in added.items() if states[k] not in used}
+
+
+def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
+    """Whether all that a list holds at first is known, and of one shape with what is added."""
+    elements, shape = terms.elements_of(init), element.fact.shape
+    if elements is None:
+        return False
+    return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
 
 
 def _is_grown(made: Term) -> bool:
@@ -48,9 +61,15 @@ def _is_sized(element: Term) -> bool:
 
 def together(terms: Terms, init: Term, made: Term, stacked: Term) -> Term:
     """All that was there first and that the trips added."""
-    shape = stacked.fact.shape
-    if init.head.name == "empty":
+    shape, elements = stacked.fact.shape, terms.elements_of(init)
+    if elements:
+        return collected(terms, _joined(terms, stack(terms, elements, made.head), made, stacked))
+    if elements is not None:
         return collected(terms, stacked)
     assert shape is not None
     rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
-    return terms.op("Concat", made.head, init, rows, axis=0)
+    return _joined(terms, init, made, rows)
+
+
+def _joined(terms: Terms, first: Term, made: Term, rows: Term) -> Term:
+    return terms.op("Concat", made.head, first, rows, axis=0)

@@ -242,7 +242,7 @@ def _results(
     terms = loop.execution.terms
     if loop.condition is None and not _holds(loop, again):
         terms.two_readings = True
-    rows = rows_added(loop.inits, states, again, outputs)
+    rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()
     kept = [k for k in range(count) if k in live]
