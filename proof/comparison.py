@@ -15,6 +15,7 @@ from .heads import Head
 from .induction import Induction
 from .mirrored import exchanged
 from .narrowing import Narrowing
+from .remainders import Remainders
 from .rings import Rings
 from .sums import Sums
 from .terms import Term
@@ -53,6 +54,7 @@ class Comparison:
             self._joined,
             self.induction.stacked,
             exchanged,
+            Remainders(terms).defined,
             self._alike,
         )
 

@@ -134,8 +134,14 @@ def _counts_on(terms: Terms, both: Term, before: Term | None, row: Term | None, 
         return False
     if terms.numbers(before) == [0]:
         return both.fact.shape == row.fact.shape
-    length = row.fact.shape
-    if not before.is_op("Mul") or length is None or len(length) != 1:
+    length, starts = row.fact.shape, before.fact
+    if length is None or len(length) != 1:
+        return False
+    if starts.content is not None and starts.shape and both.fact.shape is not None:
+        told = list(starts.content.reshape(-1))
+        fits = starts.shape[-1].value == 1 and both.fact.shape == (*starts.shape[:-1], *length)
+        return fits and told == [length[0] * number for number in range(len(told))]
+    if not before.is_op("Mul"):
         return False
     for rows, factor in (before.args, before.args[::-1]):
         shape = None if rows is None else rows.fact.shape

@@ -142,3 +142,20 @@ def test_places_one_after_the_other_are_a_part(first, same):
     require_open(model(IN_ORDER % "one", 13, signature), new)
     backwards = (IN_ORDER % first).replace("p = Add (", "p = Sub (")
     require_open(model(backwards, 13, signature), new)
+
+
+THREE = MATRIX.replace("[N,M]", "[3,M]")
+
+
+def test_so_many_rows_as_are_told_are_counted_on():
+    new = model("y = Where (c, x, z)", 13, THREE)
+    require_same(model(OF_MATRIX, 13, THREE), new, seeds=0)
+    others = [
+        ("Mul (u, n1)", "Mul (u, n0)"),
+        ("Mul (u, n1)", "Add (u, n1)"),
+        ("Add (w, r1)", "Add (w, zero)"),
+        ("Range (zero, s0, one)", "Range (one, s0, one)"),
+    ]
+    for before, after in others:
+        assert before in OF_MATRIX
+        require_open(model(OF_MATRIX.replace(before, after), 13, THREE), new)
