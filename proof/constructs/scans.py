@@ -154,7 +154,6 @@ def _of_length(
     That a length is below 0, or above that of all, need not be asked: such a Scan fails.
     """
     terms, body = execution.terms, step.bodies["body"]
-    assert step.head is not None
     known = [trips_of(x.fact, 0) for x in scanned]
     longest = next((n for n in known if n.value is not None), known[0])
     cut = [terms.narrow(x, 0, 0, terms.size_of(own)) for x in scanned]
