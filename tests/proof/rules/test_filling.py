@@ -95,6 +95,20 @@ def test_other_sums_and_other_elements_are_none(text):
     assert_open(FIVE, text)
 
 
+def test_a_loop_of_a_negative_number_makes_no_trip_so_that_more_zeros_are_behind_it():
+    rows = """m = Squeeze (n) yes = Constant <value = bool {1}> ()
+        line = Constant <value = float[2] {1, 2}> ()
+        rows = Loop (m, yes) <body = b (int64 i, bool c) => (bool d, float[2] o) {
+            d = Identity (c) o = Identity (line) }> """
+    text = UP % (rows + ZEROS % ("five", "0", "rows, more"))
+    text = text[: text.index("ones = ")] + text[text.index("m = Squeeze") :]
+    feeds = {"x": np.zeros((5, 2), np.float32), "y": np.zeros((0, 2), np.float32)}
+    for count, length in ((2, 5), (-1, 6)):
+        assert run(model(text), {**feeds, "n": np.array([count])})[0].shape == (length, 2)
+    assert told(text)[0] != "5"
+    assert_open(text, text.replace("s = Shape (z)", "s = Concat <axis = 0> (five, two)"))
+
+
 @pytest.mark.parametrize("count", [0, 1, 4, 5])
 def test_what_is_filled_up_is_worth_what_runs_give(count):
     text = model(FIVE)
