@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import interop, ir, passes, reference, report, versions
+    from . import batch, interop, ir, passes, reference, report, versions
     from .about import __version__
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
@@ -71,6 +71,7 @@ __all__ = [
     "Verdict",
     "VerifyError",
     "__version__",
+    "batch",
     "convert_version",
     "inspect",
     "interop",

@@ -55,7 +55,8 @@ def _is_repeated(context: typer.Context, parameter: Any) -> bool:
 
 def _as_written(parameter: Any, value: Any) -> Iterator[tuple[str, ...]]:
     if parameter.param_type_name == "argument":
-        yield (str(value),)
+        for one in value if parameter.nargs == -1 else [value]:
+            yield (str(one),)
     elif parameter.is_flag:
         yield ((parameter.opts if value else parameter.secondary_opts)[0],)
     else:

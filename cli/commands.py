@@ -12,6 +12,7 @@ import typer
 
 from . import interrupts, report
 from .again import command_again
+from .batching import many_too
 from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .comparing import comparison, demanded, keep, kept_for, verified
 from .diffing import diff
@@ -90,6 +91,7 @@ def version(
 
 
 @app.command(cls=Command)
+@many_too("rewriting")
 def rewrite(
     context: typer.Context,
     source: Source,
@@ -236,6 +238,7 @@ def verify(
 
 
 @app.command(cls=Command)
+@many_too("converting")
 def convert(
     context: typer.Context,
     source: Source,

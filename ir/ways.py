@@ -34,7 +34,7 @@ def by(*options: str) -> str:
     text = " ".join(options)
     keywords = dict.fromkeys(KEYWORDS.get(option.split(" ")[0], "") for option in options)
     known = ", ".join(filter(None, keywords))
-    return text if _in_shell.get() or not known else f"{text} ({known} in Python)"
+    return text if is_told_to_a_shell() or not known else f"{text} ({known} in Python)"
 
 
 @contextlib.contextmanager
@@ -45,3 +45,8 @@ def told_to_a_shell() -> Iterator[None]:
         yield
     finally:
         _in_shell.reset(token)
+
+
+def is_told_to_a_shell() -> bool:
+    """Whether messages name options only."""
+    return _in_shell.get()

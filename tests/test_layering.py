@@ -22,7 +22,11 @@ FLOORS = {
     "versions": _BELOW,
     "": (*_BELOW, "showing", "proof", "versions"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
-    "cli": ("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report", ""),
+    "batch": ("ir", "showing", "reference", "passes", ""),
+    "cli": (
+        *("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report"),
+        *("batch", ""),
+    ),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares
 nothing with the passes, so that a fault of one does not hide that of another."""

@@ -1,0 +1,83 @@
+"""joblib's way to a dask cluster, such that calls that are lost end, too."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from .errors import BatchError
+
+NAME = "straightline-dask"
+TIMEOUT = 30
+
+
+class _Lost:
+    """The result of a call that none came of."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+@contextlib.contextmanager
+def client(address: str | None) -> Iterator[Any]:
+    """A connection to a cluster; without an address the one that the process has already.
+
+    Raises:
+        BatchError: there is none.
+        ImportError: dask.distributed is not installed.
+    """
+    from distributed import Client, get_client
+
+    _register()
+    if address is None:
+        try:
+            yield get_client()
+        except ValueError:
+            raise BatchError(
+                "no cluster of dask is connected; give its address, with --address tcp://..."
+            ) from None
+        return
+    try:
+        found = Client(address, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise BatchError(
+            f"no cluster of dask is reached at '{address}': {' '.join(str(error).split())}"
+        ) from error
+    with found:
+        yield found
+
+
+def _register() -> None:
+    """Let joblib know the backend."""
+    import joblib
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        """The backend of joblib, which would wait for ever for a call whose workers died: it calls
+        back only where there is a result."""
+
+        async def _collect(self) -> None:
+            while self._continue:
+                async for future, result in self.waiting_futures:
+                    told, callback = self._results.pop(future), self._callbacks.pop(future)
+                    lost = future.status != "finished"
+                    answer = _Lost(_error_of(result)) if lost else result
+                    told.set_result(answer)
+                    callback(answer)
+                await asyncio.sleep(0.01)
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, _Lost):
+                raise out.error
+            return super().retrieve_result_callback(out)
+
+    joblib.register_parallel_backend(NAME, Backend)
+
+
+def _error_of(result: Any) -> BaseException:
+    """What dask tells of a call without a result."""
+    if isinstance(result, tuple) and len(result) > 1 and isinstance(result[1], BaseException):
+        return result[1]
+    return RuntimeError("the call was cancelled")

@@ -1,0 +1,9 @@
+"""What stops the work on many models before any of it is done."""
+
+from __future__ import annotations
+
+from ..ir import Error
+
+
+class BatchError(Error):
+    """The work cannot begin: nothing was touched."""

@@ -1,0 +1,144 @@
+"""Where the work is done: processes of this machine, or a cluster, by way of joblib."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+from .errors import BatchError
+
+LOCAL = "loky"
+_TELL_AT_THE_END = ("ray", "multiprocessing")
+_BLOCK = 64
+
+
+class Pool:
+    """Calls of functions, each in some process.
+
+    Args:
+        backend: joblib's name for where that is.
+        jobs: how many at once; None for as many as there are processors.
+        settings: of the backend.
+    """
+
+    def __init__(self, backend: str, jobs: int | None, settings: dict[str, Any]) -> None:
+        import joblib
+
+        self.backend, self.settings = backend, settings
+        self.jobs = jobs or (joblib.cpu_count() if self.is_local else None)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all of it ends with this process."""
+        return self.backend == LOCAL
+
+    @property
+    def most(self) -> int | None:
+        """How many calls it is given in one go: where it tells no result before the last one, the
+        others shall not wait for too long."""
+        return _BLOCK if self.backend in _TELL_AT_THE_END else None
+
+    def results(self, calls: Iterable[Any], *, alone: bool = False) -> Generator[Any, None, None]:
+        """The results of calls as they come.
+
+        Args:
+            calls: made by `joblib.delayed`; they are taken as they can be worked on.
+            alone: only one at a time.
+
+        Raises:
+            Exception: a process died, or was not to be had.
+        """
+        import joblib
+
+        at_once = 1 if alone else self.jobs
+        as_list = self.backend in _TELL_AT_THE_END
+        with joblib.parallel_config(self.backend, **self.settings):
+            # With one job joblib would work in this process, which is to survive.
+            parallel = joblib.Parallel(
+                n_jobs=-1 if at_once is None else max(2, at_once),
+                return_as="list" if as_list else "generator_unordered",
+                pre_dispatch="n_jobs" if at_once is None else at_once,
+                batch_size=1,
+                max_nbytes=None,
+            )
+        with _interrupts_held_back() if self.is_local else contextlib.nullcontext():
+            results = parallel(calls)
+        if as_list:
+            yield from results
+            return
+        with contextlib.closing(results):  # ends the processes where the work is left
+            yield from results
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let processes that are started meanwhile never see Ctrl-C, which a terminal sends to all:
+    it is for this one, which ends them. Here it comes a moment later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    for tracker in (resource_tracker, of_loky):
+        tracker.ensure_running()  # which would let them through where it is started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def pool_of(
+    backend: str, jobs: int | None, address: str | None, *, kept: bool = True
+) -> Iterator[Pool]:
+    """Where the work is done.
+
+    Args:
+        backend: joblib's name for that, or "dask".
+        jobs: how many calls at once; None for as many as there are processors.
+        address: of a cluster.
+        kept: let processes of this machine wait for more work when this is done.
+
+    Raises:
+        BatchError: it is not there.
+    """
+    with contextlib.ExitStack() as stack:
+        settings: dict[str, Any] = {}
+        try:
+            if backend == "dask":
+                from . import dask
+
+                backend, settings["client"] = dask.NAME, stack.enter_context(dask.client(address))
+            elif backend == "ray":
+                _connect_ray(address)
+            elif address is not None:
+                raise BatchError("an address is one of a cluster; name its kind, with --backend")
+            pool = Pool(backend, jobs, settings)
+        except ImportError as error:
+            raise BatchError(
+                f"the backend '{backend}' is not installed here: {error}; see docs/many-models.md"
+            ) from error
+        yield pool
+        if pool.is_local and not kept:
+            from joblib.externals.loky import get_reusable_executor
+
+            get_reusable_executor().shutdown()
+
+
+def _connect_ray(address: str | None) -> None:
+    """Reach a cluster of ray; without an address the one that the process knows, or this machine.
+
+    Raises:
+        BatchError: there is none at the address.
+    """
+    import ray
+
+    try:
+        ray.init(address=address, ignore_reinit_error=True)
+    except ConnectionError as error:
+        raise BatchError(f"no cluster of ray is reached at '{address}': {error}") from error

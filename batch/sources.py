@@ -1,0 +1,169 @@
+"""Which models are meant, and where the result of each goes."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from .errors import BatchError
+
+Given = str | os.PathLike[str]
+SUFFIX = ".onnx"
+DATA = ".data"
+"""What the name of a file of external data has behind that of its model."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One model to be worked on. Paths are absolute: the work may be done elsewhere.
+
+    Attributes:
+        name: its place below the folder of the results.
+        source: the model as the caller named it.
+        path: the same, absolute.
+        shown: the target as the caller would name it.
+        target: the same, absolute.
+        staging: the folder where results are made before they take their places.
+        known: what is known of it from an earlier run.
+        owns_data: whether a file of external data at the target can only be a result of this one.
+    """
+
+    name: str
+    source: str
+    path: Path
+    shown: str
+    target: Path
+    staging: Path = Path()
+    known: Mapping[str, Any] | None = None
+    owns_data: bool = False
+
+    @property
+    def data(self) -> Path:
+        """Where external data of the result goes."""
+        return self.target.with_name(self.target.name + DATA)
+
+
+def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
+    """The models that files, folders and patterns name, in this order.
+
+    A folder stands for all models in it and below it, sorted, whose places below it are kept.
+    Hidden files and folders are passed over, and so is `out` where it lies below.
+
+    Raises:
+        BatchError: there is no model, two results would go to one place, or one over a source.
+    """
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    found: dict[str, Job] = {}
+    for given in sources:
+        for file, below in _models(given, out):
+            name = PurePath(below).as_posix()
+            absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
+            job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
+            _require_same(found.setdefault(name, job), job)
+    _require_apart(found)
+    _require_no_source(found.values())
+    return list(found.values())
+
+
+def _models(given: Given, out: Path) -> Iterator[tuple[Path, str]]:
+    """Each model that an argument names, and its place below the folder of the results."""
+    path, text = Path(given), os.fspath(given)
+    if path.is_dir():
+        files = list(_in_folder(path, out))
+        missing = f"there is no model ('*{SUFFIX}') in the folder '{path}'"
+    elif path.exists():
+        yield path, path.name
+        return
+    elif glob.has_magic(text):
+        files = list(_matching(text, out))
+        missing = f"no file matches '{text}'"
+    else:
+        raise BatchError(f"there is no model '{path}': no such file or folder")
+    if not files:
+        raise BatchError(missing)
+    yield from files
+
+
+def _in_folder(folder: Path, out: Path) -> Iterator[tuple[Path, str]]:
+    def fail(error: OSError) -> None:
+        raise BatchError(f"cannot read the folder '{error.filename}': {error.strerror}") from error
+
+    passed = _passed_over(folder, out)
+    for place, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name[0] != "." and os.path.realpath(os.path.join(place, name)) != passed
+        )
+        for name in sorted(files):
+            if name.endswith(SUFFIX) and name[0] != ".":
+                file = Path(place, name)
+                yield file, os.path.relpath(file, folder)
+
+
+def _matching(pattern: str, out: Path) -> Iterator[tuple[Path, str]]:
+    """The files that match; places are kept below the part of the pattern that is no pattern."""
+    parts = Path(pattern).parts
+    fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    folder = Path(*parts[:fixed])
+    passed = _passed_over(folder, out)
+    for match in sorted(glob.glob(pattern, recursive=True)):
+        file = Path(match)
+        real = os.path.realpath(file)
+        if file.is_file() and not (passed and real.startswith(passed + os.sep)):
+            yield file, os.path.relpath(file, folder)
+
+
+def _passed_over(folder: Path, out: Path) -> str:
+    """The folder of the results, where it lies below another; else ""."""
+    real, within = os.path.realpath(out), os.path.realpath(folder)
+    return real if real != within and real.startswith(within.rstrip(os.sep) + os.sep) else ""
+
+
+def _require_same(first: Job, second: Job) -> None:
+    if first.path != second.path:
+        raise BatchError(
+            f"the results of '{first.source}' and '{second.source}' would both be"
+            f" '{second.shown}'; name their common folder, whose structure is kept"
+        )
+
+
+def _require_apart(found: Mapping[str, Job]) -> None:
+    """Check that no result is the data of another one, nor a folder that another one needs."""
+    for name, job in found.items():
+        owner = found.get(name.removesuffix(DATA)) if name.endswith(DATA) else None
+        above = next((found[str(p)] for p in PurePath(name).parents if str(p) in found), None)
+        for other, what in ((owner, "its external data"), (above, "a folder")):
+            if other is not None:
+                raise BatchError(
+                    f"the result of '{other.source}' would be '{other.shown}', and that of"
+                    f" '{job.source}' needs '{job.shown}', which would be {what}; give them"
+                    " different folders with -o"
+                )
+
+
+def _require_no_source(jobs: Iterable[Job]) -> None:
+    jobs = list(jobs)
+    read = {key: job for job in jobs for key in _keys(job.path)}
+    for job in jobs:
+        for place in (job.target, job.data):
+            taken = next((read[key] for key in _keys(place) if key in read), None)
+            if taken is not None:
+                raise BatchError(
+                    f"the result of '{job.source}' would overwrite the model '{taken.source}';"
+                    " name another folder with -o"
+                )
+
+
+def _keys(path: Path) -> list[object]:
+    """What a file is known by: its path, links followed, and its place on disk."""
+    real: list[object] = [os.path.realpath(path)]
+    if path.exists():
+        status = path.stat()
+        real.append((status.st_dev, status.st_ino))
+    return real

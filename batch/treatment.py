@@ -1,0 +1,105 @@
+"""What is done with each model: the same for all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ir import TWO_GB
+from .files import digest_of_file
+
+if TYPE_CHECKING:
+    from ..api import Passes
+
+
+@dataclasses.dataclass(frozen=True)
+class Treatment:
+    """What is done with each model.
+
+    Attributes:
+        passes: as `straightline.transform` takes them.
+        options: the other options of `straightline.transform`.
+        dimensions: the sizes of named dimensions, for models that have them.
+        verify: the options of a verification; None where there shall be none.
+        straight_line: fail where control flow is left.
+        force: overwrite also what is no model.
+        max_bytes: refuse larger files.
+        load: files of passes.
+        in_a_shell: whether messages name options rather than keywords.
+    """
+
+    passes: Passes = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    dimensions: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    verify: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
+    straight_line: bool = False
+    force: bool = False
+    max_bytes: int = TWO_GB
+    load: tuple[Path, ...] = ()
+    in_a_shell: bool = False
+
+    @property
+    def feeds(self) -> list[Path]:
+        """The files that inputs are read from."""
+        from ..reference.feeds import files_of
+
+        given = (self.verify or {}).get("feeds")
+        return [] if given is None else files_of(given)
+
+    @contextlib.contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Let passes of files be known, and messages speak the caller's language.
+
+        Raises:
+            PluginError: a file is none of passes.
+        """
+        from ..ir.ways import told_to_a_shell
+        from ..passes import load_file
+
+        for file in self.load:
+            load_file(file)
+        with told_to_a_shell() if self.in_a_shell else contextlib.nullcontext():
+            yield
+
+    def key(self) -> str:
+        """A digest of all that decides what comes out, this version of straightline among it.
+
+        Raises:
+            OSError: a file that it depends on cannot be read.
+        """
+        decisive = {
+            "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],
+            "passes": self.passes,
+            "options": self.options,
+            "dimensions": self.dimensions,
+            "verify": self.verify,
+            "feeds": [digest_of_file(path) for path in self.feeds],
+            "straight_line": self.straight_line,
+            "load": [digest_of_file(path) for path in self.load],
+        }
+        return hashlib.sha256(_text(decisive).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A value as text that is the same in every process."""
+    import numpy as np
+
+    if isinstance(value, Mapping):
+        items = sorted((_text(key), _text(held)) for key, held in value.items())
+        return "{" + ", ".join(f"{key}: {held}" for key, held in items) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, np.ndarray | np.generic):
+        from ..ir.digest import digest_of_array
+
+        array = np.asarray(value)
+        return f"{array.dtype}{array.shape}{digest_of_array(array).hex()}"
+    if isinstance(value, os.PathLike):
+        return repr(os.fspath(value))
+    return f"{type(value).__name__} {value!r}"

@@ -1,0 +1,206 @@
+"""The work on one model, wherever it is done: all that can go wrong with it is a record."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ir import Error, SaveError, Target
+from ..ir.errors import reason
+from .files import are_as_before, digest_of_file, digests_of
+from .records import Problem, Record
+from .sources import Job
+from .treatment import Treatment
+
+if TYPE_CHECKING:
+    from ..ir import Model, ModelFile
+    from ..outcome import Outcome
+    from ..reference.runtimes import Workers
+
+_own = threading.local()
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """What became of a model.
+
+    Attributes:
+        record: for people.
+        entry: what is to be known of it later; None where nothing was written.
+    """
+
+    record: Record
+    entry: dict[str, Any] | None = None
+
+
+def work(job: Job, how: Treatment, key: str) -> Done:
+    """Do what is to be done with a model, unless that was done before.
+
+    Args:
+        job: the model.
+        how: what to do.
+        key: the digest of that.
+    """
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of libraries; ours are messages
+            done = _skipped(job, key) or _made(job, how, key)
+    except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
+        done = Done(failed(job, *_explained(error)))
+    record = dataclasses.replace(done.record, seconds=time.perf_counter() - started)
+    return dataclasses.replace(done, record=record)
+
+
+def failed(job: Job, problem: Problem, *messages: str) -> Record:
+    """A record of a failure."""
+    outputs = "different" if problem == "outputs differ" else ""
+    return Record(job.name, job.source, job.shown, "failed", problem, messages, outputs)
+
+
+def _explained(error: Exception) -> tuple[Any, ...]:
+    from ..passes import PassOptionError
+    from ..rewriting import MismatchError
+
+    if isinstance(error, MismatchError):
+        return "outputs differ", *error.lines()
+    if isinstance(error, PassOptionError):
+        return "usage", *error.lines()
+    if isinstance(error, Error):
+        return "bad input", *error.lines()
+    if isinstance(error, OSError | MemoryError):
+        return "bad input", str(error) or "out of memory"
+    told = f"a fault of straightline itself, {type(error).__name__}: {' '.join(str(error).split())}"
+    if os.environ.get("STRAIGHTLINE_TRACEBACK"):
+        return "fault", told, *traceback.format_exc().splitlines()
+    return "fault", f"{told}; set STRAIGHTLINE_TRACEBACK=1 to see where"
+
+
+def _skipped(job: Job, key: str) -> Done | None:
+    """What was done before, if nothing of it has changed since."""
+    known = job.known
+    if known is None or known["key"] != key:
+        return None
+    sources, results = job.path.parent, job.target.parent
+    if not are_as_before(known["read"], sources) or not are_as_before(known["written"], results):
+        return None
+    told = Record.from_dict(known["record"])
+    return Done(dataclasses.replace(told, status="skipped", source=job.source, target=job.shown))
+
+
+def _made(job: Job, how: Treatment, key: str) -> Done:
+    from ..ir import read_file
+
+    with how.prepared():
+        digest = digest_of_file(job.path)  # before it is read: a change meanwhile is seen later
+        original = read_file(job.path, how.max_bytes)
+        folder = job.path.parent
+        read = {job.path.name: digest, **digests_of(original.data_files, folder)}
+        kept = [*how.feeds, *original.data_files]
+        if job.target.parent.is_dir():
+            _target(job, kept, how)
+        outcome = _transformed(original, how)
+        record = Record(job.name, job.source, job.shown, "written").describing(outcome)
+        problem = _problem(outcome, how)
+        if problem:
+            return Done(dataclasses.replace(record, status="failed", problem=problem))
+        written = _written(outcome.ir, job, kept, how)
+    entry = {"name": job.name, "key": key, "read": read, "written": written}
+    return Done(record, {**entry, "record": record.to_dict()})
+
+
+def _transformed(original: ModelFile, how: Treatment) -> Outcome:
+    """The result, compared with the original where that is asked for and nothing else fails it."""
+    from ..api import transform
+    from ..binding import with_dimensions
+    from ..transforming import require_equal
+
+    options = dict(how.options)
+    shapes = with_dimensions(original, options.pop("shapes", None) or {}, how.dimensions)
+    outcome = transform(original, how.passes, shapes=shapes, verify=False, hints=False, **options)
+    if how.verify is None or (how.straight_line and outcome.left):
+        return outcome
+    outcome = outcome.verified(workers=_runtimes(), **how.verify)
+    assert outcome.verdict is not None
+    if options.get("strict") and not outcome.verdict.equal:
+        require_equal(outcome.verdict, "the result", demanded=True)
+    return outcome
+
+
+def _problem(outcome: Outcome, how: Treatment) -> Problem:
+    """What withholds a result."""
+    if how.straight_line and outcome.left:
+        return "control flow left"
+    demanded = how.verify is not None and how.verify.get("prove")
+    if demanded and outcome.verdict is not None and not outcome.verdict.proved:
+        return "not verified"
+    return ""
+
+
+def _runtimes() -> Workers:
+    """The runtimes of this thread, which are started once for all models."""
+    if not hasattr(_own, "runtimes"):
+        from ..reference.runtimes import Workers
+
+        _own.runtimes = Workers()
+    runtimes: Workers = _own.runtimes
+    return runtimes
+
+
+def _target(job: Job, kept: list[Path], how: Treatment) -> Target:
+    return Target.of(job.target, kept, job.path, force=how.force)
+
+
+def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[str, str]:
+    """Make the result elsewhere, then put it in its place; the digests of its files.
+
+    A process that is ended meanwhile leaves nothing half-written where results are.
+
+    Raises:
+        SaveError: it cannot be written, or something would be lost.
+    """
+    from ..ir import save
+
+    try:
+        job.target.parent.mkdir(parents=True, exist_ok=True)
+        target = _target(job, kept, how)
+        made = Path(tempfile.mkdtemp(dir=job.staging))
+        try:
+            file = made / target.file.name
+            save(model, file, keep=kept)
+            files = [*_data(file, target, job), file]
+            digests = digests_of(files, made)
+            for one in files:
+                _put(one, target.folder / one.name)
+        finally:
+            shutil.rmtree(made)
+    except OSError as error:
+        raise SaveError(f"cannot write '{job.shown}': {reason(error)}") from error
+    return digests
+
+
+def _data(file: Path, target: Target, job: Job) -> list[Path]:
+    """The file of external data that was made, if there is one; it may go to its place."""
+    made = [path for path in file.parent.iterdir() if path != file]
+    if made:
+        target.require_data_beside()
+        free = dataclasses.replace(target, force=target.force or job.owns_data)
+        if free.data_file().name != made[0].name:
+            raise SaveError(
+                f"cannot write '{job.shown}': its data would overwrite '{job.data}', which is read"
+            )
+    return made
+
+
+def _put(made: Path, place: Path) -> None:
+    if place.exists():
+        shutil.copymode(place, made)
+    os.replace(made, place)
