@@ -219,14 +219,14 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
 
     interrupts.raise_from_now_on()
     count = 0, 0
-    with report.progress(stage, quiet=given["as_json"] or given["quiet"]) as told:
+    try:
+        with report.progress(stage, quiet=given["as_json"] or given["quiet"]) as told:
 
-        def tell(_: str, name: str, done: int, total: int) -> None:
-            nonlocal count
-            count = done, total
-            told(stage, f"{done} of {total} models", done, total)
+            def tell(_: str, name: str, done: int, total: int) -> None:
+                nonlocal count
+                count = done, total
+                told(stage, f"{done} of {total} models", done, total)
 
-        try:
             records = run(
                 [*given["sources"], given["target"]],
                 given["out"],
@@ -236,9 +236,9 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
                 on_progress=tell,
                 **_options(given),
             )
-        except KeyboardInterrupt:
-            _tell_how_to_go_on(context, *count)
-            raise
+    except KeyboardInterrupt:
+        _tell_how_to_go_on(context, *count)
+        raise
     code = worst(records)
     return boundary.finish(code, lambda: show(records, given["as_json"]), product=False)
 

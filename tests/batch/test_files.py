@@ -1,0 +1,22 @@
+import hashlib
+from pathlib import Path
+
+from straightline.batch.files import are_as_before, digest_of_file, digests_of
+
+
+def test_a_digest_is_that_of_the_content():
+    content = bytes(range(256)) * 10_000
+    Path("large").write_bytes(content)
+    assert digest_of_file(Path("large")) == hashlib.sha256(content).hexdigest()
+
+
+def test_files_that_are_changed_or_missing_are_not_as_before():
+    names = [Path("one"), Path("below/two")]
+    Path("below").mkdir()
+    for path in names:
+        path.write_bytes(b"content")
+    found = digests_of(names, Path())
+    assert list(found) == ["below/two", "one"] and are_as_before(found, Path())
+    assert not are_as_before(found, Path("below"))
+    names[0].write_bytes(b"Content")
+    assert not are_as_before(found, Path())

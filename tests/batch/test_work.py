@@ -1,0 +1,89 @@
+"""The work on one model: whatever goes wrong is a record."""
+
+import dataclasses
+from pathlib import Path
+
+import onnx
+import pytest
+from straightline.batch import work as module
+from straightline.batch.sources import jobs_of
+from straightline.batch.treatment import Treatment
+from straightline.batch.work import failed, work
+from straightline.rewriting import Rewriting
+
+
+@pytest.fixture
+def job():
+    Path("made").mkdir()
+    (found,) = jobs_of(["models/deep/w.onnx"], Path("out"))
+    return dataclasses.replace(found, staging=Path("made").absolute(), owns_data=True)
+
+
+def test_the_result_takes_its_place_whole(job):
+    done = work(job, Treatment(), "key")
+    assert done.record.status == "written" and done.record.seconds > 0
+    assert {*done.entry["read"]} == {"w.onnx", "w.weights"}
+    assert {*done.entry["written"]} == {"w.onnx", "w.onnx.data"}
+    onnx.checker.check_model("out/w.onnx", full_check=True)
+    assert not list(Path("made").iterdir())
+
+
+def test_what_is_done_is_seen_to_be(job):
+    known = dataclasses.replace(job, known=work(job, Treatment(), "key").entry)
+    assert work(known, Treatment(), "key").record.status == "skipped"
+    assert work(known, Treatment(), "other").record.status == "written"
+
+
+def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_again(
+    job, monkeypatch
+):
+    put = module._put
+    monkeypatch.setattr(module, "_put", lambda made, place: put(made, _only_data(place)))
+    assert "no space left" in work(job, Treatment(), "key").record.messages[0]
+    assert [path.name for path in Path("out").iterdir()] == ["w.onnx.data"]
+    monkeypatch.setattr(module, "_put", put)
+    assert work(job, Treatment(), "key").record.ok
+
+
+def _only_data(place):
+    if place.suffix == ".onnx":
+        raise OSError(28, "no space left")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("error", "problem", "message"),
+    [
+        (MemoryError(), "bad input", "out of memory"),
+        (OSError(5, "broken disk"), "bad input", "broken disk"),
+        (ZeroDivisionError("oh"), "fault", "a fault of straightline itself, ZeroDivisionError: oh"),
+    ],
+)
+def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, message):
+    def fail(self):
+        raise error
+
+    monkeypatch.setattr(Rewriting, "run", lambda self, *_: fail(self))
+    record = work(job, Treatment(), "key").record
+    assert (record.status, record.problem) == ("failed", problem)
+    assert message in record.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        (Treatment("nothing-such"), "usage"),
+        (Treatment(max_bytes=3), "bad input"),
+        (Treatment(dimensions={"N": 3}), "bad input"),
+        (Treatment(load=(Path("none.py"),)), "bad input"),
+    ],
+)
+def test_what_does_not_fit_is_a_record(job, how, problem):
+    done = work(job, how, "key")
+    assert (done.record.problem, done.entry) == (problem, None)
+    assert not Path("out").exists()
+
+
+def test_a_failure_is_one(job):
+    assert failed(job, "outputs differ", "why").outputs == "different"
+    assert not failed(job, "fault").ok
