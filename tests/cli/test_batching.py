@@ -1,0 +1,140 @@
+"""Many models in one command: a table or lines of JSON, and the worst exit code."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from straightline.batch import Record
+from straightline.cli import batching
+from texts import HEADER, LOOP
+
+COMMAND = [sys.executable, "-m", "straightline"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "deep/c"):
+        path = tmp_path / "models" / f"{name}.onnx"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        onnx.save(onnx.parser.parse_model(HEADER + LOOP), path)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    found = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert found.returncode == code, found.stderr
+    return found.stdout, found.stderr
+
+
+def written(folder="out"):
+    return sorted(path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.onnx"))
+
+
+def test_a_table_and_the_worst_exit_code():
+    Path("models/b.onnx").write_bytes(b"no model")
+    shown, told = run("rewrite", "models", "-o", "out", "--jobs", "2", code=1)
+    assert told == ""
+    rows = [line.split() for line in shown.splitlines() if line.strip()]
+    assert rows[2][:6] == ["a.onnx", "written", "proved", "4", "to", "3"]
+    assert rows[3][:2] == ["b.onnx", "failed"] and "is not an ONNX model" in shown
+    assert shown.endswith("3 models: 2 written, 1 failed\n")
+    assert written() == ["a.onnx", "deep/c.onnx"]
+    shown, _ = run("rewrite", "models", "-o", "out", "--resume", code=1)
+    assert shown.endswith("3 models: 2 skipped, 1 failed\n")
+
+
+def test_lines_of_json():
+    shown, _ = run("convert", "models/*.onnx", "-o", "out", "--opset", "18", "--json")
+    found = [json.loads(line) for line in shown.splitlines()]
+    assert [one["name"] for one in found] == ["a.onnx", "b.onnx"]
+    assert {(one["status"], one["exit"], *one["opset"]) for one in found} == {
+        ("written", 0, 17, 18)
+    }
+    assert onnx.load("out/a.onnx").opset_import[0].version == 18
+
+
+def test_options_reach_every_model():
+    options = ("--max-trips", "2", "--passes", "unroll-loops", "--require-straight-line")
+    shown, _ = run("rewrite", "models", "-o", "out", *options, "--no-verify", "--json", code=4)
+    found = [json.loads(line) for line in shown.splitlines()]
+    assert {one["problem"] for one in found} == {"control flow left"}
+    assert "max_trips=2" in found[0]["left"][0]["reason"] and written() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["models", "out"], "'models' is a folder; for all models in it write -o out"),
+        (["a", "b", "c"], "3 names are given: write IN OUT for one model, or -o FOLDER"),
+        (["a"], "one name is given"),
+        (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
+        (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
+        (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),
+        (["-", "-o", "out"], "standard input holds one model"),
+        (["models", "-o", "out", "--address", "tcp://x:1"], "say which, with --backend"),
+        (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
+    ],
+)
+def test_wrong_usage(arguments, message):
+    _, told = run("rewrite", *arguments, code=2)
+    assert message in told
+    assert not Path("out").exists()
+
+
+def test_one_model_goes_as_before():
+    run("rewrite", "models/a.onnx", "x.onnx")
+    assert "Loop" not in [node.op_type for node in onnx.load("x.onnx").graph.node]
+    _, told = run("rewrite", "models", "-o", "models", code=1)
+    assert "would overwrite the model" in told
+
+
+@pytest.mark.parametrize(
+    ("problems", "code"),
+    [
+        ([""], 0),
+        (["", "control flow left", ""], 4),
+        (["control flow left", "not verified", "bad input"], 1),
+        (["bad input", "outputs differ", "worker died"], 3),
+        (["outputs differ", "fault"], 70),
+    ],
+)
+def test_the_worst_exit_code(problems, code):
+    records = [Record("a", "a", "a", "written", problem) for problem in problems]
+    assert batching.worst(records) == code
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such terminal here")
+def test_ctrl_c_in_a_terminal_says_how_to_go_on():
+    content = Path("models/a.onnx").read_bytes()
+    for number in range(100):
+        Path(f"models/m{number:02}.onnx").write_bytes(content)
+    child, terminal = pty.fork()
+    if not child:
+        os.environ["COLUMNS"] = "200"
+        os.execv(sys.executable, [*COMMAND, "rewrite", "models", "-o", "out", "--jobs", "1"])
+    shown, sent = b"", False
+    while True:
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not sent and Path("out").exists() and len(written()) > 3:
+            os.write(terminal, b"\x03")
+            sent = True
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+    told = " ".join(shown.decode().split())
+    assert "straightline rewrite models --out out --jobs 1 --resume" in told
+    assert told.endswith("error: interrupted")
+    done = written()
+    assert 3 < len(done) < 103
+    for name in done:
+        onnx.checker.check_model(Path("out", name), full_check=True)
+    assert not list(Path("out/.straightline").glob("made-*"))
