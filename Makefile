@@ -60,6 +60,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/convert_versions.py
 	$(PY) benchmarks/convert_joins.py
 	$(PY) benchmarks/infer_shapes.py
+	$(PY) benchmarks/many_models.py
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py
 	$(PY) benchmarks/recurrence_cost.py

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..batch import Record
 
 MANY = "Many models"
-_ONE_ONLY = ("certificate", "page", "print_after", "print_before")
+_ONE_ONLY = ("certificate", "page", "print_after", "print_before", "verbose")
 """Parameters of options that speak of one model or one run."""
 _CODES = {
     "": 0,
@@ -256,7 +256,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_for_many(given: Mapping[str, Any]) -> None:
     for name in _ONE_ONLY:
-        if given.get(name) is not None:
+        if given.get(name):
             option = "--report" if name == "page" else f"--{name.replace('_', '-')}"
             raise typer.BadParameter(f"{option} is about one model; leave it out, or -o")
     if parsing.STREAM in [*given["sources"], given["target"]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import straightline as sl
-from straightline import interop, report
+from straightline import batch, interop, report
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ NAMED = {
     for page in (ROOT / "docs" / "api").glob("*.md")
     for name in re.findall(r"^::: straightline\.(\S+)$", page.read_text("utf-8"), re.MULTILINE)
 }
-MODULES = {"interop", "ir", "passes", "reference", "report", "versions"}
+MODULES = {"batch", "interop", "ir", "passes", "reference", "report", "versions"}
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,7 @@ def test_every_page_is_in_the_menu_once(site):
 def test_every_public_name_is_in_the_reference():
     assert {*sl.__all__} - MODULES - {"__version__"} <= NAMED
     assert {f"interop.{name}" for name in interop.__all__} <= NAMED
+    assert {f"batch.{name}" for name in batch.__all__} <= NAMED
     assert {f"report.{name}" for name in report.__all__} - {"report.place_of"} <= NAMED
 
 

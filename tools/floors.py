@@ -10,6 +10,7 @@ from pathlib import Path
 
 FLOORS = (
     (("cli", "the command line: commands, options, report"),),
+    (("batch", "many models: in processes, or on a cluster"),),
     (("report", "two models side by side as a page; control flow as a picture"),),
     (("the root", "the public functions: rewrite, convert_version, verify, inspect"),),
     (("versions", "whole models from opset to opset; adapters, one file per operator"),),

@@ -81,6 +81,8 @@ def test_options_reach_every_model():
         (["-", "-o", "out"], "standard input holds one model"),
         (["models", "-o", "out", "--address", "tcp://x:1"], "say which, with --backend"),
         (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
+        (["models", "-o", "out", "--report", "c.html"], "--report is about one model"),
+        (["models", "-o", "out", "-v"], "--verbose is about one model"),
     ],
 )
 def test_wrong_usage(arguments, message):
