@@ -7,6 +7,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ..ir import LoadError
+from ..ir.errors import reason
+
 _BLOCK = 1 << 20
 
 
@@ -14,12 +17,15 @@ def digest_of_file(path: Path) -> str:
     """The SHA-256 of what a file holds, in hexadecimal; it is read in blocks.
 
     Raises:
-        OSError: it cannot be read.
+        LoadError: it cannot be read.
     """
     found = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            found.update(block)
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                found.update(block)
+    except OSError as error:
+        raise LoadError(f"cannot read '{path}': {reason(error)}") from error
     return found.hexdigest()
 
 
@@ -27,7 +33,7 @@ def digests_of(paths: Iterable[Path], folder: Path) -> dict[str, str]:
     """The digest of each file, by its path from a folder: both may move together.
 
     Raises:
-        OSError: a file cannot be read.
+        LoadError: a file cannot be read.
     """
     return {os.path.relpath(path, folder): digest_of_file(path) for path in sorted(paths)}
 
@@ -36,5 +42,5 @@ def are_as_before(digests: Mapping[str, str], folder: Path) -> bool:
     """Whether all files are there and hold what they held."""
     try:
         return all(digest_of_file(folder / name) == found for name, found in digests.items())
-    except OSError:  # one is missing, or can no longer be read: the work on it tells
+    except LoadError:  # one is missing, or can no longer be read: the work on it tells
         return False

@@ -73,6 +73,7 @@ def run(
     Raises:
         BatchError: there is no model, two results would go to one place, one would overwrite a
             source, the folder is in use, or the cluster is not reached. Nothing was done.
+        PassOptionError: there is no such pass or option.
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
     """
@@ -91,6 +92,7 @@ def run(
     )
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
+    how.check()
     out = Path(out)
     todo, key = jobs_of(sources, out), how.key()
     found: dict[str, Record] = {}

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import importlib.metadata
+import inspect
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -67,11 +68,24 @@ class Treatment:
         with told_to_a_shell() if self.in_a_shell else contextlib.nullcontext():
             yield
 
+    def check(self) -> None:
+        """Find out before the work what no model could be worked on with.
+
+        Raises:
+            PassOptionError: there is no such pass or option; those of files are not looked at.
+        """
+        from ..api import pipeline_of, transform
+
+        if not self.load:
+            others = inspect.signature(transform).parameters
+            own = {name: held for name, held in self.options.items() if name not in others}
+            pipeline_of(self.passes, **own)
+
     def key(self) -> str:
         """A digest of all that decides what comes out, this version of straightline among it.
 
         Raises:
-            OSError: a file that it depends on cannot be read.
+            LoadError: a file that it depends on cannot be read.
         """
         decisive = {
             "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],

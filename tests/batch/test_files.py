@@ -1,7 +1,9 @@
 import hashlib
 from pathlib import Path
 
+import pytest
 from straightline.batch.files import are_as_before, digest_of_file, digests_of
+from straightline.ir import LoadError
 
 
 def test_a_digest_is_that_of_the_content():
@@ -20,3 +22,9 @@ def test_files_that_are_changed_or_missing_are_not_as_before():
     assert not are_as_before(found, Path("below"))
     names[0].write_bytes(b"Content")
     assert not are_as_before(found, Path())
+
+
+def test_what_cannot_be_read_is_told():
+    Path("folder").mkdir()
+    with pytest.raises(LoadError, match="cannot read 'folder': Is a directory"):
+        digest_of_file(Path("folder"))

@@ -1,11 +1,13 @@
 """What is done with each model, and the digest of all that decides what comes out."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 from straightline.batch.treatment import Treatment
 from straightline.ir.ways import by
+from straightline.passes import PassOptionError
 
 
 def test_the_key_is_the_same_for_the_same():
@@ -48,6 +50,15 @@ def test_files_count_by_their_content():
             Treatment(load=(Path("own.py"),)).key(),
         ]
     assert len({*keys}) == 4
+
+
+@pytest.mark.parametrize("how", [Treatment("nothing-such"), Treatment(options={"max_trip": 2})])
+def test_what_fits_no_model_is_told_before_the_work(how):
+    with pytest.raises(PassOptionError):
+        how.check()
+    Treatment(None, {"opset": 18, "max_trips": 2, "values": {}}).check()
+    Treatment((), {"opset": 18}).check()
+    dataclasses.replace(how, load=(Path("own.py"),)).check()  # it may be one of those
 
 
 def test_messages_speak_to_who_asks():

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import ClassVar
 
 import onnx
 import pytest
@@ -9,6 +10,9 @@ from straightline.batch import work as module
 from straightline.batch.sources import jobs_of
 from straightline.batch.treatment import Treatment
 from straightline.batch.work import failed, work
+from straightline.ir import Operator
+from straightline.passes import Pass
+from straightline.reference.verdict import Verdict
 from straightline.rewriting import Rewriting
 
 
@@ -82,6 +86,37 @@ def test_what_does_not_fit_is_a_record(job, how, problem):
     done = work(job, how, "key")
     assert (done.record.problem, done.entry) == (problem, None)
     assert not Path("out").exists()
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong(Pass):
+    """Subtracts what is added."""
+
+    name: ClassVar[str] = "wrong"
+
+    def run(self, model, run):
+        (node,) = model.graph.nodes()
+        node.graph.set_operator(node, Operator("Sub"))
+        return True
+
+
+def test_other_outputs_withhold_a_result(job):
+    for _ in range(2):  # the runtimes are kept
+        done = work(job, Treatment(Wrong()), "key")
+        record = done.record
+        assert (record.problem, record.outputs) == ("outputs differ", "different")
+        assert "the pass wrong changed the outputs" in record.messages[0]
+    assert done.entry is None and not Path("out").exists()
+    assert module._own.runtimes is module._runtimes()
+
+
+def test_a_proof_that_is_demanded_and_not_there_withholds_a_result(job):
+    Path("out").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Verdict, "proved", False)
+        record = work(job, Treatment(verify={"prove": True}), "key").record
+    assert record.problem == "not verified"
+    assert not list(Path("out").iterdir())
 
 
 def test_a_failure_is_one(job):
