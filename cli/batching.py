@@ -187,6 +187,7 @@ def _is_many(given: Mapping[str, Any]) -> bool:
 
     Raises:
         BadParameter: it is about neither one model nor many.
+        LoadError: it is about one, which is a folder.
     """
     if given["out"] is not None:
         return True
@@ -200,8 +201,10 @@ def _is_many(given: Mapping[str, Any]) -> bool:
             f"{told}: write IN OUT for one model, or -o FOLDER and any number of models"
         )
     if named[0].is_dir():
-        raise typer.BadParameter(
-            f"'{named[0]}' is a folder; for all models in it write -o {named[1]}"
+        from ..ir import LoadError
+
+        raise LoadError(
+            f"cannot read '{named[0]}': it is a folder; for all models in it write -o {named[1]}"
         )
     return False
 
