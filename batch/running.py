@@ -168,6 +168,9 @@ def finished(
         pool: where the work is done.
         call: makes of a model what the pool takes.
         begin: told of each that is handed out; from any thread.
+
+    Raises:
+        BatchError: the pool takes none.
     """
     todo = {job.name: job for job in jobs}
     while todo:
@@ -183,7 +186,9 @@ def finished(
             for done in pool.results(calls()):
                 del todo[done.record.name]
                 yield done
-        except Exception:  # noqa: BLE001 - whatever a backend says where a process died
+        except Exception as error:  # noqa: BLE001 - whatever a backend says where a process died
+            if not handed:
+                raise BatchError(f"the backend '{pool.backend}' fails: {error}") from error
             for job in [job for job in handed if job.name in todo]:
                 del todo[job.name]
                 yield _alone(job, pool, call)

@@ -9,6 +9,8 @@ import onnx
 import pytest
 from straightline import batch
 from straightline.batch import BatchError
+from straightline.batch.running import finished
+from straightline.batch.sources import jobs_of
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="no such signals here")
 NAMES = ["a.onnx", "b.onnx", "deep/c.onnx", "deep/w.onnx", "deep/er/d.onnx"]
@@ -204,3 +206,14 @@ def rename(path, name):
     model = onnx.load(path)
     model.graph.name = name
     onnx.save(model, path)
+
+
+def test_a_backend_that_takes_nothing_is_an_error():
+    class Broken:
+        backend, most = "broken", None
+
+        def results(self, calls, alone=False):
+            raise ValueError("no such thing")
+
+    with pytest.raises(BatchError, match="the backend 'broken' fails: no such thing"):
+        list(finished(jobs_of("models", Path("out")), Broken(), None, None))
