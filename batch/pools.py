@@ -137,7 +137,9 @@ def _connect_ray(address: str | None) -> None:
         BatchError: there is none at the address.
     """
     import ray
+    from ray.util.joblib import register_ray
 
+    register_ray()
     try:
         ray.init(address=address, ignore_reinit_error=True)
     except ConnectionError as error:

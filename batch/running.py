@@ -186,7 +186,7 @@ def finished(
             for done in pool.results(calls()):
                 del todo[done.record.name]
                 yield done
-        except Exception as error:  # noqa: BLE001 - whatever a backend says where a process died
+        except Exception as error:
             if not handed:
                 raise BatchError(f"the backend '{pool.backend}' fails: {error}") from error
             for job in [job for job in handed if job.name in todo]:
