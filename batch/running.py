@@ -41,6 +41,8 @@ def run(
     force: bool = False,
     max_bytes: int = TWO_GB,
     load: Iterable[Given] = (),
+    max_work: int | None = None,
+    max_memory: int | None = None,
     on_progress: OnProgress = silent,
     **options: Any,
 ) -> list[Record]:
@@ -64,6 +66,8 @@ def run(
         force: overwrite also what is no model, and data of other models.
         max_bytes: refuse larger model files.
         load: Python files that define passes.
+        max_work: how many steps may be computed beforehand for each model.
+        max_memory: how many bytes that may take.
         on_progress: told of each model that is done: stage, which one, how many, of how many.
         options: other options of `straightline.transform`, such as `opset`, `values`, `max_trips`.
 
@@ -88,6 +92,7 @@ def run(
         force,
         max_bytes,
         tuple(Path(file).resolve() for file in load),
+        (max_work, max_memory),
         is_told_to_a_shell(),
     )
     if jobs is not None and jobs < 1:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..budget import Limits, governed
 from ..ir import TWO_GB
 from .files import digest_of_file
 
@@ -32,6 +33,7 @@ class Treatment:
         force: overwrite also what is no model.
         max_bytes: refuse larger files.
         load: files of passes.
+        limits: of work and of memory for what is computed beforehand; None for the default.
         in_a_shell: whether messages name options rather than keywords.
     """
 
@@ -43,6 +45,7 @@ class Treatment:
     force: bool = False
     max_bytes: int = TWO_GB
     load: tuple[Path, ...] = ()
+    limits: tuple[int | None, int | None] = (None, None)
     in_a_shell: bool = False
 
     @property
@@ -65,7 +68,10 @@ class Treatment:
 
         for file in self.load:
             load_file(file)
-        with told_to_a_shell() if self.in_a_shell else contextlib.nullcontext():
+        with (
+            governed(Limits.of(*self.limits)),
+            told_to_a_shell() if self.in_a_shell else contextlib.nullcontext(),
+        ):
             yield
 
     def check(self) -> None:
@@ -95,6 +101,7 @@ class Treatment:
             "verify": self.verify,
             "feeds": [digest_of_file(path) for path in self.feeds],
             "straight_line": self.straight_line,
+            "limits": self.limits,
             "load": [digest_of_file(path) for path in self.load],
         }
         return hashlib.sha256(_text(decisive).encode()).hexdigest()

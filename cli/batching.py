@@ -116,6 +116,8 @@ _AS_THEY_ARE = {
     "max_trips": "max_trips",
     "max_nodes": "max_nodes",
     "max_input_size": "max_bytes",
+    "max_work": "max_work",
+    "max_memory": "max_memory",
     "force": "force",
     "load": "load",
     "jobs": "jobs",

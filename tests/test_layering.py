@@ -22,7 +22,7 @@ FLOORS = {
     "versions": _BELOW,
     "": (*_BELOW, "showing", "proof", "versions"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
-    "batch": ("ir", "showing", "reference", "passes", ""),
+    "batch": ("budget", "ir", "showing", "reference", "passes", ""),
     "cli": (
         *("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report"),
         *("batch", ""),

@@ -29,6 +29,7 @@ def test_the_key_is_the_same_for_the_same():
         Treatment(verify=None),
         Treatment(verify={"seed": 1}),
         Treatment(straight_line=True),
+        Treatment(limits=(5, None)),
     ],
 )
 def test_the_key_is_another_where_something_else_may_come_out(other):
