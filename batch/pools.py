@@ -10,7 +10,7 @@ from typing import Any
 from .errors import BatchError
 
 LOCAL = "loky"
-_TELL_AT_THE_END = ("ray", "multiprocessing")
+_TELL_AT_THE_END = ("multiprocessing",)
 _BLOCK = 64
 
 
@@ -114,8 +114,6 @@ def pool_of(
                 from . import dask
 
                 backend, settings["client"] = dask.NAME, stack.enter_context(dask.client(address))
-            elif backend == "ray":
-                _connect_ray(address)
             elif address is not None:
                 raise BatchError("an address is one of a cluster; name its kind, with --backend")
             pool = Pool(backend, jobs, settings)
@@ -128,19 +126,3 @@ def pool_of(
             from joblib.externals.loky import get_reusable_executor
 
             get_reusable_executor().shutdown()
-
-
-def _connect_ray(address: str | None) -> None:
-    """Reach a cluster of ray; without an address the one that the process knows, or this machine.
-
-    Raises:
-        BatchError: there is none at the address.
-    """
-    import ray
-    from ray.util.joblib import register_ray
-
-    register_ray()
-    try:
-        ray.init(address=address, ignore_reinit_error=True)
-    except ConnectionError as error:
-        raise BatchError(f"no cluster of ray is reached at '{address}': {error}") from error

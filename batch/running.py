@@ -57,7 +57,7 @@ def run(
         resume: skip what was done before, if neither the source with its data, nor what is asked
             for, nor the result has changed since.
         backend: where the work is done, as joblib calls it: "loky", processes of this machine, or
-            "dask" or "ray", a cluster that reaches the same files.
+            "dask", a cluster that reaches the same files.
         address: where the cluster is, such as "tcp://10.0.0.1:8786"; by default what the process is
             connected to.
         verify: compare the outputs with the original's, as in `straightline.transform`.

@@ -49,7 +49,6 @@ class Backend(str, enum.Enum):
 
     loky = "loky"
     dask = "dask"
-    ray = "ray"
 
 
 Sources = Annotated[
@@ -91,8 +90,8 @@ BackendOption = Annotated[
     Backend,
     typer.Option(
         "--backend",
-        help="Where the work is done: loky, on this machine; dask or ray, on a cluster that"
-        " reaches the same files.",
+        help="Where the work is done: loky, on this machine; dask, on a cluster that reaches the"
+        " same files.",
         rich_help_panel=MANY,
     ),
 ]

@@ -105,7 +105,7 @@ def test_values_that_no_number_is_read_from(model: Path, tmp_path: Path) -> None
     assert_refused(run("inspect", model, "--set", "n=-" + "9" * 5000), 2, "'--set': n:")
     assert_refused(run("inspect", model, "--set", "n=" + "9" * 4000), 1, "input 'n' is int64")
     assert_refused(run("inspect", model, "--set", "n=1e999"), 1, "input 'n' is int64")
-    assert_refused(run("inspect", model, "--shape", "x=" + "9" * 5000), 2, "--shape x")
+    assert_refused(run("inspect", model, "--shape", "x=" + "9" * 5000), 2, "'--shape': x=")
     assert_refused(run("inspect", model, "--shape", "x=99999999999999999999999"), 1, "input 'x'")
     assert_refused(
         run("inspect", model, "--passes", "unroll-loops{max_trips=" + "9" * 5000 + "}"), 2
