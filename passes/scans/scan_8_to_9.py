@@ -97,7 +97,7 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
             for old, new in zip(node.outputs, rows.run(graph, given, lengths), strict=True)
         ]
     else:
-        results = _each_row(graph, scan, rows, lengths)
+        results = _each_row(graph, scan, rows, lengths, shapes.length())
     replace_outputs(graph, node, results)
 
 
@@ -112,9 +112,10 @@ def row_lengths(shapes: ScanShapes) -> Value | None:
 
 
 def _each_row(
-    graph: Graph, scan: ScanLayout, rows: _Rows, lengths: Value | None
+    graph: Graph, scan: ScanLayout, rows: _Rows, lengths: Value | None, longest: int | None
 ) -> list[Value | None]:
-    """A Scan over the batch, whose body runs one row."""
+    """A Scan over the batch, whose body runs one row; where there is none, it takes the sizes from
+    what the body declares, so the longest row is said where it is known."""
     node = scan.node
     read = [*scan.states, *scan.scanned]
     given = list(dict.fromkeys([*([] if lengths is None else [lengths]), *read]))
@@ -139,6 +140,10 @@ def _each_row(
         value for value in rows.run(body, [row[v] for v in read], length) if value is not None
     ]
     types = [row_type(value) for value in present]
+    if longest is not None:
+        for value, type_ in zip(present, types, strict=True):
+            if value in scan.scan_outputs and type_ is not None and type_.tensor_type.shape.dim:
+                type_.tensor_type.shape.dim[0].dim_value = longest
     body.set_outputs(results, [declaration(v.name, t) for v, t in zip(results, types, strict=True)])
     made = iter(outer.outputs)
     return [None if value is None else next(made) for value in node.outputs]

@@ -6,7 +6,7 @@ import pytest
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from straightline import ir
+from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import Pipeline, RewriteError
 from straightline.passes.scans.opset import survey_scans
@@ -331,3 +331,17 @@ def test_an_operator_that_changed_is_named_in_either_spelling(domain):
     result = Pipeline([Scan8To9()]).run(onnx.parser.parse_model(text))
     assert not result.changed
     assert "is another operator in opset 9 than in opset 8" in result.kept[0].reason
+
+
+@pytest.mark.parametrize("lengths", ["", "n"])
+def test_where_there_are_no_rows_they_are_still_as_long(lengths):
+    text = f"""
+        g (float[b, 2, 1] x, int64[b] n) => (float[b, l, 1] y) {{
+           y = Scan <num_scan_inputs = 1, body = d (float[1] e) => (float[1] r) {{ r = Neg (e) }}>
+              ({lengths}, x)
+        }}"""
+    result = run_passes(HEAD + text, Scan8To9())
+    feeds = {"x": np.zeros((0, 2, 1), np.float32), "n": np.zeros(0, np.int64)}
+    for model in (onnx.parser.parse_model(HEAD + text), result.model):
+        (y,) = reference.run(model, feeds)
+        assert y.shape == (0, 2, 1)
