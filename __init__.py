@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .about import __version__
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
+    from .batch.errors import BatchError
     from .binding import BindingError
     from .certificates import Certificate, CertificateError
     from .hints import Hint
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssumptionError",
+    "BatchError",
     "BindingError",
     "Certificate",
     "CertificateError",
@@ -92,6 +94,7 @@ __all__ = [
 # over a second, which `straightline --help` need not wait for.
 _HOMES = {
     "AssumptionError": ".assumptions",
+    "BatchError": ".batch.errors",
     "BindingError": ".binding",
     "Certificate": ".certificates",
     "CertificateError": ".certificates",

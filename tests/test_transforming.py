@@ -136,6 +136,7 @@ def test_what_the_callback_raises_ends_the_work(model, kind, tmp_path):
     onnx.save(model, path)
     count = len(told(path, opset=13, verify=WITH_RUNS))
     assert count > 10
+    before = set(multiprocessing.active_children())
     for stop in (0, 1, count // 3, count // 2, count - 2, count - 1):
         seen = []
 
@@ -148,7 +149,7 @@ def test_what_the_callback_raises_ends_the_work(model, kind, tmp_path):
             sl.transform(path, opset=13, verify=WITH_RUNS, on_progress=tell)
         assert len(seen) == stop + 1
         assert gc.isenabled()
-        assert multiprocessing.active_children() == []
+        assert set(multiprocessing.active_children()) <= before
     assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
     assert onnx.load(path) == model
 

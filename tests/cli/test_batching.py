@@ -27,8 +27,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*arguments, code=0):
+    wide = {**os.environ, "COLUMNS": "200"}
     found = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, env=wide
     )
     assert found.returncode == code, found.stderr
     return found.stdout, found.stderr

@@ -54,8 +54,8 @@ def test_what_joins_again_is_looked_at_once(links):
 
 @pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
 def test_what_an_input_decides_is_refused_as_soon(links):
-    with pytest.raises(ConversionError, match="computed at run time"):
-        convert_version(summed("given", links), 12)
+    with pytest.raises(ConversionError, match="what stands for it needs NonZero"):
+        convert_version(summed("given", links), 8)
 
 
 @pytest.mark.parametrize("first", ["ReduceSum", "Squeeze"])
@@ -77,16 +77,16 @@ def test_nodes_on_the_way_are_computed_in_the_version_in_which_they_stand(first)
 
 def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
     proto = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 13]>'
-        " g (float[2, 3] x, int64[1] a = {1}) => (float[2, 1] y) { y = ReduceSum (x, a) }"
+        '<ir_version: 8, opset_import: ["": 18]>'
+        " g (int32[2, 3] x, int64[1] a = {1}) => (int32[2, 1] y) { y = ReduceMean (x, a) }"
     )
     with pytest.raises(ConversionError) as caught:
-        convert_version(proto, 12)
+        convert_version(proto, 17)
     (failure,) = caught.value.failures
-    assert failure.reason == (
-        "input 'axes' of it may be overridden by callers, and opset 12 wants it constant; it"
+    assert failure.reason.startswith(
+        "input 'axes' of it may be overridden by callers, and opset 17 wants it constant; it"
         " depends on 'a', an initializer that callers may override; decide it with"
         " --freeze-initializers"
     )
-    after = convert_version(proto, 12, freeze_initializers=True)
-    assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
+    after = convert_version(proto, 17, freeze_initializers=True)
+    assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.int32).reshape(2, 3)})
