@@ -56,7 +56,10 @@ def _register() -> None:
 
     class Backend(DaskDistributedBackend):  # type: ignore[misc]
         """The backend of joblib, which would wait for ever for a call whose workers died: it calls
-        back only where there is a result."""
+        back only where there is a result; and with one worker would work in this process."""
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return max(2, int(super().effective_n_jobs(n_jobs)))
 
         async def _collect(self) -> None:
             while self._continue:

@@ -82,6 +82,20 @@ def test_a_model_that_kills_its_workers_is_one_failure(cluster):
     assert len(records) == COUNT + 5
 
 
+def test_nothing_is_done_in_this_process_where_there_is_one_worker(folder):
+    (folder / "own.py").write_text(PASS)
+    model = onnx.load("models/b.onnx")
+    model.graph.name = "deadly"
+    onnx.save(model, "models/b.onnx")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(processes=True, **options) as cluster,
+    ):
+        records = run(cluster)
+    assert [(r.name, r.problem) for r in records if not r.ok] == [("b.onnx", "worker died")]
+
+
 def test_no_cluster_at_the_address(monkeypatch):
     monkeypatch.setattr("straightline.batch.dask.TIMEOUT", 0.2)
     with pytest.raises(BatchError, match=r"no cluster of dask is reached at 'tcp://127.0.0.1:1'"):
