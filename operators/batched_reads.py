@@ -8,13 +8,11 @@ from ..facts.dimension import Dimension
 from ..ir import Node, Value
 from .batched_sizes import counted
 from .batching import DIFFERING, Batch, Unbatchable
-from .ragged import window
+from .ragged import PAST_THE_END, window
 from .short_slices import Short, repeated, where_short
 
 BATCH_DIMS = 12
 """From this opset on, GatherND has batch axes."""
-
-_PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 
 
 def gathered(given: Batch, data: Value, indices: Value, axis: int) -> Value:
@@ -92,7 +90,7 @@ def moving_slice(given: Batch) -> Value:
         first, offsets = _start(given, position), range(0, length, step)
         if short is Short.RUNS:
             if batched:
-                raise Unbatchable(_PAST_THE_END)
+                raise Unbatchable(PAST_THE_END)
             value, places, ragged = window(given, value, first, offsets, axis)
         else:
             places = _places(given, first, offsets, axis, short)
@@ -116,7 +114,7 @@ def _places(given: Batch, start: Value, steps: range, axis: int, short: Short) -
     offsets = given.vector(*steps)
     if short is Short.REPEATS:
         if steps.step > 1:
-            raise Unbatchable(_PAST_THE_END)
+            raise Unbatchable(PAST_THE_END)
         offsets = repeated(given, start, offsets, axis)
     return given.emit.add("Add", [start, offsets], given.label("_places"))
 
@@ -142,7 +140,7 @@ def _length(
     if inside or (length == 1 and _must_be_there(given, axis)):
         return length, Short.FAILS
     if not ahead:
-        raise Unbatchable(_PAST_THE_END)
+        raise Unbatchable(PAST_THE_END)
     return length, where_short(given, axis, length)
 
 

@@ -23,6 +23,10 @@ _FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DO
 """What padding is computed with, as no operation fails on any of their numbers."""
 
 
+PAST_THE_END = "takes elements of which some may lie past the end on some trips"
+"""Why a Slice is computed trip by trip that is not padded."""
+
+
 def padded(fact: Fact, ragged: Ragged) -> Fact:
     """What is known of a value with its padding, on one trip."""
     shape = None if fact.shape is None else list(fact.shape)
@@ -67,16 +71,16 @@ def _repeats(given: Batch, index: int, axis: int) -> bool:
     return len(shape) < -axis or shape[axis] == 1
 
 
-def reduced_away(given: Batch, ragged: Ragged, axes: Sequence[int] | None) -> None:
+def reduced_away(given: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
     """Check that an operator leaves no trace of padding in what it gives.
 
     Args:
         given: the node.
         ragged: which elements its first input has.
-        axes: those that it reduces; None for all.
+        axes: those that it reduces.
     """
     rank = given.rank(0)
-    places = range(rank) if axes is None else [given.axis(axis, rank) - 1 for axis in axes]
+    places = [given.axis(axis, rank) - 1 for axis in axes]
     if rank + ragged.axis not in places:
         raise Unbatchable("takes elements of which some trips lack some, and keeps their axis")
 
@@ -147,7 +151,7 @@ def window(
     """
     emit, label = given.emit, given.label("_size")
     if not is_paddable(given.given(0).fact.elem_type):
-        raise Unbatchable("takes elements of which some may lie past the end on some trips")
+        raise Unbatchable(PAST_THE_END)
     sizes = emit.add("Shape", [data], label)
     size = emit.add("Gather", [sizes, given.vector(axis)], label, axis=0)
     places = emit.add("Add", [start, given.vector(*steps)], given.label("_places"))

@@ -15,7 +15,7 @@ from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, require, shown
 from ..ir import Node, Value
 from .axes import positions, reduced
-from .batching import Batch, Ragged, along
+from .batching import DIFFERING, Batch, Ragged, Unbatchable, along
 from .ragged import counted_elements, filled, reduced_away
 from .rules import KeepsShape, OperatorRules, describes
 from .vocabulary import formal_inputs
@@ -72,7 +72,12 @@ class Reduction(OperatorRules):
         one, axes = ragged[0], given.listed("axes", 1)
         if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
             return super().batch_ragged(given, ragged)
-        reduced_away(given, one, axes or None)
+        over = axes or range(given.rank(0))
+        reduced_away(given, one, over)
+        return self.reduced_ragged(given, one, over)
+
+    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+        """The reduction of what trips have, over axes among which is the one that differs."""
         return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
 
     def _reduced(
@@ -100,17 +105,14 @@ _MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.Tensor
 class ReduceMean(Reduction):
     """ReduceMean: of elements of which trips lack some it is the sum by the number of them."""
 
-    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        one, axes, rank = ragged[0], given.listed("axes", 1), given.rank(0)
-        if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
-            return super().batch_ragged(given, ragged)
-        reduced_away(given, one, axes or None)
-        moved = tuple(given.axis(axis, rank) for axis in axes or range(rank))
+    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+        rank = given.rank(0)
+        moved = tuple(given.axis(axis, rank) for axis in axes)
         beside = (given.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
         others = product(list(beside)).value
         most = _MOST_EXACT.get(given.given(0).fact.elem_type, 0)
         if others is None or others * one.size > most:
-            return super().batch_ragged(given, ragged)
+            raise Unbatchable(DIFFERING)
         keepdims = given.node.attribute("keepdims", 1)
         value = filled(given, one, -0.0).given(0).value
         total = given.emit.reduce("ReduceSum", value, moved, given.label("_sum"), keepdims)
