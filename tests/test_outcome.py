@@ -8,23 +8,12 @@ import onnx
 import onnx_ir
 import pytest
 import straightline as sl
-
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n, bool c) => (float[2] y) {
-    h = Loop (n, , x) <body = b (int64 i, bool g, float[2] a) => (bool d, float[2] e) {
-        d = Identity (g)
-        e = Add (a, a)
-    }>
-    y = If (c) <
-        then_branch = t () => (float[2] r) { r = Relu (h) },
-        else_branch = f () => (float[2] s) { s = Neg (h) }
-    >
-}"""
+from texts import LOOP_AND_IF
 
 
 @pytest.fixture
 def model():
-    return onnx.parser.parse_model(TEXT)
+    return onnx.parser.parse_model(LOOP_AND_IF)
 
 
 @pytest.fixture

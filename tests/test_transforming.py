@@ -10,18 +10,8 @@ import pytest
 import straightline as sl
 from straightline.passes import InlineIfs, Pass, UnrollLoops
 from straightline.transforming import comparison_options
+from texts import LOOP_AND_IF
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n, bool c) => (float[2] y) {
-    h = Loop (n, , x) <body = b (int64 i, bool g, float[2] a) => (bool d, float[2] e) {
-        d = Identity (g)
-        e = Add (a, a)
-    }>
-    y = If (c) <
-        then_branch = t () => (float[2] r) { r = Relu (h) },
-        else_branch = f () => (float[2] s) { s = Neg (h) }
-    >
-}"""
 RANDOM = """<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] y) {
     y = RandomNormal <shape = [2]> ()
 }"""
@@ -30,7 +20,7 @@ WITH_RUNS = {"runtime": "reference", "samples": 1}
 
 @pytest.fixture
 def model():
-    return onnx.parser.parse_model(TEXT)
+    return onnx.parser.parse_model(LOOP_AND_IF)
 
 
 def test_selects_stand_for_their_pipeline(model):
