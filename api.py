@@ -110,6 +110,7 @@ def transform(
     on_progress: OnProgress = silent,
     max_work: int | None = None,
     max_memory: int | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> Outcome:
     """Rewrite a model, convert it where an opset is given, compare, and tell all of it.
@@ -143,6 +144,8 @@ def transform(
         max_work: how many steps, of about a nanosecond, may be taken to compute constants before
             run time; what would take more stays, with a remark.
         max_memory: how many bytes of computed constants may be held at a time.
+        timeout: how many seconds those constants may take, all together, of which nobody can tell
+            how many steps they take; 5 without.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -161,7 +164,7 @@ def transform(
         raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
     text = "selects" if selects else passes
     options = {"freeze_initializers": freeze_initializers, **options}
-    with governed(Limits.of(max_work, max_memory)):
+    with governed(Limits.of(max_work, max_memory, timeout)):
         return Transformation(
             _rewriting(model, text, values, shapes, base_dir, assume_max, options),
             opset=opset,
@@ -189,6 +192,7 @@ def rewrite(
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> ModelSource:
     """The model without the control flow that is decided before run time.
@@ -211,6 +215,8 @@ def rewrite(
         max_work: how many steps, of about a nanosecond, may be taken to compute constants before
             run time; what would take more stays, with a remark.
         max_memory: how many bytes of computed constants may be held at a time.
+        timeout: how many seconds those constants may take, all together, of which nobody can tell
+            how many steps they take; 5 without.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -225,7 +231,7 @@ def rewrite(
     """
     options = {"freeze_initializers": freeze_initializers, **options}
     rewriting = _rewriting(model, passes, values, shapes, base_dir, assume_max, options)
-    with governed(Limits.of(max_work, max_memory)):
+    with governed(Limits.of(max_work, max_memory, timeout)):
         made: ModelSource = (
             Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
         )
@@ -246,6 +252,7 @@ def convert_version(
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
+    timeout: float | None = None,
 ) -> ModelSource:
     """The model with its operators carried to another version of ONNX's operator set.
 
@@ -266,6 +273,7 @@ def convert_version(
         base_dir: the folder of the external data of a model in memory.
         max_work: how many steps may be taken to compute constants, as in `rewrite`.
         max_memory: how many bytes of computed constants may be held at a time.
+        timeout: how many seconds constants may take that nobody can count, as in `rewrite`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -283,7 +291,7 @@ def convert_version(
     check_whole_number("target_opset", target_opset)  # a transformation takes None, which is none
     frozen = {"freeze_initializers": freeze_initializers}
     rewriting = _rewriting(model, (), values, shapes, base_dir, None, frozen)
-    with governed(Limits.of(max_work, max_memory)):
+    with governed(Limits.of(max_work, max_memory, timeout)):
         made: ModelSource = (
             Transformation(rewriting, target_opset, ir_version, rewrite, verify)
             .run("the conversion")

@@ -7,9 +7,11 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any
 
+from .budget import governed
 from .ir import Array, Model, base_dir_of, load
 from .ir.collector import paused_collector
 from .passes import Remark
+from .passes.pipeline import notes
 from .rewriting import MismatchError, Rewriting, Rewritten
 from .showing import OnProgress, silent
 from .versions import ConversionError, convert
@@ -47,7 +49,9 @@ class Conversion:
             ConversionError: nodes cannot be carried over; it tells how far the model comes.
         """
         try:
-            return self._carried(self.target_opset)
+            with governed(), notes() as noted:
+                converted = self._carried(self.target_opset)
+            return dataclasses.replace(converted, noted=tuple(noted))
         except ConversionError as error:
             raise error.reaching(self._nearest(error)) from error
 
@@ -141,6 +145,7 @@ class Converted:
         opset_before: the opset of the original.
         seconds: the time that the conversion itself took.
         straightened: what had to be rewritten for it, and why.
+        noted: what was over a budget.
     """
 
     conversion: Conversion
@@ -148,6 +153,7 @@ class Converted:
     opset_before: int
     seconds: float = 0.0
     straightened: tuple[Remark, ...] = ()
+    noted: tuple[Remark, ...] = ()
 
     @functools.cached_property
     def differences(self) -> Differences:

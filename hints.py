@@ -14,6 +14,7 @@ from onnx import TensorProto
 from .analysis.constants.origins import Origin, origins_of
 from .analysis.trips.constructs import control_flow, deciding
 from .analysis.trips.maximum import parts
+from .budget import limit
 from .ir import Error, Model, Node, Value
 from .passes import FreezeInitializers, Pipeline, Remark
 from .rewriting import Rewriting, count_all_nodes
@@ -28,9 +29,9 @@ STAND_INS = (4, 1)
 """Numbers that are tried for what only the user knows."""
 _ASSUMED = 16
 """A maximum of trips that is tried."""
-_MOST_TRIALS = 6
+_MOST_TRIALS = limit("hints")
 _MOST_NAMED = 3
-_MOST_NODES = 50_000
+_MOST_NODES = limit("hint_nodes")
 """So many nodes at most are rewritten on trial, all trials together."""
 _UNTRUE = re.compile(r"; decide it with(?: --[\w-]+(?: \S+=\.\.\.)?)+")
 

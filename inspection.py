@@ -16,7 +16,8 @@ from .budget import Limits, governed
 from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from .leftovers import calls_kept, root_of, with_call
-from .passes import PASSES, Pass, Pipeline, Run, plugins
+from .outcome import note_lines
+from .passes import PASSES, Pass, Pipeline, Remark, Run, plugins
 from .passes.base import kept_constructs
 from .rewriting import Rewriting, count_all_nodes, watched
 from .showing import Block, Line, Table, as_html
@@ -62,6 +63,7 @@ class Inspection:
         left: how many Loops, Scans, Ifs and the like it would hold, those among them that a rewrite
             makes of others.
         hints: options that were tried and decide some of what stays.
+        notes: what was not found out, as it would have been over a budget.
     """
 
     constructs: tuple[Construct, ...]
@@ -69,6 +71,7 @@ class Inspection:
     nodes_after: int
     left: int
     hints: tuple[Hint, ...] = ()
+    notes: tuple[Remark, ...] = ()
 
     @property
     def straight_line(self) -> bool:
@@ -81,12 +84,14 @@ class Inspection:
         nodes = {"before": self.nodes_before, "after": self.nodes_after}
         hints = [hint.to_dict() for hint in self.hints]
         told = {"straight_line": self.straight_line, "nodes": nodes}
-        return {**told, "constructs": found, "hints": hints}
+        notes = [note.to_dict() for note in self.notes]
+        return {**told, "constructs": found, "hints": hints, "notes": notes}
 
     def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
         """What it has to tell, for people; `hint` is how a hint is written to be pasted."""
         if not self.constructs:
             yield Line("no control flow")
+            yield from note_lines(self.notes)
             return
         rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in self.constructs]
         columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
@@ -95,6 +100,7 @@ class Inspection:
         left = f"{kept} of {len(self.constructs)} stay" if kept else "none stays"
         yield Line(f"{left}; {self.nodes_before} nodes would become {self.nodes_after}")
         yield from hint_blocks(self.hints, hint)
+        yield from note_lines(self.notes)
 
     def _repr_html_(self) -> str:
         return as_html("straightline: control flow", self.blocks())
@@ -115,6 +121,7 @@ def inspect(
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> Inspection:
     """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
@@ -128,7 +135,7 @@ def inspect(
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
     given = values or {}, shapes or {}, base_dir, assume_max or {}
     selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
-    with governed(Limits.of(max_work, max_memory)):
+    with governed(Limits.of(max_work, max_memory, timeout)):
         return _inspected(Rewriting(model, pipeline, *given), selects)
 
 
@@ -140,7 +147,7 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     log = _Log()
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [root_of(node) for node in constructs]
-    watched(pipeline, log, lambda *_: None).apply(copy)
+    result = watched(pipeline, log, lambda *_: None).apply(copy)
     left = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log.remarks))
     advice = advise(rewriting, copy, selects) if left else Advice()
@@ -157,7 +164,8 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
         named(places[op]): f"{node.op_type} '{path}'" for node, path, _, op in found if op in places
     }
     hints = [hint.renamed(names) for hint in advice.hints]
-    return Inspection(tuple(described), before, after, left.total(), tuple(hints))
+    notes = tuple(remark for remark in result.remarks if remark.pass_name == "budget")
+    return Inspection(tuple(described), before, after, left.total(), tuple(hints), notes)
 
 
 def describe_passes() -> list[dict[str, Any]]:

@@ -88,6 +88,7 @@ class Outcome:
         if converted is not None:
             before = converted.opset_before
             remarks += converted.straightened
+            remarks += tuple(note for note in converted.noted if note not in remarks)
             timings += (Timing("convert", converted.seconds),)
             seconds += converted.seconds
             changed |= bool(converted.straightened) or before != model.opset()
@@ -199,9 +200,7 @@ class Outcome:
         if self.left:
             yield Line(f"control flow left: {len(self.left)}", "left")
         yield from hint_blocks(self.hints, hint)
-        for remark in self.remarks:
-            if remark.action == "noted":
-                yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
+        yield from note_lines(self.remarks)
         if self.verdict is not None:
             yield from self.verdict.blocks()
 
@@ -229,6 +228,13 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         return as_html("straightline", self.blocks())
+
+
+def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
+    """A line for each remark on what came to light."""
+    for remark in remarks:
+        if remark.action == "noted":
+            yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
 
 
 def remarks_table(done: Sequence[Remark], left: Sequence[Remark], more: str) -> Table:

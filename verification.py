@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .budget import Limits, governed
 from .ir import BaseDir, ModelSource, read
 from .reference.choices import RuntimeChoice, check_options
 from .reference.verdict import Verdict
@@ -152,7 +153,8 @@ def verify(
         from .proof import prove as decide
 
         on_progress("verifying", "proof", 0, 0)
-        proof = decide(before, after, bound=bound, base_dir=base_dir)
+        with governed(Limits.of(None, None, timeout)):
+            proof = decide(before, after, bound=bound, base_dir=base_dir)
         _log.info("the proof is %s: %s", proof.status, proof.reason)
     asked = feeds is not None or samples is not None or runtime != "auto"
     if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):

@@ -91,8 +91,8 @@ def run(
         require_straight_line,
         force,
         max_bytes,
-        tuple(Path(file).resolve() for file in load),
-        (max_work, max_memory),
+        tuple(Path(os.path.realpath(file)) for file in load),
+        (max_work, max_memory, (comparison_options(verify) or {}).get("timeout")),
         is_told_to_a_shell(),
     )
     if jobs is not None and jobs < 1:

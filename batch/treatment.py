@@ -33,7 +33,7 @@ class Treatment:
         force: overwrite also what is no model.
         max_bytes: refuse larger files.
         load: files of passes.
-        limits: of work and of memory for what is computed beforehand; None for the default.
+        limits: of work, memory and time for what is computed beforehand; None for the default.
         in_a_shell: whether messages name options rather than keywords.
     """
 
@@ -45,7 +45,7 @@ class Treatment:
     force: bool = False
     max_bytes: int = TWO_GB
     load: tuple[Path, ...] = ()
-    limits: tuple[int | None, int | None] = (None, None)
+    limits: tuple[int | None, int | None, float | None] = (None, None, None)
     in_a_shell: bool = False
 
     @property

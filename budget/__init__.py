@@ -1,5 +1,6 @@
 """What may be computed before run time: one count for all who ask."""
 
 from .governor import Governor, Limits, current, governed
+from .limits import LIMITS, Limit, limit
 
-__all__ = ["Governor", "Limits", "current", "governed"]
+__all__ = ["LIMITS", "Governor", "Limit", "Limits", "current", "governed", "limit"]

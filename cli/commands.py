@@ -37,6 +37,7 @@ from .options import (
     MaxTrips,
     MaxWork,
     Passes,
+    Patience,
     Prove,
     Quiet,
     Rewrite,
@@ -149,7 +150,7 @@ def rewrite(
     from ..api import transform
 
     interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory)
+    limited(context, max_work, max_memory, timeout)
     load_passes(load)
     watch, silent = watched(print_after, print_before, verbose), as_json or quiet or verbose > 0
     with watch, report.progress("rewriting", quiet=silent) as told:
@@ -287,7 +288,7 @@ def convert(
     from ..api import transform
 
     interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory)
+    limited(context, max_work, max_memory, timeout)
     load_passes(load)
     with report.progress("converting", quiet=as_json or quiet) as told:
         given = [inputs, *files_in(assignments)]
@@ -344,6 +345,7 @@ def inspect(
     assumed: AssumeMax = None,
     freeze_initializers: Freeze = False,
     max_input_size: MaxInputSize = None,
+    timeout: Patience = None,
     picture: Picture = None,
     force: Force = False,
     as_json: Json = False,
@@ -353,7 +355,7 @@ def inspect(
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory)
+    limited(context, max_work, max_memory, timeout)
     load_passes(load)
     model = read_model(source, max_input_size)
     write_picture(picture, model, source, force)

@@ -298,11 +298,22 @@ Seed = Annotated[
     ),
 ]
 
+Patience = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Seconds for constants of which nobody can tell how many steps they take; 5 if not"
+        " given.",
+    ),
+]
+
 Timeout = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Seconds for loading a model or running it once; 60 if not given.",
+        help="Seconds for loading a model or running it once, 60 if not given; also for constants"
+        " that nobody can count, 5 if not given.",
         rich_help_panel=VERIFICATION,
     ),
 ]
@@ -325,11 +336,13 @@ def pipeline_text(
     return passes if target is None else "accelerate"
 
 
-def limited(context: typer.Context, max_work: int | None, max_memory: int | None) -> None:
-    """Let what --max-work and --max-memory give hold until the command ends."""
+def limited(
+    context: typer.Context, max_work: int | None, max_memory: int | None, timeout: float | None
+) -> None:
+    """Let what --max-work, --max-memory and --timeout give hold until the command ends."""
     from ..budget import Limits, governed
 
-    context.with_resource(governed(Limits.of(max_work, max_memory)))
+    context.with_resource(governed(Limits.of(max_work, max_memory, timeout)))
 
 
 def chosen(**options: Any) -> dict[str, Any]:

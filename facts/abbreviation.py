@@ -11,16 +11,18 @@ import hashlib
 import weakref
 from collections.abc import Iterator, Mapping, Set
 
+from ..budget import limit
+
 Monomial = tuple[str, ...]
 Terms = dict[Monomial, int]
 
-MOST_TERMS = 512
+MOST_TERMS = limit("size_terms")
 """So many terms a polynomial has at most."""
 
-MOST_PRODUCTS = 1 << 14
+MOST_PRODUCTS = limit("size_products")
 """So many terms are multiplied with each other at most."""
 
-MOST_FACTORS = 64
+MOST_FACTORS = limit("size_factors")
 """So many symbols are multiplied at most."""
 
 LARGEST = 1 << 256

@@ -14,7 +14,7 @@ from .instantiate import Fold, Template, instantiate
 from .meant import instead, nearest, no_input
 from .model import MAX_OPSET, Function, Model
 from .node import Node
-from .operator import Operator
+from .operator import Operator, attribute_message
 from .reading import TWO_GB, read_bytes
 from .sources import (
     BaseDir,
@@ -68,6 +68,7 @@ __all__ = [
     "Use",
     "Value",
     "ask_onnx",
+    "attribute_message",
     "base_dir_of",
     "captured_by",
     "constant_operator",

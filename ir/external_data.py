@@ -16,7 +16,7 @@ import onnx.numpy_helper
 from .errors import LoadError, reason
 from .files import encode
 from .reading import TWO_GB
-from .tensor import Tensor, external_extent, external_path
+from .tensor import Tensor, external_extent, external_path, real_path
 
 _ALIGNMENT = 4096
 _BLOCK = 1 << 22
@@ -122,7 +122,7 @@ def refers_elsewhere(
     locations = {_location(tensor): tensor.name for tensor in tensors}
     for location, name in locations.items():
         external_path(name, location, base_dir)
-    moved = base_dir is None or base_dir.resolve() != folder.resolve()
+    moved = base_dir is None or real_path(base_dir) != real_path(folder)
     return moved and bool(tensors)
 
 

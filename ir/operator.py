@@ -14,6 +14,12 @@ from .well_formed.places import FunctionKey, key_of
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
+def attribute_message(name: str, value: Any) -> onnx.AttributeProto:
+    """An attribute with a value as Python sees it; an empty list is one of whole numbers."""
+    kind = onnx.AttributeProto.INTS if isinstance(value, list | tuple) and not value else None
+    return onnx.helper.make_attribute(name, value, attr_type=kind)
+
+
 class Operator:
     """An operator with its attributes: immutable, shared by all clones of a node.
 
@@ -66,7 +72,7 @@ class Operator:
         >>> Operator.make("Concat", axis=0).attribute("axis")
         0
         """
-        messages = {name: onnx.helper.make_attribute(name, v) for name, v in attributes.items()}
+        messages = {name: attribute_message(name, value) for name, value in attributes.items()}
         return cls(op_type, messages, domain)
 
     def attribute(self, name: str, default: Any = None) -> Any:

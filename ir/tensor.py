@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,12 @@ def _texts(message: onnx.TensorProto) -> Array:
     return array.reshape(tuple(message.dims))
 
 
+def real_path(path: Path) -> Path:
+    """Where a path leads, links followed; a link that leads to itself is left, as `Path.resolve`
+    raises there before Python 3.13."""
+    return Path(os.path.realpath(path))
+
+
 def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     """Where the external data of tensor `name` lies.
 
@@ -144,8 +151,8 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
         )
     if "\0" in location:
         raise LoadError(f"tensor '{name}' names external data in {location!r}, which is no path")
-    folder = base_dir.resolve()
-    path = (folder / location).resolve()
+    folder = real_path(base_dir)
+    path = real_path(folder / location)
     if not location or not path.is_relative_to(folder) or path == folder:
         raise LoadError(
             f"tensor '{name}' names external data outside the model's folder: '{location}'"

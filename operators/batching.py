@@ -11,11 +11,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import onnx
-
 from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, integers
-from ..ir import Array, Node, Operator, Signal, Value
+from ..ir import Array, Node, Operator, Signal, Value, attribute_message
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
 """Why what reads or gives such things is computed trip by trip."""
@@ -270,7 +268,7 @@ class Batch:
         op = self.node.op
         if not changed:
             return op
-        given = [onnx.helper.make_attribute(name, value) for name, value in changed.items()]
+        given = [attribute_message(name, value) for name, value in changed.items()]
         return op.with_attributes(
             [*(m for m in op.attributes.values() if m.name not in changed), *given]
         )

@@ -187,7 +187,15 @@ _Rules = TypeVar("_Rules", bound=OperatorRules)
 
 _DESCRIBED: dict[str, OperatorRules] = {}
 
-_NOTHING = OperatorRules()
+
+class _Unknown(OperatorRules):
+    """An operator of which nothing is known, so that nobody can tell how long it takes."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return math.inf
+
+
+_NOTHING = _Unknown()
 
 
 def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:

@@ -29,6 +29,15 @@ class StringSplit(OperatorRules):
         return float(arrays[0].size) * (1 + max(map(len, arrays[0].reshape(-1)), default=0))
 
 
+@describes("StringNormalizer")
+class StringNormalizer(OperatorRules):
+    """StringNormalizer: each letter and each stopword is looked at."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        letters = sum(1 + len(str(text)) for text in arrays[0].reshape(-1))
+        return float(EACH * (letters + 1) * (1 + len(node.attribute("stopwords", []))))
+
+
 @describes("TfIdfVectorizer")
 class TfIdfVectorizer(OperatorRules):
     """TfIdfVectorizer: each token begins a gram for each length and each skip."""

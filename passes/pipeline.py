@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
-from ..budget import governed
+from ..budget import current, governed
 from ..ir import Model, ModelSource, Node, in_kind, load
 from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
@@ -90,23 +91,25 @@ class Pipeline:
         run = Run(progress, default_passes())
         run.watcher = None if trial else current_watcher()
         run.told_at = logging.DEBUG if trial else logging.INFO
-        with governed() as governor:
-            before = dict(governor.refused)
+        with governed(), notes() as noted:
             changed = rewrite_model(self.passes, model, run, self.repeat)
-            refused = {why: at for why, at in governor.refused.items() if before.get(why) != at}
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
-        return Result(model, changed, (*run.remarks, *_not_computed(refused)), timings)
+        return Result(model, changed, (*run.remarks, *noted), timings)
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)
 
 
-def _not_computed(refused: Mapping[str, tuple[object, int]]) -> Iterator[Remark]:
-    """What was not computed before run time, as it would have been over the budget."""
-    for why, (place, count) in refused.items():
-        if isinstance(place, Node):
+@contextlib.contextmanager
+def notes() -> Iterator[list[Remark]]:
+    """A list that holds, when what is done inside is over, what was over the budget in it."""
+    noted: list[Remark] = []
+    before = dict(current().refused)
+    yield noted
+    for why, (place, count) in current().refused.items():
+        if before.get(why) != (place, count) and isinstance(place, Node):
             more = f" (and {count - 1} more)" if count > 1 else ""
-            yield Remark("budget", place.op_type, place.path, "noted", f"{why}{more}")
+            noted.append(Remark("budget", place.op_type, place.path, "noted", f"{why}{more}"))
 
 
 def require_all_rewritten(remarks: Sequence[Remark]) -> None:

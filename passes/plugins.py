@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -50,7 +51,7 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     """
     if "\0" in str(path):
         raise PluginError(f"{str(path)!r} is no Python file that is there")
-    file = Path(path).resolve()
+    file = Path(os.path.realpath(path))
     module = _run(file, str(path))
     kinds = tuple(_defined(module))
     for kind in kinds:

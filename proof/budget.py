@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..budget import limit
 from ..ir import Signal
 
 
@@ -20,8 +21,8 @@ class Budget:
         steps: nodes run and pairs of terms compared.
     """
 
-    terms: int = 1_000_000
-    steps: int = 4_000_000
+    terms: int = limit("proof_terms")
+    steps: int = limit("proof_steps")
 
     def make_terms(self, count: int) -> None:
         """Count terms.

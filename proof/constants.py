@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
+from ..analysis.computing import Kernel, computed
 from ..analysis.shapes.asking import connected
-from ..budget import current
+from ..budget import current, limit
 from ..ir import Node, Tensor
 from ..operators import rules_of
-from ..reference.errors import EvaluationError
 from .heads import Head
 
-MOST_ELEMENTS = 1 << 20
+MOST_ELEMENTS = limit("proof_elements")
 """A constant is computed where it has so many elements at most, and so have its operands."""
-
-_CALL = 5_000
-"""Steps that a call of a kernel takes, whatever it computes."""
-
-Kernel = Callable[[Sequence[Any]], list[Any]]
 
 
 def key_of(tensor: Tensor) -> Hashable:
@@ -52,24 +48,25 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
     if any(t is not None and not _is_small(t) for t in tensors) or rules.draws_random_numbers(node):
         return None
     arrays = [None if t is None else t.numpy() for t in tensors]
-    if not rules.growth(node, arrays) <= MOST_ELEMENTS or rules.fails(node, arrays):
+
+    def kernel(given: list[Any]) -> list[Any]:
+        return _kernel(head, node)(given)
+
+    def message() -> tuple[onnx.NodeProto, Mapping[str, int]]:
+        return connected(node.op, node), head.imports
+
+    results = computed(node, arrays, MOST_ELEMENTS, kernel, message)
+    # What fails does so when it is run, too, and is compared as it stands.
+    if results is None or not all(isinstance(result, np.ndarray) for result in results):
         return None
     governor = current()
-    if not governor.may_work(_CALL + rules.work(node, arrays), node):
-        return None
-    try:
-        results = _kernel(head, node)(arrays)
-    except EvaluationError:
-        return None  # it fails when it is run, too, and is compared as it stands
-    if not all(isinstance(result, np.ndarray) for result in results):
-        return None
     size = sum(result.nbytes for result in results)
     if not governor.may_hold(size, node):
         return None
-    computed = [Tensor(array=result) for result in results]
-    for tensor, result in zip(computed, results, strict=True):
+    made = [Tensor(array=result) for result in results]
+    for tensor, result in zip(made, results, strict=True):
         governor.hold(tensor, result.nbytes)
-    return computed
+    return made
 
 
 def _is_small(tensor: Tensor) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from ..ir import Operator, normal_domain
+from ..ir import Operator, attribute_message, normal_domain
 from .history import BODIES
 from .meanings import has_any_outputs, meaning_of
 
@@ -149,7 +149,7 @@ def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operat
     assert head.op is not None
     names = {name for name, _ in changed}
     kept = [m for m in head.op.attributes.values() if m.name not in names]
-    given = [onnx.helper.make_attribute(n, v) for n, v in changed if v is not None]
+    given = [attribute_message(n, v) for n, v in changed if v is not None]
     return head.op.with_attributes([*kept, *given])
 
 

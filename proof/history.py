@@ -16,7 +16,7 @@ from typing import Any
 import onnx
 import onnx.defs
 
-from ..ir import Operator
+from ..ir import Operator, attribute_message
 
 LATEST = onnx.defs.onnx_opset_version()
 
@@ -160,7 +160,7 @@ def step(version: int, *op_types: str) -> Callable[[Step], Step]:
 def changed(op: Operator, **attributes: Any) -> Operator:
     """An operator with some attributes set or, where None is given, left out."""
     kept = [m for m in op.attributes.values() if m.name not in attributes]
-    given = [onnx.helper.make_attribute(n, v) for n, v in attributes.items() if v is not None]
+    given = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
     return op.with_attributes([*kept, *given])
 
 

@@ -101,6 +101,16 @@ class Worker:
         outputs: list[Any] = self._ask("run", source.key, dict(feeds))
         return outputs
 
+    def ready(self) -> None:
+        """Start the child, if it is not running, so that the time of a request is that of its work.
+
+        Raises:
+            RuntimeFailure: it does not start.
+        """
+        if self._process is None:
+            self._process = _Process(self.runtime)
+            self._exchange(self._process, None, max(self.timeout, _START_TIMEOUT))
+
     def forget(self, source: Source) -> None:
         """Free the memory that the child holds for a model."""
         if source.key in self._loaded:
@@ -115,9 +125,8 @@ class Worker:
         self._loaded.clear()
 
     def _ask(self, verb: str, key: int, argument: ModelData | dict[str, Any] | None) -> Any:
-        if self._process is None:
-            self._process = _Process(self.runtime)
-            self._exchange(self._process, None, max(self.timeout, _START_TIMEOUT))
+        self.ready()
+        assert self._process is not None
         return self._exchange(self._process, (verb, key, argument), self.timeout)
 
     def _exchange(self, process: _Process, request: Any, timeout: float) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from ...budget import current
+from ...budget import current, limit
 from ...ir import Graph, Model, Node, Operator, Tensor, Value, captured_by, copy_graph, to_proto
 from ...operators import rules_of
 from ...operators.effort import EACH
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _CONSTRUCTS = ("If", "Loop", "Scan")
 
-MAX_TRIPS = 10_000
+MAX_TRIPS = limit("construct_trips")
 """The Loops of a construct make so many trips at most, all together, when it is computed."""
 
 _STEP = 30_000
 """Steps that the reference takes to run a node of a graph, whatever it computes."""
 
-_MOST_ELEMENTS = 1 << 24
+_MOST_ELEMENTS = limit("construct_elements")
 """No tensor inside of a construct has more elements when it is computed."""
 
-MAX_ALL_TRIPS = 5 * MAX_TRIPS
+MAX_ALL_TRIPS = limit("all_construct_trips")
 """The same for all times that one construct is computed, such as on each trip of a loop around."""
 
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
-from ...budget import current
+from ...budget import current, limit
 from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
 from ...ir.digest import digest_of_array
 from ...operators import rules_of
 from ...reference.errors import EvaluationError
+from ..computing import Kernel, computed
+from ..shapes.asking import connected
 
-Kernel = Callable[[list[Array | None]], list[Array]]
-
-MAX_BYTES = 1 << 20
+MAX_BYTES = limit("max_bytes")
 """Folding makes no tensor larger than this, so that a model does not grow by being folded."""
-
-_CALL = 5_000
-"""Steps that a call of a kernel takes, whatever it computes."""
 
 _DIGESTED = 1 << 10
 """Results of more bytes are one where they are equal; each byte of them takes a step."""
@@ -69,18 +66,17 @@ class Folder:
         copied = tensors[0] if node.is_op("Identity") else None
         if copied is not None:  # without onnx's kernels, which take long to import
             return [copied]
-        kernel = self._kernel(node, opset)
+        assert node.graph is not None
+        root = node.graph.root
+        version = opset or root.opset()
+        kernel = self._kernel(node, root, version)
         if kernel is None:
             return None
         arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
-        rules = rules_of(node.op)
-        if not rules.growth(node, arrays) <= self.max_bytes or rules.fails(node, arrays):
-            return None
-        if not current().may_work(_CALL + rules.work(node, arrays), node):
-            return None
-        try:
-            results = kernel(arrays)
-        except EvaluationError:
+        results = computed(
+            node, arrays, self.max_bytes, kernel, lambda: _as_written(node, root, version)
+        )
+        if results is None:
             return None
         if any(not isinstance(a, np.ndarray) or size_of(a) > self.max_bytes for a in results):
             return None
@@ -112,23 +108,25 @@ class Folder:
         """Whether a tensor is over the size that is read or made."""
         return tensor.size * 4 > self.max_bytes
 
-    def _kernel(self, node: Node, opset: int | None) -> Kernel | None:
-        assert node.graph is not None
-        root = node.graph.root
-        key = (node.op, root, opset or root.opset())
+    def _kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
+        key = (node.op, root, opset)
         if key not in self._kernels:
-            self._kernels[key] = self._make_kernel(node, root, key[2])
+            self._kernels[key] = self._make_kernel(node, root, opset)
         return self._kernels[key]
 
     def _make_kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
         if not self.may_fold(node):
             return None
-        proto = node.op.node_proto()
-        proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))
-        proto.output.extend("" if v is None else f"o{i}" for i, v in enumerate(node.outputs))
-        opsets = tuple(sorted({**root.opset_imports, node.domain: opset}.items()))
+        proto, opsets = _as_written(node, root, opset)
         make = _shared_kernel if proto.ByteSize() <= _MOST_SHARED else _shared_kernel.__wrapped__
-        return make(proto.SerializeToString(deterministic=True), opsets)
+        return make(proto.SerializeToString(deterministic=True), tuple(sorted(opsets.items())))
+
+
+def _as_written(
+    node: Node, root: Model | Function, opset: int
+) -> tuple[onnx.NodeProto, dict[str, int]]:
+    """The message of a node, and the opsets that it is written in."""
+    return connected(node.op, node), {**root.opset_imports, node.domain: opset}
 
 
 @functools.lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...budget import limit
 from ...facts.bounds import Known, alike, known
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
@@ -22,10 +23,10 @@ from ...operators.outputs import known_outputs
 from ...operators.randomness import draws_random_numbers
 from ..shapes.inference import ShapeInference
 
-_MOST_STEPS = 16
+_MOST_STEPS = limit("bound_steps")
 """How far bounds of a value from outside are followed back."""
 
-_MOST_CALLS = 10_000
+_MOST_CALLS = limit("speculated_calls")
 """How many calls of functions are looked into."""
 
 Environment = dict[Value, Known]

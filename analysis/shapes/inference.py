@@ -10,6 +10,7 @@ import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from ...budget import current, limit
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named
 from ...facts.types import completed
@@ -21,8 +22,11 @@ from .calls import Attributes, CallFacts, defaults_of, with_values
 from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
-_DEEPEST = 60
+_DEEPEST = limit("call_depth")
 """Calls that stand deeper in each other are not looked into."""
+
+_CALL = 10
+"""So many nodes count as much as looking into a call does."""
 
 _BODIED = ("If", "Loop", "Scan", "SequenceMap")
 
@@ -144,6 +148,8 @@ class ShapeInference:
             return [UNKNOWN] * len(node.outputs)
 
         def infer() -> list[Fact]:
+            if not current().may_infer(_CALL + len(function.graph), node):
+                return [UNKNOWN] * len(node.outputs)
             inner = self.inside(node, function, inputs)
             return [inner.fact(value) for value in function.graph.outputs]
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from ...facts.dimension import Dimension
-from ...facts.fact import UNKNOWN, Content, Fact, Symbols
+from ...facts.fact import UNKNOWN, Content, Fact, Shape, Symbols
 from ...ir import Node, Operator, Value, normal_domain
 from ...operators.outputs import content_of, shapes_of, with_counts
 from .asking import Kind, Memory, OnnxFacts
+
+_LARGEST = (1 << 63) - 1
 
 _MOST_SHARED = 16
 """Elements that are compared to find out whether two facts are the same: those of a shape."""
@@ -91,7 +93,7 @@ class NodeFacts:
 
     def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind) -> list[Fact]:
         """What the rules tell of an operator of ONNX's own, with the element types."""
-        shapes = shapes_of(node, inputs, self._symbols) or []
+        shapes = [self._held(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
         shapes += [None] * (len(node.outputs) - len(shapes))
         if not typed or node.bodies or any(fact.other is not None for fact in inputs):
             return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
@@ -100,6 +102,12 @@ class NodeFacts:
         if facts:
             facts[0] = _with_content(facts[0], content_of(node, inputs, types[0]))
         return facts
+
+    def _held(self, shape: Shape | None) -> Shape | None:
+        """A shape as messages hold it: no tensor has larger sizes, so those are not known."""
+        if shape is None or all((dim.value or 0) <= _LARGEST for dim in shape):
+            return shape
+        return tuple([d if (d.value or 0) <= _LARGEST else self._symbols.fresh() for d in shape])
 
     def _joined(
         self, node: Node, inputs: Sequence[Fact], index: int, facts: tuple[Fact, Fact]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
-from ...ir import Graph, Node, Operator, Value, copy_graph
+from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph
 from ..tools.guards import given_by_caller
 from ..tools.replace import replace_values
 
@@ -115,7 +115,7 @@ def add_holder(
         name: its own label.
     """
     kind = onnx.AttributeProto.GRAPH
-    messages = [onnx.helper.make_attribute(key, value) for key, value in attributes.items()]
+    messages = [attribute_message(key, value) for key, value in attributes.items()]
     messages += [onnx.AttributeProto(name=body, type=kind) for body in bodies]
     return graph.add_node(like.with_attributes(messages), inputs, outputs, name)
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.trips.maximum import NO_MAXIMUM
+from ...budget import limit
 from ...ir.ways import by
 from ..base import Run
 
-DEFAULT_MAX_NODES = 20_000
-"""onnxruntime loads a flat graph in time quadratic in its size: so many take about 5 s, which a
-recurrent cell of a thousand trips comes to, and is the most that a model may cost to load."""
+DEFAULT_MAX_NODES = limit("max_nodes")
 
 DEFAULT_MAX_BYTES = MAX_BYTES
 
-_MOST_COMPUTED = 1_000_000
+_MOST_COMPUTED = limit("condition_trips")
 """A while loop's condition is computed for so many trips at most, when no budget is smaller."""
 
 

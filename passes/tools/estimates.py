@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.dimension import Dimension
 from ...facts.fact import element
-from ...ir import Graph, Model, Node
+from ...ir import Function, Graph, Model, Node
 from .costs import LOAD, PACKED, RUN, USUAL_TRIPS, unrolling_pays
 
 FREE = ("Constant", "Identity")
@@ -56,6 +56,7 @@ class Running:
     def __init__(self, model: Model) -> None:
         self._inference = ShapeInference(model)
         self._model = model
+        self._called: dict[tuple[Function, int], float] = {}
 
     def total(self) -> float:
         """Of the whole model; functions count where they are called."""
@@ -67,7 +68,7 @@ class Running:
     def _node(self, node: Node, depth: int) -> float:
         function = self._model.functions.get(node.op.function_key)
         if function is not None:
-            return self._of(function.graph, depth + 1) if depth < _DEEPEST else RUN["node"]
+            return self._call(function, depth + 1) if depth < _DEEPEST else RUN["node"]
         bodies = [self._of(body, depth + 1) for body in node.graphs()] if depth < _DEEPEST else []
         if not bodies:
             return 0.0 if node.is_op(*FREE) else RUN["node"]
@@ -77,6 +78,13 @@ class Running:
         handed = len(body.inputs) + len(body.outputs)
         trip = RUN["trip"] + RUN.get(node.op_type, 0.0) + RUN["carried"] * handed / 2
         return RUN["node"] + self.trips(node) * (trip + bodies[0])
+
+    def _call(self, function: Function, depth: int) -> float:
+        """What a call takes: functions that call each other twice are looked into once."""
+        key = function, depth
+        if key not in self._called:
+            self._called[key] = self._of(function.graph, depth)
+        return self._called[key]
 
     def trips(self, node: Node) -> int:
         """How many trips a Loop or Scan makes, as far as that is known."""

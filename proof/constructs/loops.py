@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from ...budget import limit
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, element
 from ...reference.bodies import label
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
-MOST_STEPS = 2_000_000
+MOST_STEPS = limit("proof_loop_steps")
 """A loop is run by its definition where its trips have so many nodes together."""
+
+_TRIP = 8
+"""Steps that a trip takes beside those of its nodes."""
 
 MOST_TRIED = 20_000
 """So many steps are made to see whether a condition ends a loop whose trip count does not."""
@@ -97,6 +101,7 @@ def _iterate(
         values = rest[: len(carried)]
         elements.append(rest[len(carried) :])
         trip += 1
+        terms.budget.step(_TRIP)
         if not small and steps - terms.budget.steps > MOST_TRIED:
             return None
         assert keep is not None

@@ -22,6 +22,12 @@ def test_made_from_python_values() -> None:
     )
 
 
+def test_an_empty_list_is_one_of_whole_numbers() -> None:
+    op = Operator.make("Transpose", perm=())
+    assert op.attribute("perm", 7) == []
+    assert op.attributes["perm"].type == AttributeProto.INTS
+
+
 def test_both_names_of_the_default_domain() -> None:
     assert Operator("Add", domain="ai.onnx").qualname == "Add"
     assert Operator("Add", domain="ai.onnx").node_proto().domain == "ai.onnx"

@@ -117,6 +117,17 @@ class TestExternal:
         message = helper.make_sparse_tensor(external(TensorProto.INT32, [1]), where, [3])
         assert Tensor(message, base_dir=tmp_path).numpy().tolist() == [0, 7, 0]
 
+    def test_a_link_to_itself_is_no_file(self, tmp_path: Path) -> None:
+        data = tmp_path / "w.bin"
+        data.symlink_to(data)
+        with pytest.raises(LoadError, match="missing"):
+            Tensor(external(TensorProto.FLOAT, [2]), base_dir=tmp_path).numpy()
+        data.unlink()
+        data.symlink_to(tmp_path / "other")
+        (tmp_path / "other").symlink_to(data)
+        with pytest.raises(LoadError, match="missing"):
+            Tensor(external(TensorProto.FLOAT, [2]), base_dir=tmp_path).numpy()
+
     def test_faults(self, tmp_path: Path) -> None:
         message = external(TensorProto.FLOAT, [2])
         with pytest.raises(LoadError, match="folder is not known; load the model from its path"):

@@ -24,9 +24,11 @@ from straightline.proof.terms import Term, fingerprint
 from straightline.reference.evaluator import operator_kernel
 
 
-def terms_of(model: onnx.ModelProto) -> tuple[Terms, list[Term | None]]:
+def terms_of(
+    model: onnx.ModelProto, budget: Budget | None = None
+) -> tuple[Terms, list[Term | None]]:
     """The terms of the outputs of a model."""
-    terms = Terms(Budget())
+    terms = Terms(budget or Budget())
     inputs = input_terms(terms, model, model, {})
     program = Compiler(terms.heads, model).main
     execution, given = Execution(terms, "before"), []

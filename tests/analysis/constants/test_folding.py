@@ -162,7 +162,7 @@ def test_what_would_be_large_is_not_even_begun(monkeypatch, node, small, large, 
     (made,) = model.graph.nodes()
     folder = Folder(model)
     asked = []
-    kernel = folder._kernel(made, None)
+    kernel = folder._kernel(made, model, opset)
     monkeypatch.setattr(
         folder, "_kernel", lambda *_: lambda arrays: asked.append(1) or kernel(arrays)
     )

@@ -8,6 +8,7 @@ from harness import as_model, assert_equal_outputs
 from onnx import helper
 from straightline import inspect, ir, rewrite
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.budget import Limits, governed
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 
@@ -100,3 +101,25 @@ def test_calls_that_stand_too_deep_are_not_looked_into():
     call = model.graph.add_node(ir.Operator("f40", domain="local"), model.graph.inputs, ["z"])
     assert short is not None
     assert [d.value for d in inference.fact(call.outputs[0]).shape] == [2]
+
+
+GROWING = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+    g (float[2] x) => (y) {{ y = local.f{last} (x) }}
+    {head} f0 (a) => (r) {{ r = Neg (a) }}"""
+
+
+def test_calls_that_are_given_other_sizes_each_time_are_counted():
+    """Each calls the one before with what is longer each time: kinds without end."""
+    head = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
+    text = GROWING.format(last=30, head=head)
+    for number in range(1, 31):
+        text += f"""{head} f{number} (a) => (r) {{
+            b = local.f{number - 1} (a) c = Concat <axis = 0> (a, b)
+            r = local.f{number - 1} (c) }}"""
+    model = ir.load(onnx.parser.parse_model(text))
+    with governed(Limits(max_work=20_000_000)) as governor:
+        fact = ShapeInference(model).fact(model.graph.outputs[0])
+    assert fact.shape is None or fact.shape[0].value is None
+    ((why, _),) = governor.refused.items()
+    assert "finding out what it gives takes more steps than max_work=20000000" in why
+    assert governor.work == 0, "as much is left for computing"

@@ -10,6 +10,7 @@ from inferred import shapes
 from straightline import ir
 from straightline.analysis.shapes import nodes
 from straightline.analysis.shapes.asking import OnnxFacts
+from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.nodes import NodeFacts
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, Symbols
@@ -260,3 +261,15 @@ def test_what_is_computed_of_a_constant_is_not_taken_for_what_is_computed_of_ano
     one, other = (inferred.of(node, inputs, node.op)[0].shape for node in (first, second))
     assert one == (1, 1, 8, 8)
     assert other is None or all(dim.value is None for dim in other)
+
+
+def test_sizes_that_no_tensor_has_are_not_known():
+    """They could not be written down in a message either."""
+    half = 1 << 62
+    node = node_of("Concat", [[half, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
+    model, made = node
+    inference = ShapeInference(model)
+    large, two = inference.fact(made.outputs[0]).shape
+    assert large.value is None and two.value == 2
+    model, made = node_of("Concat", [[half - 1, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
+    assert ShapeInference(model).fact(made.outputs[0]).shape[0].value == 2 * half - 2

@@ -119,3 +119,13 @@ def test_few_copies_of_a_small_body_pay():
 def test_rows_that_are_read_count():
     body = body_of(LOOP.format(trips="five", body="e = Gather (x, i) r = Add (a, e)"))
     assert refuses_copies(body, 3, 0) is not None
+
+
+def test_functions_that_call_each_other_twice_are_looked_into_once():
+    head = '<domain: "local", opset_import: ["" : 17, "local" : 1]>'
+    text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[3] x) => (float[3] y) { y = local.f30 (x) }"""
+    text += f"{head} f0 (a) => (r) {{ b = Neg (a) r = Abs (b) }}"
+    for n in range(1, 31):
+        text += f"{head} f{n} (a) => (r) {{ b = local.f{n - 1} (a) r = local.f{n - 1} (b) }}"
+    assert Running(ir.load(as_model(text))).total() == pytest.approx(2.0**31 * RUN["node"])

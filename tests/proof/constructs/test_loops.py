@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from straightline.proof.budget import Budget, OpenError
 from straightline.proof.constructs.loops import one_of
 from straightline.proof.programs import Compiler
 from term_values import evaluated, terms_of
@@ -128,3 +129,16 @@ def test_a_body_is_given_what_it_declares():
     last = "g (int64[1] x) => (int64[1] z) { z = Constant <value_ints = [%d]> () }"
     assert_proved(counted, last % 2)
     assert_open(counted, last % 3)
+
+
+@pytest.mark.parametrize(
+    "body", ["b = Concat <axis = 0> (a, a)", "b = Identity (a)"], ids=["doubles", "stays"]
+)
+def test_what_many_trips_make_is_counted(body):
+    """Text that doubles has as many parts, and a trip without nodes takes its time too."""
+    text = f"""g (float[n] x) => (float[k] z) <int64 most = {{1900000}}, bool yes = {{1}}> {{
+        z = Loop (most, yes, x) <body = b (int64 i, bool k, float[p] a) => (bool k2, float[q] b) {{
+        k2 = Identity (k) {body} }}> w = Neg (z) }}"""
+    given = model(text)
+    with pytest.raises(OpenError):
+        terms_of(given, Budget(steps=20_000))

@@ -30,6 +30,12 @@ def test_axes_were_attributes(op_type):
     assert_open(NAMED % (op_type, "-1"), NAMED % (op_type, "0"), opset=11)
 
 
+@pytest.mark.parametrize("op_type", REDUCTIONS)
+def test_a_number_alone_has_no_axes(op_type):
+    none = f"g (float x) => (float z) {{ z = {op_type} <keepdims = 0> (x) }}"
+    assert_proved(none, f"g (float x) => (float z) {{ z = {op_type} <keepdims = 1> (x) }}")
+
+
 def test_axes_of_a_sum_are_inputs_before_those_of_others():
     assert_proved(NONE % "ReduceSum", axes("ReduceSum", 0, 1, 2), opset=13)
     assert_proved(NONE % "ReduceMax", NAMED % ("ReduceMax", "0, 1, 2"), opset=13)

@@ -1,0 +1,75 @@
+"""Running a kernel on constants: at once where that is quick, elsewhere where nobody can tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from ..budget import current, limit
+from ..ir import Node
+from ..operators import rules_of
+from ..reference.errors import EvaluationError
+
+CALL = 5_000
+"""Steps that a call of a kernel takes, whatever it computes."""
+
+_AT_ONCE = limit("counted_apart")
+
+Kernel = Callable[[list[Any]], list[Any]]
+Message = Callable[[], tuple[onnx.NodeProto, Mapping[str, int]]]
+"""Gives a node as it is written, and the opsets in which it is."""
+
+
+def computed(
+    node: Node, arrays: list[Any], most: int, kernel: Kernel, message: Message
+) -> list[Any] | None:
+    """What a kernel makes of arrays; None where that is too much, or it fails.
+
+    Args:
+        node: whose kernel it is.
+        arrays: one for each input, None where it is left out.
+        most: how many elements may come out.
+        kernel: computes it in this process.
+        message: the same for another process.
+    """
+    rules, governor = rules_of(node.op), current()
+    if not rules.growth(node, arrays) <= most or rules.fails(node, arrays):
+        return None
+    steps = CALL + rules.work(node, arrays)
+    is_known = math.isfinite(steps)
+    if is_known and not governor.may_work(steps, node):
+        return None
+    try:
+        if is_known and steps <= _AT_ONCE:
+            return kernel(arrays)
+        return _apart(node, arrays, message)
+    except EvaluationError:
+        return None
+
+
+def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | None:
+    """The same in a process that is ended when it takes longer than there are seconds left.
+
+    Raises:
+        EvaluationError: it fails.
+    """
+    from ..reference.apart import Apart
+    from ..reference.runtimes import RuntimeFailure
+
+    governor = current()
+    seconds = governor.may_wait(node)
+    if not seconds:
+        return None
+    try:
+        results, spent = governor.helper(Apart).run(*message(), arrays, seconds)
+    except RuntimeFailure as failure:
+        if failure.reason == "timed out":
+            governor.wait(math.inf, node)
+        else:
+            governor.refuse(node, f"ended its process: {failure}")
+        return None
+    governor.wait(spent, node)
+    return results

@@ -1,0 +1,45 @@
+"""Operators of which no more is known than how long the reference takes: those that onnx defines by
+others, and those that wrap tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir import Node
+from .effort import EACH, elements
+from .rules import OperatorRules, describes
+
+_NODES = 20
+"""So many nodes a definition runs, about."""
+
+
+@describes(
+    *("MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
+    *("RotaryEmbedding", "SwiGLU", "TensorScatter"),
+)
+class Combined(OperatorRules):
+    """What a definition makes of each element, a few nodes one after the other."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(_NODES * EACH * (10 + elements(arrays)))
+
+
+@describes("Attention")
+class Attention(OperatorRules):
+    """Attention, from opset 23 on: a product for each pair of places."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        pairs = math.prod(array.size for array in arrays[:2] if array is not None)
+        return float(_NODES * EACH * (10 + elements(arrays)) + EACH * pairs)
+
+
+@describes(
+    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt"),
+)
+class Wrapper(OperatorRules):
+    """What holds tensors, and what is taken out again."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(EACH * (1 + elements(arrays)))
