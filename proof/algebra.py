@@ -33,13 +33,6 @@ INT64 = onnx.TensorProto.INT64
 Results = list["Term | None"]
 
 
-_FEW = 8
-"""More operands than these are counted."""
-
-_EACH = 16
-"""Steps that it takes to look at each of many operands."""
-
-
 class Terms:
     """All terms of a proof, equal ones being one object.
 
@@ -293,8 +286,7 @@ class Terms:
         return [Term(head, args, index, count + index, fact) for index, fact in enumerate(facts)]
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
-        if len(args) > _FEW:  # Concats of Concats have all their parts, which double on each trip
-            self.budget.step(_EACH * len(args))
+        self.budget.take(len(args))
         if speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
         spelling = SPELLINGS.get(head.name)

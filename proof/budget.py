@@ -7,6 +7,12 @@ import dataclasses
 from ..budget import limit
 from ..ir import Signal
 
+_FEW = 8
+"""More operands than these are counted."""
+
+_EACH = 16
+"""Steps that it takes to look at each of many operands."""
+
 
 class OpenError(Signal):
     """A proof cannot go on: the question stays open."""
@@ -33,6 +39,16 @@ class Budget:
         self.terms -= count
         if self.terms < 0:
             raise OpenError("the models make too many terms to be compared")
+
+    def take(self, operands: int) -> None:
+        """Count the operands of a term, where there are many: a Concat of Concats has all their
+        parts, which may double on each trip.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        if operands > _FEW:
+            self.step(_EACH * operands)
 
     def step(self, count: int = 1) -> None:
         """Count steps.

@@ -18,6 +18,14 @@ def test_a_budget_ends():
         budget.step()
 
 
+def test_many_operands_are_counted():
+    budget = Budget(steps=300)
+    budget.take(8)
+    budget.take(9)
+    with pytest.raises(OpenError, match="too many steps"):
+        budget.take(10)
+
+
 @pytest.mark.parametrize("limits", [{"terms": 2}, {"steps": 2}])
 def test_a_proof_that_costs_too_much_is_open(limits):
     assert prove(model(TEXT), model(TEXT)).proved
