@@ -36,8 +36,10 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of mo
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
 
+# SEEDS: how many of each kind are put together at random.
 hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under limits of memory and time
 	$(PY) tests/support/hostile
+	$(PY) tests/support/hostile/seeded.py --seeds $(or $(SEEDS),40)
 
 # WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?

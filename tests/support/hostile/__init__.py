@@ -2,4 +2,5 @@
 
 python tests/support/hostile            # all, each child under a limit of memory and time
 python tests/support/hostile calls sizes --commands inspect
+python tests/support/hostile/seeded.py --seeds 100     # other classes, put together at random
 """

@@ -25,7 +25,7 @@ _WAITS = 6
 PRELOADED = (
     *("onnx.reference.ops._op_list", "straightline.inspection", "straightline.proof.proving"),
     *("straightline.reference.evaluator", "straightline.transforming", "straightline.verification"),
-    *("straightline.versions.convert", "straightline.cli.commands"),
+    *("straightline.versions.convert", "straightline.cli.commands", "straightline.__main__"),
 )
 
 NOBODY = 65534
@@ -109,10 +109,11 @@ def _tell_used(said: Path) -> None:
 def used(said: Path, usage) -> tuple[float, float]:
     """Seconds and MB of a child; with what it has started, where it did not come to tell."""
     told = said.with_suffix(".used")
-    if not told.exists():
+    words = told.read_text().split() if told.exists() else []
+    told.unlink(missing_ok=True)
+    if not words:
         return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    seconds, peak = map(float, told.read_text().split())
-    told.unlink()
+    seconds, peak = map(float, words)
     return seconds, peak / 1024
 
 
