@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import hypothesis
 import numpy as np
 import onnx
-import strategies
-from backend import CASES
-from hypothesis import HealthCheck, Phase
 from onnx import TensorProto, helper, numpy_helper
 
 LARGEST = 8_000
@@ -212,6 +208,10 @@ def old() -> onnx.ModelProto:
 
 def drawn(count: int) -> list[onnx.ModelProto]:
     """Models of the other random tests, the same each time."""
+    import hypothesis  # with the strategies it takes seconds, and `written` needs neither
+    import strategies
+    from hypothesis import HealthCheck, Phase
+
     found: list[onnx.ModelProto] = []
     for strategy in (
         strategies.models(),
@@ -251,6 +251,8 @@ def written() -> dict[str, onnx.ModelProto]:
 
 def seeds(count: int = 30) -> dict[str, onnx.ModelProto]:
     """Models by name, `count` of each kind of drawn ones among them."""
+    from backend import CASES
+
     found = written()
     found |= {case.name: case.model for case in CASES}
     if count:

@@ -1,4 +1,4 @@
-"""A share of `make hostile`: each kind of attack from a few seeds, and that a fault would be seen."""
+"""A share of `make hostile`: attacks of each kind from a few seeds, and that faults are seen."""
 
 import json
 import subprocess
@@ -44,7 +44,8 @@ for command in commands():
     files.mkdir()
     (files / "model.onnx").write_bytes(b"")
     forks._command = command
-    outcome = forks.run(Attack("a", (), files / "out.onnx"), files, 1 if command.__name__ == "endless" else 20)
+    seconds = 1 if command.__name__ == "endless" else 20
+    outcome = forks.run(Attack("a", (), files / "out.onnx"), files, seconds)
     found[command.__name__] = outcome.faults
 print(json.dumps(found))
 """
