@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from .assumptions import Maxima
-from .binding import Shapes, Values
+from .binding import Dims, Shapes, Values
 from .budget import Limits, governed
 from .ir import BaseDir, ModelSource
 from .ir.collector import paused_collector
@@ -100,6 +100,7 @@ def transform(
     rewrite: bool = True,
     values: Values | None = None,
     shapes: Shapes | None = None,
+    dims: Dims | None = None,
     assume_max: Maxima | None = None,
     freeze_initializers: bool = False,
     selects: bool = False,
@@ -128,6 +129,7 @@ def transform(
         rewrite: with `opset`, straighten what passes have left and the opset cannot hold.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
+        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
         assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
             inputs that make more the result is another one; the comparison looks for such.
         freeze_initializers: take inputs that have a default as constants.
@@ -166,7 +168,7 @@ def transform(
     options = {"freeze_initializers": freeze_initializers, **options}
     with governed(Limits.of(max_work, max_memory, timeout)):
         return Transformation(
-            _rewriting(model, text, values, shapes, base_dir, assume_max, options),
+            _rewriting(model, text, (values, shapes, dims), base_dir, assume_max, options),
             opset=opset,
             ir_version=ir_version,
             rewrite=rewrite,
@@ -185,6 +187,7 @@ def rewrite(
     *,
     values: Values | None = None,
     shapes: Shapes | None = None,
+    dims: Dims | None = None,
     verify: bool | Mapping[str, Any] = False,
     strict: bool = False,
     freeze_initializers: bool = False,
@@ -204,6 +207,7 @@ def rewrite(
             or pass objects.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
+        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
         verify: compare the outputs with the original's, on inputs that are drawn, or as the
             options of `straightline.verify` given here say: `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
@@ -230,7 +234,7 @@ def rewrite(
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
     options = {"freeze_initializers": freeze_initializers, **options}
-    rewriting = _rewriting(model, passes, values, shapes, base_dir, assume_max, options)
+    rewriting = _rewriting(model, passes, (values, shapes, dims), base_dir, assume_max, options)
     with governed(Limits.of(max_work, max_memory, timeout)):
         made: ModelSource = (
             Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
@@ -246,6 +250,7 @@ def convert_version(
     ir_version: int | None = None,
     values: Values | None = None,
     shapes: Shapes | None = None,
+    dims: Dims | None = None,
     freeze_initializers: bool = False,
     rewrite: bool = True,
     verify: bool | Mapping[str, Any] = False,
@@ -266,6 +271,7 @@ def convert_version(
             target opset, where the model's features allow it.
         values: values of inputs, as in `rewrite`.
         shapes: shapes of inputs, as in `rewrite`.
+        dims: sizes of named dimensions, as in `rewrite`.
         freeze_initializers: take inputs that have a default as constants.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
@@ -290,7 +296,7 @@ def convert_version(
 
     check_whole_number("target_opset", target_opset)  # a transformation takes None, which is none
     frozen = {"freeze_initializers": freeze_initializers}
-    rewriting = _rewriting(model, (), values, shapes, base_dir, None, frozen)
+    rewriting = _rewriting(model, (), (values, shapes, dims), base_dir, None, frozen)
     with governed(Limits.of(max_work, max_memory, timeout)):
         made: ModelSource = (
             Transformation(rewriting, target_opset, ir_version, rewrite, verify)
@@ -303,12 +309,12 @@ def convert_version(
 def _rewriting(
     model: ModelSource,
     passes: Passes,
-    values: Values | None,
-    shapes: Shapes | None,
+    known: tuple[Values | None, Shapes | None, Dims | None],
     base_dir: BaseDir,
     maxima: Maxima | None,
     options: dict[str, Any],
 ) -> Rewriting:
     """What callers give, with nothing in the place of None."""
-    known = values or {}, shapes or {}, base_dir, maxima or {}
-    return Rewriting(model, pipeline_of(passes, **options), *known)
+    values, shapes, dims = known
+    given = values or {}, shapes or {}, base_dir, maxima or {}, dims or {}
+    return Rewriting(model, pipeline_of(passes, **options), *given)

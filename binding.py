@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +15,7 @@ from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, instead,
 
 Values = Mapping[str, Any]
 Shapes = Mapping[str, Sequence[int | None]]
+Dims = Mapping[str, int]
 
 
 class BindingError(Error):
@@ -171,16 +172,21 @@ def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
 # Shapes -----------------------------------------------------------------------------------------
 
 
-def with_dimensions(model: ModelSource, shapes: Shapes, sizes: Mapping[str, int]) -> Shapes:
+def inputs_of(model: ModelSource) -> list[Value]:
+    """The inputs of a model as it declares them."""
+    return [Value(info.name, info) for info in to_proto(model).graph.input]
+
+
+def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Shapes:
     """Shapes of inputs in which named dimensions have sizes, beside what they fix already.
 
     Raises:
-        BindingError: no tensor among the inputs has such a dimension, or a shape gives it another
-            size.
+        BindingError: no tensor among the inputs has such a dimension, a shape gives it another
+            size, or what is given is no size.
     """
     if not sizes:
         return shapes
-    inputs = [Value(info.name, info) for info in to_proto(model).graph.input]
+    _check_sizes(sizes)
     named = {value.name: value.shape for value in inputs if value.shape is not None}
     known = dict.fromkeys(dim for dims in named.values() for dim in dims if isinstance(dim, str))
     for symbol in sizes:
@@ -194,11 +200,24 @@ def with_dimensions(model: ModelSource, shapes: Shapes, sizes: Mapping[str, int]
     return found
 
 
+def _check_sizes(sizes: Any) -> None:
+    if not isinstance(sizes, Mapping):
+        raise BindingError(f'dims are a mapping by name, such as {{"T": 6}}, not {sizes!r}')
+    for symbol, size in sizes.items():
+        if not _is_size(size):
+            raise BindingError(f"dims: '{symbol}' has a size, such as 6, not {size!r}")
+
+
+def _is_size(given: Any) -> bool:
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return whole and bool(given >= 0)
+
+
 def _with_sizes(
     name: str,
     declared: Sequence[int | str | None],
     given: Sequence[int | None],
-    sizes: Mapping[str, int],
+    sizes: Dims,
 ) -> Sequence[int | None]:
     if len(given) != len(declared):
         return given  # which is refused for its rank
@@ -259,7 +278,7 @@ def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | s
 
 
 def _check_dim(value: Value, axis: int, old: int | str | None, new: Any) -> None:
-    if isinstance(new, bool) or not isinstance(new, int | np.integer) or new < 0:
+    if not _is_size(new):
         raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
     if isinstance(old, int) and old >= 0 and old != new:
         raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")

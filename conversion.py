@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .budget import governed
 from .ir import Array, Model, base_dir_of, load
 from .ir.collector import paused_collector
-from .passes import Remark
+from .passes import Pass, Progress, Remark, Run
 from .passes.pipeline import notes
+from .passes.watching import current_watcher
 from .rewriting import MismatchError, Rewriting, Rewritten
 from .showing import OnProgress, silent
 from .versions import ConversionError, convert
@@ -20,6 +21,28 @@ from .versions.straightening import PIPELINES, straighten_constructs
 
 if TYPE_CHECKING:
     from .reference.verdict import Verdict
+
+
+CONVERT = "convert"
+"""What the conversion is called where passes are."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Convert(Pass):
+    """The conversion as those see it who watch passes."""
+
+    name: ClassVar[str] = CONVERT
+    opset: int
+    ir_version: int | None
+    progress: Progress
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Convert the model."""
+        convert(model, self.opset, self.ir_version, self.progress)
+        return True
+
+    def __str__(self) -> str:
+        return f"{self.name} to opset {self.opset}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +83,7 @@ class Conversion:
         given = self._start()
         before, started = given.model.opset(), time.perf_counter()
         try:
-            convert(given.model, target, self.ir_version, self._tell)
+            self._convert(given.model, target)
         except ConversionError as error:
             if not self.rewrite:
                 raise
@@ -68,6 +91,16 @@ class Conversion:
         else:
             return Converted(self, given, before, time.perf_counter() - started)
         return self._straightened(target, stuck, started)
+
+    def _convert(self, model: Model, target: int) -> None:
+        """Convert a model; who watches is told, unless it is only tried how far it comes."""
+        step = _Convert(target, self.ir_version, self._tell)
+        watcher = current_watcher() if target == self.target_opset else None
+        if watcher is not None:
+            watcher.before(step, model)
+        step.run(model, Run())
+        if watcher is not None:
+            watcher.after(step, model, True)
 
     def _straightened(self, target: int, stuck: ConversionError, started: float) -> Converted:
         """The model in an opset after what a first conversion failed at was rewritten."""
@@ -79,7 +112,7 @@ class Conversion:
             if not remarks:
                 raise first or stuck.explained(kept)
             try:
-                convert(given.model, target, self.ir_version, self._tell)
+                self._convert(given.model, target)
             except ConversionError as error:
                 first = first or error.explained(kept)
                 if error.places() <= stuck.places():

@@ -11,7 +11,7 @@ from .analysis.constants.origins import origins
 from .analysis.trips.constructs import control_flow, deciding
 from .api import pipeline_of, selects_of
 from .assumptions import Maxima
-from .binding import Shapes, Values
+from .binding import Dims, Shapes, Values
 from .budget import Limits, governed
 from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
@@ -116,6 +116,7 @@ def inspect(
     *,
     values: Values | None = None,
     shapes: Shapes | None = None,
+    dims: Dims | None = None,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
     base_dir: BaseDir = None,
@@ -133,7 +134,7 @@ def inspect(
         straightline.Error: as `rewrite`.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    given = values or {}, shapes or {}, base_dir, assume_max or {}
+    given = values or {}, shapes or {}, base_dir, assume_max or {}, dims or {}
     selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
     with governed(Limits.of(max_work, max_memory, timeout)):
         return _inspected(Rewriting(model, pipeline, *given), selects)

@@ -20,7 +20,7 @@ import onnx_ir.passes
 
 from .api import Passes, pipeline_of
 from .assumptions import Maxima, assume_maxima
-from .binding import Shapes, Values
+from .binding import Dims, Shapes, Values
 from .foreign import onnxscript_optimizer, step
 from .ir import Array, to_proto
 from .ir.collector import paused_collector
@@ -38,6 +38,7 @@ def as_onnx_ir_pass(
     *,
     values: Values | None = None,
     shapes: Shapes | None = None,
+    dims: Dims | None = None,
     assume_max: Maxima | None = None,
     freeze_initializers: bool = False,
     verify: bool | Mapping[str, Any] = False,
@@ -49,6 +50,7 @@ def as_onnx_ir_pass(
         passes: as for `straightline.transform`.
         values: values of inputs, which leave the signature.
         shapes: shapes of inputs.
+        dims: sizes of named dimensions.
         assume_max: the most trips of Loops that you vouch for.
         freeze_initializers: take inputs that have a default as constants.
         verify: prove or compare the outputs before the model is changed; this copies the weights
@@ -59,7 +61,8 @@ def as_onnx_ir_pass(
         PassOptionError: there is no such pass or option.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    known = {"values": values or {}, "shapes": shapes or {}, "maxima": assume_max or {}}
+    known: dict[str, Any] = {"values": values or {}, "shapes": shapes or {}, "dims": dims or {}}
+    known["maxima"] = assume_max or {}
     return StraightlinePass(pipeline, known, verify)
 
 
@@ -72,7 +75,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 
     Args:
         pipeline: the passes.
-        known: values, shapes and maxima.
+        known: values, shapes, named dimensions and maxima.
         verify: whether, or how, the outputs are compared first.
 
     Attributes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .assumptions import Maxima, assume_maxima
-from .binding import BindingError, Shapes, Values, bind_inputs
+from .binding import BindingError, Dims, Shapes, Values, bind_inputs, with_dimensions
 from .ir import (
     Array,
     BaseDir,
@@ -127,6 +127,7 @@ class Rewriting:
         shapes: shapes of inputs, by name.
         base_dir: the folder of the external data of a source in memory.
         maxima: the most trips of Loops, by path, that the caller vouches for.
+        dims: sizes of named dimensions.
     """
 
     source: ModelSource
@@ -135,6 +136,7 @@ class Rewriting:
     shapes: Shapes = dataclasses.field(default_factory=dict)
     base_dir: BaseDir = None
     maxima: Maxima = dataclasses.field(default_factory=dict)
+    dims: Dims = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the kinds of what callers give.
@@ -194,7 +196,8 @@ class Rewriting:
 
     def bind(self, model: Model) -> dict[str, Array]:
         """Write what is known of the inputs into a model; the value of each input that leaves."""
-        bound = bind_inputs(model, self.values, self.shapes)
+        shapes = with_dimensions(model.graph.inputs, self.shapes, self.dims)
+        bound = bind_inputs(model, self.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             defaults = model.graph.initializers
             overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]

@@ -61,6 +61,7 @@ class Transformation:
             Error: as `straightline.transform`.
         """
         comparison = comparison_options(self.verify)
+        self._check_samples(comparison or {})
         rewritten, converted = self._made()
         if self.strict:
             require_all_rewritten(rewritten.result.remarks)
@@ -78,6 +79,16 @@ class Transformation:
         demanded = self.strict or bool(comparison.get("prove"))
         require_equal(outcome.verdict, what, demanded)
         return outcome
+
+    def _check_samples(self, comparison: Mapping[str, Any]) -> None:
+        shapes = comparison.get("sample_shapes")
+        if shapes:
+            from .verification import checked_sample_shapes
+
+            given = self.rewriting
+            checked_sample_shapes(
+                given.original, shapes, None, given.values, comparison.get("feeds")
+            )
 
     def _made(self) -> tuple[Rewritten, Converted | None]:
         if self.opset is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .budget import Limits, governed
-from .ir import BaseDir, ModelSource, read
+from .ir import BaseDir, ModelSource, read, to_proto
 from .reference.choices import RuntimeChoice, check_options
 from .reference.verdict import Verdict
 from .showing import OnProgress, silent
 
 if TYPE_CHECKING:
+    from .binding import Dims
     from .proof import Proof
     from .reference.feeds import Given
     from .reference.runtimes import Workers
@@ -101,6 +102,7 @@ def verify(
     samples: int | None = None,
     seed: int = 0,
     sample_shapes: SampleShapes | None = None,
+    dims: Dims | None = None,
     timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
@@ -130,6 +132,7 @@ def verify(
         seed: the same seed draws the same inputs.
         sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
             size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
+        dims: sizes of named dimensions of inputs that are drawn: `{"T": 6}`.
         timeout: seconds for loading one model or running it once; 60 without. After a timeout of
             the original nothing else is tried.
         bound: values of inputs that the rewrite no longer has.
@@ -140,6 +143,7 @@ def verify(
     Raises:
         VerifyError: an option is out of range.
         SampleShapeError: a shape for samples does not fit its input.
+        BindingError: no input has such a dimension.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
@@ -148,6 +152,7 @@ def verify(
     check_options(runtime, rtol, atol, drawn, seed, timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
+    sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
     proof = None
     if prove is not False:
         from .proof import prove as decide
@@ -182,6 +187,29 @@ def verify(
         if proof is not None:
             verdict = _together(verdict, proof, bool(prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
+
+
+def checked_sample_shapes(
+    model: ModelSource,
+    shapes: SampleShapes | None,
+    dims: Dims | None = None,
+    bound: Collection[str] = (),
+    feeds: Given | None = None,
+) -> SampleShapes | None:
+    """Shapes for samples, with sizes of named dimensions, that fit the inputs that are drawn.
+
+    Raises:
+        SampleShapeError: there is no such input, its type is another one, or it is not drawn.
+        BindingError: no input has such a dimension.
+    """
+    if not shapes and not dims:
+        return shapes
+    from .binding import inputs_of, with_dimensions
+    from .reference.sample_shapes import require_drawn
+    from .reference.signature import Signature
+
+    require_drawn(Signature.of(to_proto(model)), shapes or {}, bound, are_given=feeds is not None)
+    return with_dimensions(inputs_of(model), shapes or {}, dims or {})
 
 
 def _is_valid(model: ModelSource, base_dir: BaseDir) -> bool:

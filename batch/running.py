@@ -24,6 +24,7 @@ from .work import Done, failed, work
 
 if TYPE_CHECKING:
     from ..api import Passes
+    from ..binding import Dims
 
 
 def run(
@@ -36,7 +37,7 @@ def run(
     backend: str = LOCAL,
     address: str | None = None,
     verify: bool | Mapping[str, Any] = True,
-    dimensions: Mapping[str, int] | None = None,
+    dims: Dims | None = None,
     require_straight_line: bool = False,
     force: bool = False,
     max_bytes: int = TWO_GB,
@@ -61,7 +62,7 @@ def run(
         address: where the cluster is, such as "tcp://10.0.0.1:8786"; by default what the process is
             connected to.
         verify: compare the outputs with the original's, as in `straightline.transform`.
-        dimensions: sizes of named dimensions of inputs: `{"batch": 1}`.
+        dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.
         force: overwrite also what is no model, and data of other models.
         max_bytes: refuse larger model files.
@@ -86,7 +87,7 @@ def run(
     how = Treatment(
         passes,
         options,
-        dimensions or {},
+        dims or {},
         _with_whole_paths(comparison_options(verify)),
         require_straight_line,
         force,

@@ -18,6 +18,7 @@ from .files import digest_of_file
 
 if TYPE_CHECKING:
     from ..api import Passes
+    from ..binding import Dims
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Treatment:
     Attributes:
         passes: as `straightline.transform` takes them.
         options: the other options of `straightline.transform`.
-        dimensions: the sizes of named dimensions, for models that have them.
+        dims: the sizes of named dimensions.
         verify: the options of a verification; None where there shall be none.
         straight_line: fail where control flow is left.
         force: overwrite also what is no model.
@@ -39,7 +40,7 @@ class Treatment:
 
     passes: Passes = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    dimensions: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    dims: Dims = dataclasses.field(default_factory=dict)
     verify: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
     straight_line: bool = False
     force: bool = False
@@ -97,7 +98,7 @@ class Treatment:
             "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],
             "passes": self.passes,
             "options": self.options,
-            "dimensions": self.dimensions,
+            "dims": self.dims,
             "verify": self.verify,
             "feeds": [digest_of_file(path) for path in self.feeds],
             "straight_line": self.straight_line,

@@ -120,12 +120,10 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
 def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     """The result, compared with the original where that is asked for and nothing else fails it."""
     from ..api import transform
-    from ..binding import with_dimensions
     from ..transforming import require_equal
 
-    options = dict(how.options)
-    shapes = with_dimensions(original, options.pop("shapes", None) or {}, how.dimensions)
-    outcome = transform(original, how.passes, shapes=shapes, verify=False, hints=False, **options)
+    options = how.options
+    outcome = transform(original, how.passes, dims=how.dims, verify=False, hints=False, **options)
     if how.verify is None or (how.straight_line and outcome.left):
         return outcome
     outcome = outcome.verified(workers=_runtimes(), **how.verify)

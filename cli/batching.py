@@ -15,6 +15,7 @@ import typer
 from . import boundary, interrupts, parsing, report
 from .again import command_again
 from .comparing import comparison, demanded
+from .completing import words
 from .options import pipeline_text
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        min=1,
+        parser=parsing.whole(1),
         help="How many models are worked on at once; as many as there are processors if not given.",
         rich_help_panel=MANY,
     ),
@@ -90,6 +91,9 @@ BackendOption = Annotated[
     Backend,
     typer.Option(
         "--backend",
+        metavar="NAME",
+        parser=parsing.choice(Backend),
+        autocompletion=words(Backend),
         help="Where the work is done: loky, on this machine; dask, on a cluster that reaches the"
         " same files.",
         rich_help_panel=MANY,
@@ -126,7 +130,7 @@ _AS_THEY_ARE = {
 _BY_NAME = {
     "assignments": "values",
     "dimensions": "shapes",
-    "sizes": "dimensions",
+    "sizes": "dims",
     "assumed": "assume_max",
 }
 """What parameters of commands are called by `straightline.batch.run`."""

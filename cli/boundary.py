@@ -109,8 +109,7 @@ def explained(error: Exception) -> Complaint:
     """
     kind = type(error).__name__
     if isinstance(error, _ClickException):
-        message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
-        message = message.replace("Value error, ", "")  # what typer's library says before ours
+        message = " ".join(_usage(error).split())
         return Complaint(kind, [f"{message} (see --help)" if message else ""], EXIT_USAGE)
     from ..ir import Error
     from ..passes import PassOptionError
@@ -128,6 +127,15 @@ def explained(error: Exception) -> Complaint:
         " set STRAIGHTLINE_TRACEBACK=1 to see where"
     )
     return Complaint(kind, [told], EXIT_FAULT)
+
+
+def _usage(error: Any) -> str:
+    """What was used wrongly; a value of ours begins with what stands behind its option."""
+    if type(error) is not typer.BadParameter:
+        told: str = error.format_message()
+        return told.removesuffix(".")
+    spelled = "" if error.param is None else error.param.opts[-1]
+    return f"{spelled if spelled.startswith('--') else ''} {error.message}"
 
 
 def finish(code: int, show: Callable[[], None], *, product: bool) -> int:

@@ -6,17 +6,18 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import interrupts, report
 from .again import command_again
 from .batching import many_too
-from .boundary import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
-from .comparing import comparison, demanded, keep, kept_for, verified
+from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
+from .comparing import comparison, demanded, kept_for
 from .diffing import diff
-from .opening import load_passes, opened, shapes_given
+from .making import Making
+from .opening import load_passes
 from .options import (
     AcceleratedFor,
     After,
@@ -59,13 +60,10 @@ from .options import (
     limited,
     pipeline_text,
 )
-from .pages import Page, Picture, require_page, tell_page, write_page, write_picture
-from .parsing import contents, files_in
-from .piping import Command, read_model, write_model
-from .printing import PrintAfter, PrintBefore, Verbose, watched
-
-if TYPE_CHECKING:
-    pass
+from .pages import Page, Picture, write_picture
+from .parsing import contents, files_in, whole
+from .piping import Command, read_model
+from .printing import PrintAfter, PrintBefore, Verbose, printed, told
 
 app = typer.Typer(
     cls=Commands,
@@ -147,49 +145,32 @@ def rewrite(
     """
     text, prove = pipeline_text(passes, runs_in, selects), demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
+    how, silent = wanted if verify else None, as_json or quiet or verbose > 0
+    made = Making(context, source, target, how, certificate, page, force, as_json, silent)
     from ..api import transform
 
     interrupts.raise_from_now_on()
     limited(context, max_work, max_memory, timeout)
     load_passes(load)
-    watch, silent = watched(print_after, print_before, verbose), as_json or quiet or verbose > 0
-    with watch, report.progress("rewriting", quiet=silent) as told:
-        given = [inputs, *files_in(assignments)]
-        original, read = opened(source, max_input_size, target, given, certificate, force)
-        require_page(page, [*read, *original.data_files, source, target], force)
+    context.with_resource(told(verbose))
+    values, given = contents(assignments), [inputs, *files_in(assignments)]
+    with printed(print_after, print_before), report.progress("rewriting", quiet=silent) as progress:
+        original = made.opened(max_input_size, given, values)
         outcome = transform(
-            original,
+            original.model,
             text,
             opset=opset,
-            values=contents(assignments),
-            shapes=shapes_given(original, dimensions, sizes),
+            values=values,
+            shapes=contents(dimensions),
+            dims=contents(sizes),
             assume_max=contents(assumed),
             freeze_initializers=freeze_initializers,
             verify=False,
             strict=strict,
-            on_progress=told,
+            on_progress=progress,
             **chosen(max_trips=max_trips, max_nodes=max_nodes),
         )
-    mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if require_straight_line and outcome.left else 0
-    if verify and not code:
-        with report.progress("verifying", quiet=as_json or quiet) as told:
-            outcome, mismatch, code = verified(outcome, wanted, told, strict)
-    if not code:
-        write_model(outcome.ir, target, force=force, keep=read)
-        keep(certificate, outcome, original, force)
-    written, again = None if code else target, functools.partial(command_again, context)
-    write_page(page, outcome, source, written, again)
-
-    def tell() -> None:
-        report.show_outcome(outcome, mismatch, written, as_json, again)
-        tell_page(page, as_json)
-
-    code = finish(code, tell, product=False)
-    report.tell_verification(outcome.verdict, mismatch, written)
-    if code == EXIT_CONTROL_FLOW_LEFT:
-        left = len(outcome.left)
-        report.show_error(f"control flow is left in {left} places; nothing was written")
-    return code
+    return made.end(outcome, original, strict=strict, straight=require_straight_line)
 
 
 @app.command(cls=Command)
@@ -208,13 +189,15 @@ def verify(
     seed: Seed = 0,
     timeout: Timeout = None,
     assignments: Set = None,
+    sizes: Dim = None,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
     """Prove that two models give equal outputs, or else compare them on the same inputs.
 
-    --set gives the values of inputs that B no longer has.
+    --set gives the values of inputs that B no longer has, --dim sizes for the inputs that are
+    drawn.
     """
     prove = demanded(prove, certificate)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
@@ -222,20 +205,22 @@ def verify(
     from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
-    with report.progress("verifying", quiet=as_json or quiet) as told:
+    with report.progress("verifying", quiet=as_json or quiet) as progress:
         original = read_model(before, max_input_size)
         rewritten = read_model(after, max_input_size)
         bound, kept = typed_values(original, contents(assignments)), None
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        verdict = compare(original, rewritten, bound=bound, on_progress=told, **wanted)
+        dims = contents(sizes)
+        verdict = compare(
+            original, rewritten, bound=bound, dims=dims, on_progress=progress, **wanted
+        )
     if kept is not None and verdict.status != "different":
         kept.require_proof(verdict.proof)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
-    return finish(
-        codes[verdict.status], lambda: report.show_verdict(verdict, as_json), product=True
-    )
+    code = codes[verdict.status]
+    return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
 
 
 @app.command(cls=Command)
@@ -246,12 +231,17 @@ def convert(
     target: Target,
     *,
     opset: Annotated[
-        int, typer.Option(metavar="N", help="The opset version to convert to, 7 or later.")
+        int,
+        typer.Option(
+            metavar="N", parser=whole(1), help="The opset version to convert to, 7 or later."
+        ),
     ],
     ir_version: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=3, help="The file format version; by default as ONNX released them."
+            metavar="N",
+            parser=whole(3),
+            help="The file format version; by default as ONNX released them.",
         ),
     ] = None,
     assignments: Set = None,
@@ -278,6 +268,9 @@ def convert(
     seed: Seed = 0,
     timeout: Timeout = None,
     page: Page = None,
+    print_after: PrintAfter = None,
+    print_before: PrintBefore = None,
+    verbose: Verbose = 0,
 ) -> int:
     """Carry a whole model to another opset version, all of it or nothing.
 
@@ -285,45 +278,34 @@ def convert(
     """
     prove = demanded(prove, certificate, verify)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
+    how, silent = wanted if verify else None, as_json or quiet or verbose > 0
+    made = Making(context, source, target, how, certificate, page, force, as_json, silent)
     from ..api import transform
 
     interrupts.raise_from_now_on()
     limited(context, max_work, max_memory, timeout)
     load_passes(load)
-    with report.progress("converting", quiet=as_json or quiet) as told:
-        given = [inputs, *files_in(assignments)]
-        original, read = opened(source, max_input_size, target, given, certificate, force)
-        require_page(page, [*read, *original.data_files, source, target], force)
+    context.with_resource(told(verbose))
+    values, given = contents(assignments), [inputs, *files_in(assignments)]
+    with (
+        printed(print_after, print_before),
+        report.progress("converting", quiet=silent) as progress,
+    ):
+        original = made.opened(max_input_size, given, values)
         outcome = transform(
-            original,
+            original.model,
             (),
             opset=opset,
             ir_version=ir_version,
             rewrite=rewriting,
-            values=contents(assignments),
-            shapes=shapes_given(original, dimensions, sizes),
+            values=values,
+            shapes=contents(dimensions),
+            dims=contents(sizes),
             freeze_initializers=freeze_initializers,
             verify=False,
-            on_progress=told,
+            on_progress=progress,
         )
-    mismatch, code = None, 0
-    if verify:
-        with report.progress("verifying", quiet=as_json or quiet) as told:
-            outcome, mismatch, code = verified(outcome, wanted, told)
-    if not code:
-        write_model(outcome.ir, target, force=force, keep=read)
-        keep(certificate, outcome, original, force)
-    written = None if code else target
-    again = functools.partial(command_again, context)
-    write_page(page, outcome, source, written, again)
-
-    def tell() -> None:
-        report.show_outcome(outcome, mismatch, written, as_json)
-        tell_page(page, as_json)
-
-    code = finish(code, tell, product=False)
-    report.tell_verification(outcome.verdict, mismatch, written)
-    return code
+    return made.end(outcome, original)
 
 
 @app.command(cls=Command)
@@ -363,7 +345,8 @@ def inspect(
         model,
         text,
         values=contents(assignments),
-        shapes=shapes_given(model, dimensions, sizes),
+        shapes=contents(dimensions),
+        dims=contents(sizes),
         assume_max=contents(assumed),
         freeze_initializers=freeze_initializers,
         **chosen(max_trips=max_trips, max_nodes=max_nodes),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
+
 
 def pass_names(incomplete: str) -> list[str]:
     """Pipelines that go on as one that is begun: each pass whose name may come next."""
@@ -11,3 +14,8 @@ def pass_names(incomplete: str) -> list[str]:
     if begun.count("{") > begun.count("}"):
         return []  # between two options of a pass
     return [f"{begun}{comma}{name}" for name in names() if name.startswith(start)]
+
+
+def words(kind: type[enum.Enum]) -> Callable[[str], list[str]]:
+    """What tells the words of which one is to be written."""
+    return lambda incomplete: [one.value for one in kind if one.value.startswith(incomplete)]

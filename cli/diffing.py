@@ -14,7 +14,7 @@ from .options import Force, Json, MaxInputSize
 from .pages import Page, bytes_of_files, name_of, require_page, tell_page
 from .parsing import model_path
 from .piping import read_model
-from .report import show, show_json
+from .report import Ended, show, show_json
 
 if TYPE_CHECKING:
     from ..report import Change, Differences
@@ -57,7 +57,8 @@ def diff(
 
     def tell() -> None:
         if as_json:
-            show_json({"before": str(before), "after": str(after), **differences.to_dict()})
+            told = {"before": str(before), "after": str(after), **differences.to_dict()}
+            show_json(Ended().with_result(told))
         else:
             show(_blocks(differences))
         tell_page(page, as_json)

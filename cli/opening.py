@@ -1,4 +1,4 @@
-"""What commands read before their work: models, what is known of shapes, files with passes."""
+"""What commands read before their work: models, and files with passes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .parsing import Given, contents
 from .piping import read_model, require_place
 
 if TYPE_CHECKING:
-    from ..binding import Shapes
     from ..ir import ModelFile
 
 
@@ -35,15 +33,6 @@ def opened(
         place_of(certificate, [*read, *original.data_files, source, target], force=force)
         read.append(certificate)
     return original, read
-
-
-def shapes_given(
-    model: ModelFile, shapes: Sequence[Given] | None, sizes: Sequence[Given] | None
-) -> Shapes:
-    """What is known of shapes, of inputs and of named dimensions."""
-    from ..binding import with_dimensions
-
-    return with_dimensions(model, contents(shapes), contents(sizes))
 
 
 def load_passes(files: list[Path] | None) -> None:

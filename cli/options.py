@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import parsing
-from .completing import pass_names
+from .completing import pass_names, words
 from .parsing import Given
 
 
@@ -79,6 +79,8 @@ AcceleratedFor = Annotated[
     typer.Option(
         "--target",
         metavar="RUNTIME",
+        parser=parsing.choice(Accelerated),
+        autocompletion=words(Accelerated),
         help="Make the model fast for a runtime, 'onnxruntime', rather than straight: the same as"
         " '--passes accelerate'.",
     ),
@@ -92,19 +94,22 @@ Selected = Annotated[
     ),
 ]
 MaxTrips = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="Leave loops with more trips.")
+    int | None,
+    typer.Option(metavar="N", parser=parsing.whole(), help="Leave loops with more trips."),
 ]
 MaxNodes = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=0, help="How many nodes may be added in all; 20000 if not given."
+        metavar="N",
+        parser=parsing.whole(),
+        help="How many nodes may be added in all; 20000 if not given.",
     ),
 ]
 MaxWork = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        min=0,
+        parser=parsing.whole(),
         help="Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not"
         " given.",
     ),
@@ -161,7 +166,10 @@ AssumeMax = Annotated[
 ThenOpset = Annotated[
     int | None,
     typer.Option(
-        "--opset", metavar="N", help="Convert the result to this opset; both steps are verified."
+        "--opset",
+        metavar="N",
+        parser=parsing.whole(1),
+        help="Convert the result to this opset; both steps are verified.",
     ),
 ]
 Freeze = Annotated[
@@ -256,6 +264,8 @@ RuntimeOption = Annotated[
     typer.Option(
         "--runtime",
         metavar="NAME",
+        parser=parsing.choice(Runtime),
+        autocompletion=words(Runtime),
         help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
         " installed and runs the model, else the reference.",
         rich_help_panel=VERIFICATION,
@@ -265,7 +275,7 @@ Rtol = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        min=0,
+        parser=parsing.number(),
         help="Relative tolerance; tight, by element type, if not given.",
         rich_help_panel=VERIFICATION,
     ),
@@ -274,7 +284,7 @@ Atol = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        min=0,
+        parser=parsing.number(),
         help="Absolute tolerance; tight, by element type, if not given.",
         rich_help_panel=VERIFICATION,
     ),
@@ -283,7 +293,7 @@ Samples = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        min=1,
+        parser=parsing.whole(1),
         help="Run the models on so many inputs, even after a proof; 3 where there is none.",
         rich_help_panel=VERIFICATION,
     ),
@@ -292,7 +302,7 @@ Seed = Annotated[
     int,
     typer.Option(
         metavar="N",
-        min=0,
+        parser=parsing.whole(),
         help="The same draws the same; 0 if not given.",
         rich_help_panel=VERIFICATION,
     ),
@@ -312,6 +322,7 @@ Timeout = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
+        parser=parsing.number(above=True),
         help="Seconds for loading a model or running it once, 60 if not given; also for constants"
         " that nobody can count, 5 if not given.",
         rich_help_panel=VERIFICATION,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+
+Kind = TypeVar("Kind", bound=enum.Enum)
 
 STREAM = Path("-")
 """Stands for a standard stream where a model is named."""
@@ -98,6 +102,55 @@ def size(text: str) -> int:
     if written is None:
         raise typer.BadParameter(f"{text}: write bytes, or 500M, or 2G")
     return int(written[1]) * _UNITS[written[2]]
+
+
+_MOST_DIGITS = 18
+
+
+def whole(least: int = 0) -> Callable[[Any], int]:
+    """A reader of whole numbers that are not less than one."""
+
+    def read(given: Any) -> int:
+        text = str(given).strip()
+        found = int(text) if re.fullmatch(rf"\d{{1,{_MOST_DIGITS}}}", text, re.ASCII) else -1
+        if found < least:
+            digits = f" of at most {_MOST_DIGITS} digits" if len(text) > _MOST_DIGITS else ""
+            raise typer.BadParameter(f"{given}: write a whole number{digits}, {least} or more")
+        return found
+
+    return read
+
+
+def number(*, above: bool = False) -> Callable[[Any], float]:
+    """A reader of numbers from 0 on, or `above` it."""
+
+    def read(given: Any) -> float:
+        try:
+            found = float(given)
+        except ValueError:
+            found = math.nan
+        if not (found > 0 or (found == 0 and not above)):
+            raise typer.BadParameter(
+                f"{given}: write a number, {'more than 0' if above else '0 or more'}"
+            )
+        return found
+
+    return read
+
+
+def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
+    """A reader of one of a few words."""
+
+    def read(given: Any) -> Kind:
+        try:
+            return kind(given)
+        except ValueError as error:
+            from ..ir import instead
+
+            offered = instead(str(given), [one.value for one in kind])
+            raise typer.BadParameter(f"{given}: {offered}") from error
+
+    return read
 
 
 def once(given: Sequence[Given] | None) -> Sequence[Given] | None:

@@ -60,29 +60,29 @@ def with_values(arguments: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def watched(
-    after: Sequence[str] | None, before: Sequence[str] | None, verbose: int
-) -> Iterator[None]:
-    """Print what the options ask for while passes are run.
+def printed(after: Sequence[str] | None, before: Sequence[str] | None) -> Iterator[None]:
+    """Print models around passes while these are run.
 
     Raises:
         PassOptionError: a pass that is named is none.
     """
-    with contextlib.ExitStack() as stack:
-        if verbose:
-            stack.enter_context(_told(verbose))
-        if after is not None or before is not None:
-            from ..passes import watching
+    if after is None and before is None:
+        yield
+        return
+    from ..passes import watching
 
-            stack.enter_context(watching(_Printer(_known(after), _known(before))))
+    with watching(_Printer(_known(after), _known(before))):
         yield
 
 
 def _known(names: Sequence[str] | None) -> frozenset[str] | None:
     """The passes that are named, "" for all of them; None where nothing is asked for."""
+    from ..conversion import CONVERT
     from ..passes.text import find_pass
 
-    return None if names is None else frozenset(name and find_pass(name).name for name in names)
+    if names is None:
+        return None
+    return frozenset(one and (one if one == CONVERT else find_pass(one).name) for one in names)
 
 
 class _Printer:
@@ -139,15 +139,20 @@ def _print(title: str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def _told(verbose: int) -> Iterator[None]:
-    """Write what is logged to stderr: of passes and proofs, and of hints what is tried."""
+def told(verbose: int) -> Iterator[None]:
+    """Write what is logged to stderr: of passes and proofs, and of hints what is tried.
+
+    Args:
+        verbose: nothing with 0, all of it with 2.
+    """
     logger, hints = logging.getLogger("straightline"), logging.getLogger("straightline.hints")
     handler = _ToStderr()
     handler.setFormatter(logging.Formatter("%(message)s"))
     levels = {logger: logger.level, hints: hints.level}
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
-    hints.setLevel(logging.DEBUG)
+    if verbose:
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+        hints.setLevel(logging.DEBUG)
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -93,12 +94,30 @@ def show(blocks: Iterable[Block]) -> None:
             say(block.text, _TONES[block.tone])
 
 
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """How a command ends.
+
+    Attributes:
+        code: the exit code.
+        failure: what is said of it where that is not 0; the items of a list apart.
+    """
+
+    code: int = 0
+    failure: Sequence[str] = ()
+
+    def with_result(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """A result as JSON tells it, with what errors tell as well."""
+        return {**found, "exit": self.code, "error": self.failure[0] if self.failure else None}
+
+
 def show_outcome(
     outcome: Outcome,
     mismatch: MismatchError | None,
     written: Path | None,
     as_json: bool,
     again: Again = " ".join,
+    ended: Ended = Ended(),
 ) -> None:
     """What was made, what is left, how the comparison went, and how long all of it took."""
     if as_json:
@@ -106,7 +125,7 @@ def show_outcome(
             "written": None if written is None else str(written),
             "culprit": mismatch.culprit if mismatch else None,
         }
-        show_json({**outcome.to_dict(), **told})
+        show_json(ended.with_result({**outcome.to_dict(), **told}))
         return
     show(outcome.blocks(_where(written), lambda hint: again(hint.options), "--json"))
 
@@ -117,23 +136,20 @@ def _where(written: Path | None) -> str:
     return "standard output" if written == STREAM else str(written)
 
 
-def tell_verification(
-    verdict: Verdict | None, mismatch: MismatchError | None = None, written: Path | None = None
-) -> None:
-    """On stderr: that the outputs differ, or that nothing was proved or compared."""
+def failure_of(outcome: Outcome, mismatch: MismatchError | None) -> Sequence[str]:
+    """Why a result was not written: a line, and the items of a list."""
     if mismatch is not None:
-        show_error(*mismatch.lines())
-    elif verdict is not None and not verdict.equal:
-        if written is None:
-            show_error(f"not verified: {verdict.reason}; nothing was written")
-        else:
-            show_warning(f"not verified: {verdict.reason}")
+        return mismatch.lines()
+    if outcome.verdict is not None and not outcome.verdict.equal:
+        return [f"not verified: {outcome.verdict.reason}; nothing was written"]
+    return [f"control flow is left in {len(outcome.left)} places; nothing was written"]
 
 
-def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
+def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None:
     """The verdict in a line; what was found for each output where that matters."""
     if as_json:
-        show_json(verdict.to_dict())
+        failure = [f"{verdict.status}: {verdict.reason}"] if code else []
+        show_json(Ended(code, failure).with_result(verdict.to_dict()))
     else:
         show(verdict.blocks())
 
@@ -141,7 +157,7 @@ def show_verdict(verdict: Verdict, as_json: bool = False) -> None:
 def show_inspection(found: Inspection, model: Path, as_json: bool, again: Again = " ".join) -> None:
     """The constructs, and whether a rewrite would leave any."""
     if as_json:
-        show_json({"model": str(model), **found.to_dict()})
+        show_json(Ended().with_result({"model": str(model), **found.to_dict()}))
     else:
         show(found.blocks(lambda hint: again(hint.options)))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 KEYWORDS = {
     "--assume-max": "assume_max=",
-    "--dim": "shapes=",
+    "--dim": "dims=",
     "--force": "force=True",
     "--freeze-initializers": "freeze_initializers=True",
     "--inputs": "feeds=",

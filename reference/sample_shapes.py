@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 
 from ..ir import Error, instead
+from ..ir.ways import by
 from .signature import Signature, dims_of
 
 SampleShapes = Mapping[str, Sequence[int | None]]
@@ -32,13 +33,43 @@ def narrowed(before: Signature, after: Signature, shapes: SampleShapes | None) -
         SampleShapeError: there is no such input, or the shape contradicts its type.
     """
     inputs = dict(after.inputs)
+    require_drawn(before, shapes or {})
     for name, dims in (shapes or {}).items():
-        if name not in before.inputs:
-            drawn = instead(name, before.inputs, are="those that are:")
-            raise SampleShapeError(f"no input '{name}' is drawn; {drawn}")
         if name in inputs:
             inputs[name] = _sized(name, inputs[name], dims)
     return replace(after, inputs=inputs)
+
+
+def require_drawn(
+    signature: Signature,
+    shapes: SampleShapes,
+    bound: Collection[str] = (),
+    *,
+    are_given: bool = False,
+) -> None:
+    """Check shapes for samples before anything is drawn.
+
+    Args:
+        signature: that of the original.
+        shapes: by input name.
+        bound: the inputs that have a value.
+        are_given: inputs are not drawn at all.
+
+    Raises:
+        SampleShapeError: there is no such input, the shape contradicts its type, or it is not
+            drawn.
+    """
+    if are_given:
+        raise SampleShapeError(
+            f"inputs are given, so none is drawn; leave out {by('--inputs')} or the sizes"
+        )
+    for name, dims in shapes.items():
+        if name not in signature.inputs:
+            drawn = instead(name, signature.inputs, are="those that are:")
+            raise SampleShapeError(f"no input '{name}' is drawn; {drawn}")
+        if name in bound:
+            raise SampleShapeError(f"input '{name}' is set; no values are drawn for it")
+        _sized(name, signature.inputs[name], dims)
 
 
 def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:

@@ -1,5 +1,6 @@
 """The public functions, as scripts call them."""
 
+import re
 import subprocess
 import sys
 
@@ -216,3 +217,75 @@ def test_a_model_without_a_graph_is_refused_by_all(model):
     ):
         with pytest.raises(sl.Error, match=words):
             call()
+
+
+NAMED_SIZES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N,T] x, float[T] w) => (float[N,T] y) <int64 axis = {1}, int64 no = {0}> {
+    shape = Shape (x) steps = Gather (shape, axis) trips = Squeeze (steps)
+    y = Loop (trips, , x) <body = b (int64 i, bool c, float[N,T] a) => (bool d, float[N,T] r) {
+        d = Identity (c)  s = Sin (a)  r = Add (s, w) }>
+}"""
+WITH_DIMS = {
+    "rewrite": sl.rewrite,
+    "convert_version": lambda m, **given: sl.convert_version(m, 18, **given),
+    "transform": lambda m, **given: sl.transform(m, verify=False, **given).model,
+    "a pass of onnx_ir": lambda m, **given: onnx_ir.to_proto(
+        sl.interop.as_onnx_ir_pass(**given)(onnx_ir.from_proto(m)).model
+    ),
+}
+
+
+@pytest.mark.parametrize("call", WITH_DIMS)
+def test_named_dimensions_are_fixed_by_every_call(call):
+    model = onnx.parser.parse_model(NAMED_SIZES)
+    made = WITH_DIMS[call](model, dims={"T": 3}, shapes={"x": (2, None)})
+    sizes = [[d.dim_value for d in i.type.tensor_type.shape.dim] for i in made.graph.input]
+    assert sizes == [[2, 3], [3]]
+    assert "Loop" not in {n.op_type for n in made.graph.node} or call == "convert_version"
+    for wrong, words in (
+        ({"S": 3}, "no input has a dimension named 'S'; there are 'N', 'T'"),
+        ({"t": 3}, "did you mean 'T'?"),
+    ):
+        with pytest.raises(sl.BindingError, match=re.escape(words)):
+            WITH_DIMS[call](model, dims=wrong)
+
+
+def test_what_is_inspected_and_what_is_drawn_take_named_dimensions_too():
+    model = onnx.parser.parse_model(NAMED_SIZES)
+    assert sl.inspect(model, dims={"T": 3}).straight_line
+    wrong = onnx.parser.parse_model(NAMED_SIZES.replace("Sin", "Cos"))
+    verdict = sl.verify(model, wrong, dims={"T": 5}, sample_shapes={"x": (2, None)})
+    assert verdict.feeds["x"].shape == (2, 5) and verdict.feeds["w"].shape == (5,)
+    for call in (sl.inspect, lambda m, **given: sl.verify(m, m, **given)):
+        with pytest.raises(sl.BindingError, match="no input has a dimension named 'S'"):
+            call(model, dims={"S": 3})
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        ({"q": (1,)}, "no input 'q' is drawn; those that are: 'x', 'w'"),
+        ({"x": (1,)}, "input 'x' has rank 2, not 1"),
+        ({"w": (2.5,)}, "input 'w': 2.5 is not a dimension"),
+    ],
+)
+def test_shapes_of_samples_that_do_not_fit_are_told_before_anything_is_done(
+    shapes, words, monkeypatch
+):
+    model = onnx.parser.parse_model(NAMED_SIZES)
+    with pytest.raises(sl.SampleShapeError, match=words):
+        sl.verify(model, model, sample_shapes=shapes)  # which a proof would decide
+    monkeypatch.setattr("straightline.rewriting.Rewriting.run", lambda *_: pytest.fail("ran"))
+    for call in (sl.rewrite, sl.transform, lambda m, **given: sl.convert_version(m, 18, **given)):
+        with pytest.raises(sl.SampleShapeError, match=words):
+            call(model, verify={"sample_shapes": shapes})
+
+
+def test_what_is_set_or_given_is_not_drawn():
+    model = onnx.parser.parse_model(NAMED_SIZES)
+    with pytest.raises(sl.SampleShapeError, match="input 'w' is set; no values are drawn for it"):
+        sl.verify(model, model, sample_shapes={"w": (2,)}, bound={"w": np.zeros(2, np.float32)})
+    feeds = {"x": np.zeros((1, 2), np.float32), "w": np.zeros(2, np.float32)}
+    for drawn in ({"sample_shapes": {"x": (1, 2)}}, {"dims": {"T": 2}}):
+        with pytest.raises(sl.SampleShapeError, match="inputs are given, so none is drawn"):
+            sl.verify(model, model, feeds=feeds, **drawn)

@@ -366,8 +366,8 @@ NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (flo
     ],
 )
 def test_named_dimensions_become_shapes(shapes, sizes, found):
-    model = onnx.parser.parse_model(HEADER + NAMED)
-    assert with_dimensions(model, shapes, sizes) == found
+    inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
+    assert with_dimensions(inputs, shapes, sizes) == found
 
 
 @pytest.mark.parametrize(
@@ -376,10 +376,14 @@ def test_named_dimensions_become_shapes(shapes, sizes, found):
         ({}, {"t": 6}, "no input has a dimension named 't'; did you mean 'T'? there are 'T', 'N'"),
         ({}, {"S": 6}, "no input has a dimension named 'S'"),
         ({"w": (5,)}, {"T": 6}, "input 'w': dimension 'T' cannot be both 6 and 5"),
+        ({}, 6, 'dims are a mapping by name, such as {"T": 6}, not 6'),
+        ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, not '6'"),
+        ({}, {"T": -1}, "dims: 'T' has a size, such as 6, not -1"),
+        ({}, {"T": True}, "not True"),
     ],
 )
 def test_dimensions_that_do_not_fit(shapes, sizes, words):
-    model = onnx.parser.parse_model(HEADER + NAMED)
+    inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
     with pytest.raises(BindingError) as caught:
-        with_dimensions(model, shapes, sizes)
+        with_dimensions(inputs, shapes, sizes)
     assert words in str(caught.value)

@@ -25,6 +25,7 @@ from ..passes.base import kept_constructs
 from ..passes.functions.calls import CallGraph, live_functions
 from ..passes.registry import default_passes
 from ..passes.running import rewrite_model
+from ..passes.watching import current_watcher
 from .constants import Constants
 from .cutting import Cut
 from .errors import Failure, Place
@@ -170,6 +171,7 @@ class _Straightening:
         before = [(node.op_type, node.path) for node in self._wanted_in(cut.scratch)]
         cut.inline(self.undecided)
         run = Run(standard=self.passes)
+        run.watcher = current_watcher()
         run.added_nodes = self.added_nodes
         rewrite_model(self.passes, cut.scratch, run, repeat=True)
         left = self._wanted_in(cut.scratch)

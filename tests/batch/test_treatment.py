@@ -25,7 +25,7 @@ def test_the_key_is_the_same_for_the_same():
         Treatment(options={"opset": "18"}),
         Treatment(options={"values": {"x": np.zeros(3)}}),
         Treatment(options={"values": {"x": np.zeros(3, np.float32)}}),
-        Treatment(dimensions={"N": 1}),
+        Treatment(dims={"N": 1}),
         Treatment(verify=None),
         Treatment(verify={"seed": 1}),
         Treatment(straight_line=True),

@@ -78,7 +78,7 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
     [
         (Treatment("nothing-such"), "usage"),
         (Treatment(max_bytes=3), "bad input"),
-        (Treatment(dimensions={"N": 3}), "bad input"),
+        (Treatment(dims={"N": 3}), "bad input"),
         (Treatment(load=(Path("none.py"),)), "bad input"),
     ],
 )

@@ -5,7 +5,7 @@ import json
 
 import pytest
 import typer
-from straightline.cli import boundary
+from straightline.cli import boundary, commands
 from straightline.cli.boundary import Commands, finish, is_asked_for_json
 from straightline.ir import LoadError
 from straightline.passes import PassOptionError
@@ -87,6 +87,41 @@ def test_wrong_usage_is_json_too(arguments, kind, capsys):
         command_that(TypeError(), as_json=True)(arguments)
     found = json.loads(capsys.readouterr().out)
     assert (found["exit"], found["kind"]) == (2, kind)
+
+
+WRONG = {
+    "--max-nodes abc": "--max-nodes abc: write a whole number, 0 or more",
+    "--max-trips -1": "--max-trips -1: write a whole number, 0 or more",
+    "--max-work 1.5": "--max-work 1.5: write a whole number, 0 or more",
+    "--max-memory x": "--max-memory x: write bytes, or 500M, or 2G",
+    "--opset x": "--opset x: write a whole number, 1 or more",
+    "--samples 0": "--samples 0: write a whole number, 1 or more",
+    "--seed x": "--seed x: write a whole number, 0 or more",
+    "--jobs 0": "--jobs 0: write a whole number, 1 or more",
+    "--rtol x": "--rtol x: write a number, 0 or more",
+    "--atol nan": "--atol nan: write a number, 0 or more",
+    "--timeout 0": "--timeout 0: write a number, more than 0",
+    "--dim T": "--dim T: write it as in T=6",
+    "--runtime both2": "--runtime both2: did you mean 'both'? there are 'auto', 'onnxruntime',"
+    " 'reference', 'both'",
+    "--target fast": "--target fast: there are 'onnxruntime'",
+    "--backend das": "--backend das: did you mean 'dask'? there are 'loky', 'dask'",
+    "--set a=1 --set a=2": "--set 'a' is given twice",
+    "--prove --no-verify": "a proof is asked for; leave out --no-verify",
+}
+
+
+@pytest.mark.parametrize("given", WRONG)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_wrong_value_is_one_line_that_names_the_option_and_what_it_takes(given, form, capsys):
+    with pytest.raises(SystemExit) as ended:
+        commands.app(["rewrite", "a.onnx", "b.onnx", *given.split(), *form])
+    told = capsys.readouterr()
+    assert ended.value.code == 2
+    assert told.err == f"error: {WRONG[given]} (see --help)\n"
+    if form:
+        found = json.loads(told.out)
+        assert f"error: {found['error']}\n" == told.err and found["exit"] == 2
 
 
 def test_what_asks_for_json():

@@ -131,7 +131,7 @@ def test_a_model_can_be_made_fast(folder, run, option):
 def test_a_target_that_is_none_is_refused_with_those_there_are(folder, run):
     source = write(folder / "in.onnx", SUM)
     result = run("rewrite", source, "out.onnx", "--target", "tensorrt")
-    assert_refused(result, 2, "'tensorrt'", "'onnxruntime'")
+    assert_refused(result, 2, "--target tensorrt: there are 'onnxruntime'")
     result = run("rewrite", source, "out.onnx", "--target", "onnxruntime", "--passes", "inline-ifs")
     assert_refused(result, 2, "--target stands for '--passes accelerate'; give one of the two")
     assert not (folder / "out.onnx").exists()
@@ -178,7 +178,8 @@ def test_a_pass_that_breaks_the_outputs_is_named_and_nothing_written(folder, run
     assert list(folder.iterdir()) == [folder / "in.onnx"]
     result = run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass, "--json")
     found = json.loads(result.stdout)
-    assert (found["culprit"], found["written"]) == ("breaking", None)
+    assert (found["culprit"], found["written"], found["exit"]) == ("breaking", None, 3)
+    assert result.stderr == f"error: {found['error']}\n"
     assert found["verification"]["status"] == "different"
 
 
@@ -217,7 +218,7 @@ def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
     assert result.stderr.startswith("warning: not verified: ")
     assert "--timeout" in result.stderr
     result = run("verify", "in.onnx", "in.onnx", "--timeout", "0", "--runtime", "reference")
-    assert_refused(result, 1, "timeout is 0")
+    assert_refused(result, 2, "--timeout 0: write a number, more than 0")
     converted = run("convert", "in.onnx", "new.onnx", "--opset", "18", "--timeout", "30")
     assert converted.exit_code == 0
 
@@ -337,6 +338,34 @@ def test_every_pass_is_listed_with_its_options(run):
     assert all(kind.name in shown for kind in PASSES)
 
 
+ENDS = {
+    "rewrite in.onnx out.onnx": 0,
+    "rewrite in.onnx out.onnx --require-straight-line": 4,
+    "rewrite random.onnx out.onnx --prove --no-verify": 2,
+    "rewrite in.onnx out.onnx --strict": 1,
+    "convert norm.onnx out.onnx --opset 16 --prove": 5,
+    "convert in.onnx out.onnx --opset 99": 1,
+    "verify abs.onnx random.onnx --runtime reference": 3,
+    "verify random.onnx random.onnx --no-prove": 5,
+    "inspect in.onnx": 0,
+    "diff in.onnx abs.onnx": 0,
+}
+
+
+@pytest.mark.parametrize("command", ENDS)
+def test_each_json_document_says_the_exit_code(folder, run, command):
+    write(folder / "in.onnx", DECIDED_BY_INPUTS)
+    write(folder / "abs.onnx", X % "y = Abs (x)")
+    write(folder / "norm.onnx", X % "y = LayerNormalization (x, x)")
+    write(folder / "random.onnx", X % "y = RandomNormalLike (x)")
+    result = run(*command.split(), "--json")
+    found = json.loads(result.stdout)
+    assert found["exit"] == result.exit_code == ENDS[command], result.output
+    assert bool(found["error"]) == bool(result.exit_code)
+    if result.exit_code and not command.startswith("verify"):
+        assert result.stderr.splitlines()[0] == f"error: {found['error']}"
+
+
 # Bad input
 
 X = "g (float[2] x) => (float[2] y) { %s }"
@@ -391,9 +420,9 @@ def test_missing_files_and_folders_are_refused(folder, run):
         (["--shape", "x=1,5"], 1, ["dimension 1 is 4, not 5"]),
         (["--shape", "x=1"], 1, ["rank 2"]),
         (["--shape", "x=1,4", "--shape", "z=2"], 1, ["'N'", "input 'x'"]),
-        (["--set", "n"], 2, ["'--set': n: write it as in n=3"]),
+        (["--set", "n"], 2, ["--set n: write it as in n=3"]),
         (["--set", "n=1", "--set", "n=2"], 2, ["'n' is given twice"]),
-        (["--shape", "x=1,a"], 2, ["'--shape': x=1,a: write"]),
+        (["--shape", "x=1,a"], 2, ["--shape x=1,a: write"]),
         (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
         (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),
         (["--passes", "unroll-loops{max_trips=many}"], 2, ["max_trips", "many"]),

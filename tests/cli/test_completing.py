@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from straightline.cli.completing import pass_names
+from straightline.cli.completing import pass_names, words
+from straightline.cli.options import Runtime
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,11 @@ from straightline.cli.completing import pass_names
 )
 def test_names_of_passes(begun, offered):
     assert sorted(pass_names(begun)) == sorted(offered)
+
+
+def test_words_of_which_one_is_to_be_written():
+    assert words(Runtime)("") == ["auto", "onnxruntime", "reference", "both"]
+    assert words(Runtime)("ref") == ["reference"] and words(Runtime)("x") == []
 
 
 def completed(words):

@@ -4,8 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from straightline.cli.opening import load_passes, opened, shapes_given
-from straightline.cli.parsing import Given
+from straightline.cli.opening import load_passes, opened
 from straightline.passes import parse_pipeline
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -45,12 +44,6 @@ def test_what_is_read_is_no_place_for_the_result(model, tmp_path):
         opened(model, None, inputs, [inputs], None, False)
     with pytest.raises(sl.SaveError, match="it is read, or the result itself"):
         opened(model, None, tmp_path / "o.onnx", [], tmp_path / "o.onnx", False)
-
-
-def test_shapes_and_named_dimensions_are_put_together(model):
-    source = sl.ir.read_file(model)
-    assert tuple(shapes_given(source, None, [Given("T", 3, "T=3")])["x"]) == (3, None)
-    assert tuple(shapes_given(source, [Given("x", [4, 2], "x=4,2")], None)["x"]) == (4, 2)
 
 
 def test_passes_of_a_file_can_be_named(tmp_path):

@@ -104,6 +104,21 @@ def test_numbers_by_name():
     assert contents([parsing.maximum("a/b=64")]) == {"a/b": 64}
 
 
+@pytest.mark.parametrize(
+    ("read", "text", "number"),
+    [
+        (parsing.whole(), "0", 0),
+        (parsing.whole(3), " 12 ", 12),
+        (parsing.whole(), 7, 7),
+        (parsing.number(), "0", 0.0),
+        (parsing.number(), "1e-5", 1e-5),
+        (parsing.number(above=True), "inf", float("inf")),
+    ],
+)
+def test_numbers(read, text, number):
+    assert read(text) == number
+
+
 def test_none_given():
     assert contents(None) == {} and files_in(None) == [] and parsing.once(None) is None
 
@@ -130,6 +145,17 @@ def test_places_of_models(text, path):
         (parsing.size, "١", "write bytes"),
         (parsing.dimension, "T=-1", "T=-1: write a size, as in T=6"),
         (parsing.dimension, "T=x", "T=x: write a size"),
+        *(
+            (parsing.whole(), t, f"{t}: write a whole number, 0 or more")
+            for t in ("a", "-1", "1_0")
+        ),
+        *(
+            (parsing.whole(1), t, f"{t}: write a whole number, 1 or more")
+            for t in ("0", "1.5", "١")
+        ),
+        (parsing.whole(), "9" * 19, "write a whole number of at most 18 digits, 0 or more"),
+        *((parsing.number(), t, f"{t}: write a number, 0 or more") for t in ("a", "-1", "nan", "")),
+        (parsing.number(above=True), "0", "0: write a number, more than 0"),
         *((parsing.maximum, f"y={n}", f"y={n}: write a number of") for n in ("-1", "x", "", "1.5")),
     ],
 )

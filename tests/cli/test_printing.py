@@ -64,6 +64,24 @@ def test_a_pass_that_is_none_is_an_error(run):
     assert result.exit_code == 2 and "there is no pass 'unrol'" in result.stderr
 
 
+def test_the_conversion_is_a_step_like_a_pass(run):
+    result = run("--opset", "18", "--print-after=convert", "--print-before=convert")
+    assert titles(result) == ["// before convert to opset 18", "// after convert to opset 18"]
+    after = result.stderr.partition("// after")[2]
+    assert 'opset_import: ["" : 18]' in after and "Loop" not in after
+
+
+def test_what_a_conversion_must_straighten_is_told(run):
+    text = """g (float[2] x) => (float[2] y) <int64 zero = {0}> {
+        s = SequenceConstruct (x, x)  y = SequenceAt (s, zero) }"""
+    onnx.save(onnx.parser.parse_model(HEADER + text), "in.onnx")
+    options = ("convert", "in.onnx", "out.onnx", "--opset", "10", "--print-after", "-v")
+    result = CliRunner().invoke(app, options)
+    assert result.exit_code == 0, result.output
+    assert "// after convert to opset 10" in titles(result) and len(titles(result)) > 1
+    assert "converting model 'g' from opset 17 to 10" in result.stderr
+
+
 def test_standard_output_stays_what_it_was(run):
     result = run("--print-after", "-v", "--json")
     assert json.loads(result.stdout)["written"] == "out.onnx"

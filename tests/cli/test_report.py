@@ -65,8 +65,9 @@ def everything_shown() -> None:
         passes = [{"name": name, "summary": name, "default": True, "options": options}]
         report.show_passes(passes, as_json)
     report.show([remarks_table([remark], [remark], name)])
-    report.tell_verification(verdict, mismatch)
-    report.tell_verification(Verdict("not verified", name))
+    unverified = dataclasses.replace(outcome, verdict=Verdict("not verified", name))
+    for each, found in ((converted, mismatch), (unverified, None), (outcome, None)):
+        report.show_error(*report.failure_of(each, found))
     for error in (BindingError(name), ConversionError(name, [Failure(name, name, 1, 2, name)])):
         report.show_error(*error.lines())
     report.show_warning(name)
