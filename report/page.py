@@ -21,7 +21,10 @@ from .places import marked_place
 
 _MARK = "straightline report"
 _LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
-_SCRIPTS = ("model.js", "theme.js", "summary.js", "boxes.js", "graph.js", "details.js", "page.js")
+_SCRIPTS = (
+    *("model.js", "theme.js", "summary.js", "boxes.js", "keys.js", "graph.js", "details.js"),
+    "page.js",
+)
 
 
 def page(report: Report) -> str:

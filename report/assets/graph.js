@@ -14,13 +14,17 @@ class GraphView {
     Object.assign(this, { model, select, lost, graph: 0, opened: [], chosen: [] });
     const button = (text, label, onclick) => el("button", { type: "button", "aria-label": `${model.side}: ${label}`, onclick }, text);
     this.crumbs = el("span", { class: "crumbs" });
-    this.canvas = el("div", { class: "canvas", role: "img", "aria-label": `the graph ${model.side} the rewrite` });
+    this.canvas = el("div", { class: "canvas" });
     this.said = el("div", { class: "said" });
     const zoom = el("span", { class: "zoom" }, button("+", "larger", () => this.zoom(1.3)), " ",
       button("−", "smaller", () => this.zoom(1 / 1.3)), " ", button("fit", "fit", () => this.fit()));
     into.append(el("div", { class: "tools" }, el("h3", {}, model.side), this.crumbs, zoom), this.canvas, this.said);
     this.cy = cytoscape({ container: this.canvas, minZoom: 0.05, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true });
-    this.cy.on("tap", "node", (event) => this.touched(event.target));
+    this.keys = new GraphKeys(this);
+    this.cy.on("tap", "node", (event) => {
+      this.keys.at = event.target.id();
+      this.touched(event.target);
+    });
     this.draw(0);
   }
 
@@ -52,7 +56,11 @@ class GraphView {
 
   centre(number) {
     const node = this.cy.getElementById(`n${number}`);
-    if (!node.length) return; // a constant, which is not drawn
+    if (node.length) this.centreOn(node); // a constant is not drawn
+  }
+
+  /** Bring what is drawn into sight, where it is not. */
+  centreOn(node) {
     const { x, y } = node.renderedPosition(), margin = 30;
     const inside = x > margin && y > margin && x < this.canvas.clientWidth - margin && y < this.canvas.clientHeight - margin;
     if (inside && this.cy.zoom() >= LEAST_ZOOM) return;
@@ -109,6 +117,12 @@ class GraphView {
     return numbers.filter((n) => !this.model.isConstant([this.graph, n])).map((number) => ({ number }));
   }
 
+  /** What is drawn for a node, or for the part that it is folded into. */
+  itemAt(number) {
+    const holds = ({ place, part }) => (part ? part[0] <= number && number < part[1] : place && place[1] === number);
+    return this.cy.nodes().toArray().find((node) => holds(node.data()));
+  }
+
   // Drawing ------------------------------------------------------------------------------------
 
   redraw() {
@@ -119,6 +133,7 @@ class GraphView {
     this.drawn = this.graph;
     this.restyle();
     this.mark();
+    this.keys.mark();
     this.fit();
     this.showCrumbs();
     this.tell(items);
@@ -247,6 +262,7 @@ function graphStyle() {
     { selector: 'node[kind = "port"]', style: { "background-color": colour("faint"), "border-width": 0, shape: "round-tag", color: soft } },
     { selector: 'node[lost = "yes"]', style: { "border-style": "dashed" } },
     { selector: "node.chosen", style: { "border-color": colour("blue"), "border-width": 4, "border-style": "solid" } },
+    { selector: "node.at", style: { "underlay-color": colour("blue"), "underlay-opacity": 0.45, "underlay-padding": 7, "underlay-shape": "round-rectangle" } },
     { selector: "edge", style: {
       width: 1.3, "line-color": soft, "target-arrow-color": soft, opacity: 0.55, "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },
   ];

@@ -140,6 +140,68 @@ def test_a_node_is_chosen_by_touching_it(opened):
     assert "Loop wait" in page.inner_text("#details")
 
 
+def spoken(page, side="before"):
+    """What a screen reader is told of the graph."""
+    return page.locator(f"#view-{side} [aria-live]").inner_text()
+
+
+def press(page, *keys):
+    for one in keys:
+        page.keyboard.press(one)
+
+
+def test_the_graph_is_walked_by_keyboard(opened, tmp_path):
+    page = opened(FOUND)
+    canvas = page.locator("#view-before .canvas")
+    for _ in range(60):  # by Tab alone, as one without a mouse comes there
+        press(page, "Tab")
+        if canvas.evaluate("(c) => c === document.activeElement"):
+            break
+    assert canvas.evaluate("(c) => getComputedStyle(c).outlineStyle") == "solid"
+    assert "main graph" in spoken(page) and "input h, 1 of 10" in spoken(page)
+    press(page, "ArrowDown")
+    assert spoken(page).startswith("Loop decode, 4 trips")
+    assert "Enter opens it" in spoken(page)
+    press(page, "ArrowUp")
+    assert spoken(page).startswith("input ")
+    heard = set()
+    press(page, "Home")
+    for _ in range(10):  # the right arrow alone comes to everything
+        heard.add(spoken(page).partition(",")[0])
+        press(page, "ArrowRight")
+    assert len(heard) == 10 and {"Loop wait", "output y", "If y"} <= heard
+    press(page, "End", "ArrowDown")
+    assert spoken(page).startswith("nothing reads output ")
+    press(page, "Home", "ArrowDown", "Space")
+    assert "Loop decode" in page.inner_text("#details")
+    page.evaluate(TWO_FRAMES)
+    keep(page, "keyboard", tmp_path)
+    press(page, "Enter")
+    assert page.inner_text("#view-before .crumbs") == "main graph › body of decode"
+    assert spoken(page).startswith("body of decode, ")
+    press(page, "Home", "ArrowDown", "Enter")
+    assert "body of decode" in page.inner_text("#details")
+    press(page, "Escape")
+    assert page.inner_text("#view-before .crumbs") == "main graph"
+    assert spoken(page).startswith("Loop decode")
+    press(page, "Tab")
+    assert page.evaluate("views.before.cy.nodes('.at').length") == 0
+
+
+def test_folded_parts_open_and_close_by_keyboard(opened):
+    nodes = "\n".join(f"v{i + 1} = Neg (v{i})" for i in range(200))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float v0) => (float v200) {{ {nodes} }}'
+    page = opened(report.gather(sl.ir.parse(text), sl.ir.parse(text)))
+    page.locator("#view-before .canvas").focus()
+    press(page, "Home", "ArrowDown")
+    assert spoken(page).startswith("nodes 1 to 30: 30 Neg, folded, ")
+    press(page, "Enter", "ArrowDown", "ArrowDown")
+    assert spoken(page).startswith("Neg v3")
+    press(page, "Escape")
+    assert spoken(page).startswith("nodes 1 to 30: 30 Neg, folded, ")
+    assert "7 parts folded" in page.inner_text("#view-before .said")
+
+
 def test_the_theme_follows_the_system_and_switches(opened):
     page = opened(FOUND, scheme="dark")
     dark = background(page)
