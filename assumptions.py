@@ -29,8 +29,19 @@ def assume_maxima(model: Model, maxima: Maxima) -> None:
     Raises:
         AssumptionError: there is no such Loop, or it cannot be given a maximum.
     """
+    loops = assumed_loops(model, maxima)
+    for path, most in maxima.items():
+        _assume(loops[path], int(most))
+
+
+def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
+    """The Loops that maxima are given for, by path.
+
+    Raises:
+        AssumptionError: there is no such Loop, or what is given is no number of trips.
+    """
     if not maxima:
-        return
+        return {}
     held = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
     loops = {node.path: node for node in held}
     for path, most in maxima.items():
@@ -40,7 +51,7 @@ def assume_maxima(model: Model, maxima: Maxima) -> None:
             )
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
             raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
-        _assume(loops[path], int(most))
+    return loops
 
 
 def _assume(loop: Node, most: int) -> None:

@@ -28,6 +28,7 @@ from .ir.ways import by
 from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
 
 if TYPE_CHECKING:
+    from .beyond import Beyond
     from .reference.verdict import Verdict
 
 
@@ -38,7 +39,7 @@ class MismatchError(Error):
         verdict: what differs.
         culprit: the pass after which it differs first; "" where no single one was found.
         remarks: what that pass rewrote when it went wrong.
-        beyond: what was taken on trust, where an input goes beyond it.
+        beyond: an input that goes beyond what was taken on trust, where there is one.
     """
 
     def __init__(
@@ -46,18 +47,19 @@ class MismatchError(Error):
         verdict: Verdict,
         culprit: str,
         remarks: tuple[Remark, ...] = (),
-        beyond: str = "",
+        beyond: Beyond | None = None,
     ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
-        if beyond:
-            where = (
-                f"an input was found that goes beyond {beyond}, which was taken on trust; raise it,"
-                f" or give inputs that keep to it with {by('--inputs FILE.npz')}"
-            )
         if remarks:
             more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
             where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
-        super().__init__(f"{where}; {verdict.reason}; nothing was written")
+        where = f"{where}; {verdict.reason}"
+        if beyond is not None:
+            where = (
+                f"an input makes {beyond.loop}, which was taken on trust; raise it, or give inputs"
+                f" that keep to it with {by('--inputs FILE.npz')}; it is {beyond.shown}"
+            )
+        super().__init__(f"{where}; nothing was written")
         self.verdict = verdict
         self.culprit = culprit
         self.remarks = remarks
@@ -194,6 +196,39 @@ class Rewriting:
         model = load(self.original, self.base_dir)
         return model, self.bind(model)
 
+    def trusted(self, verdict: Verdict, options: Mapping[str, Any]) -> Verdict:
+        """A verdict on what was made with maxima that are taken on trust, with what is found of
+        inputs that go beyond.
+
+        Raises:
+            MismatchError: a sample does.
+        """
+        if not self.maxima or verdict.proved:
+            return verdict
+        from .beyond import Search, guard_maxima
+
+        model, bound = self._bound()
+        guards = guard_maxima(model, self.maxima)
+        folder = base_dir_of(self.original, self.base_dir)
+        search = Search(self.original, model, guards, bound, folder, options)
+        found = search.on_samples()
+        if found is not None:
+            reason = f"an input makes {found.loop}: {found.shown}"
+            told = dataclasses.replace(
+                verdict, status="different", reason=reason, feeds=found.feeds
+            )
+            raise MismatchError(told, "", beyond=found)
+        if verdict.status == "different":
+            return verdict
+        further = search.further()
+        note = f"{_told(self.maxima)} is taken on trust; no input that was tried says otherwise"
+        if further is not None:
+            note = (
+                f"{_told(self.maxima)} is taken on trust; inputs make {further.loop}, such as"
+                f" {further.shown}; there the result is another one"
+            )
+        return dataclasses.replace(verdict, notes=(*verdict.notes, note))
+
     def bind(self, model: Model) -> dict[str, Array]:
         """Write what is known of the inputs into a model; the value of each input that leaves."""
         shapes = with_dimensions(model.graph.inputs, self.shapes, self.dims)
@@ -254,12 +289,9 @@ class Rewritten:
         source = self.rewriting.original
         folder = base_dir_of(source, self.rewriting.base_dir)
         verdict = verify(source, self.model, bound=self.bound, base_dir=folder, **options)
+        verdict = self.rewriting.trusted(verdict, options)
         if verdict.status == "different":
             raise self._located(verdict, options)
-        maxima = self.rewriting.maxima
-        if maxima and not verdict.proved:
-            note = f"{_told(maxima)} is taken on trust; no input that was tried says otherwise"
-            verdict = dataclasses.replace(verdict, notes=(*verdict.notes, note))
         return verdict
 
     def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
@@ -284,8 +316,6 @@ class Rewritten:
         """The first pass after which models differ."""
         model, bound = self.rewriting.prepare()
         if compare(model, bound).status == "different":
-            if self.rewriting.maxima:
-                return MismatchError(verdict, "", beyond=_told(self.rewriting.maxima))
             return MismatchError(verdict, "that binds inputs")
         collected, done = Run(), [0]
 

@@ -90,6 +90,7 @@ _GROWING = tuple(
     for leading in (True, False)
 )
 """What is tried last: a model may need windows, frames or lengths of some hundreds."""
+_TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[2], _STRATEGIES[4]
 _ROUNDS = 2  # the second time with all conditions true and optionals present
 _LARGEST = 1 << 26  # inputs that are declared with more elements together are not drawn
 _MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
@@ -203,6 +204,16 @@ class Drawer:
             ]
             if names:
                 yield Sample(kind, self._changed(number, kind, names), strained=True)
+
+    def tame(self, size: int | None = None) -> Iterator[Feeds]:
+        """Small inputs that most models take; or such with all open sizes and lengths the same."""
+        chosen = _TAME
+        if size is not None:
+            low_and_leading = ((0, True), (1, True), (0, False), (1, False))
+            chosen = tuple(
+                _Strategy((size,), True, (n, n), leading=one) for n, one in low_and_leading
+            )
+        yield from self._turn(0, 1, chosen)
 
     def _changed(self, number: int, kind: str, names: list[str]) -> Iterator[Feeds]:
         """The candidates of the first sample with other values: their sizes and switches did."""
