@@ -33,7 +33,8 @@ _MOST_TRIALS = limit("hints")
 _MOST_NAMED = 3
 _MOST_NODES = limit("hint_nodes")
 """So many nodes at most are rewritten on trial, all trials together."""
-_UNTRUE = re.compile(r"; decide it with(?: --[\w-]+(?: \S+=\.\.\.)?)+")
+_OPTION = r"--[\w-]+(?: \S+=\.\.\.)?"
+_OFFER = re.compile(rf"; decide it with ({_OPTION}(?: {_OPTION})*(?: \([^()]* in Python\))?)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,12 +90,15 @@ class Advice:
     refuted: Mapping[Key, Refuted] = dataclasses.field(default_factory=dict)
 
     def reason(self, key: Key, reason: str) -> str:
-        """What is said of a construct, without a hint that turned out to be untrue."""
-        if key not in self.refuted:
+        """What is said of a construct: without a hint that turned out to be untrue; of one that was
+        not tried, that it was not."""
+        if any(named(key) in hint.decides for hint in self.hints):
             return reason
+        if key not in self.refuted:
+            return _OFFER.sub(r"; \1 may decide it, which was not tried", reason)
         options, reasons = self.refuted[key]
-        plain = _UNTRUE.sub("", reason)
-        other = [why for why in (_UNTRUE.sub("", why) for why in reasons) if why not in plain]
+        plain = _OFFER.sub("", reason)
+        other = [why for why in (_OFFER.sub("", why) for why in reasons) if why not in plain]
         more = "".join(f"; {why}" for why in dict.fromkeys(other))
         return f"{plain}; it stays with {' '.join(options)}{more}"
 

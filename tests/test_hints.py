@@ -189,3 +189,35 @@ def test_the_rewrite_that_a_hint_offers_is_right():
     for top in (0.0, 3.0, 40.0, 1e9, float("nan")):
         feeds = {"x": np.array([1, 2], np.float32), "ends": np.array([0, 1, top], np.float32)}
         assert_equal_outputs(HEAD + text, flat, feeds)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_TRIALS", 1), ("_MOST_NODES", 0)])
+def test_what_was_not_tried_says_so(limit, most, monkeypatch):
+    """The first is tried in any case."""
+    monkeypatch.setattr(f"straightline.hints.{limit}", most)
+    text, wanted = MODELS["two constructs that two inputs decide"]
+    found = sl.inspect(as_model(HEAD + text))
+    assert [" ".join(hint.options) for hint in found.hints] == wanted[:1]
+    branch, loop = found.constructs
+    assert "decide it with --set q=... (values= in Python)" in branch.reason
+    assert "--set n=... (values= in Python) may decide it, which was not tried" in loop.reason
+    assert "decide it with" not in loop.reason
+
+
+def test_a_shape_that_we_cannot_write_down_was_not_tried():
+    text = (
+        "g (float[2] x, float[] v) => (float[] y) <int64 one = {1}> {"
+        f" s = Shape (v) r = Size (s) c = Equal (r, one) y = If (c) {BRANCHES} }}"
+    )
+    (construct,) = check_hints(as_model(HEAD + text)).constructs
+    assert "--shape v=... (shapes= in Python) may decide it, which was not" in construct.reason
+
+
+def test_nothing_is_left_of_a_hint_that_is_taken_back():
+    from straightline.hints import Advice, Refuted
+
+    key = ("If", "y")
+    advice = Advice(refuted={key: Refuted(("--set", "n=4"), ())})
+    for option in ("--set n=... (values= in Python)", "--set n=... --shape x=...", "--selects"):
+        told = advice.reason(key, f"it depends on 'n'; decide it with {option}; more")
+        assert told == "it depends on 'n'; more; it stays with --set n=4"
