@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import batch, interop, ir, passes, reference, report, versions
+    from . import batch, interop, ir, passes, reference, report, targets, versions
     from .about import __version__
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .reference.sample_shapes import SampleShapeError
     from .reference.verdict import Verdict
     from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning
+    from .targets import TargetError
     from .verification import prove, verify
     from .versions import ConversionError
 
@@ -70,6 +71,7 @@ __all__ = [
     "SampleShapeError",
     "SaveError",
     "StrictError",
+    "TargetError",
     "Verdict",
     "VerifyError",
     "__version__",
@@ -85,6 +87,7 @@ __all__ = [
     "report",
     "rewrite",
     "save",
+    "targets",
     "transform",
     "verify",
     "versions",
@@ -124,6 +127,7 @@ _HOMES = {
     "SampleShapeError": ".reference.sample_shapes",
     "SaveError": ".ir",
     "StrictError": ".passes",
+    "TargetError": ".targets",
     "Verdict": ".reference.verdict",
     "VerifyError": ".reference.choices",
     "__version__": ".about",

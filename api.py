@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .assumptions import Maxima
 from .binding import Dims, Shapes, Values
@@ -24,22 +25,46 @@ from .rewriting import Rewriting
 from .showing import OnProgress, silent
 from .transforming import Transformation
 
+if TYPE_CHECKING:
+    from .targets import Target
+
+TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
+"""What callers give as a target: a name, the path of a file, or the target itself."""
+
 Passes: TypeAlias = str | Pass | Iterable[Pass] | None
 """What callers give as passes: None for the default pipeline, text, a pass, or several."""
 
 
-def pipeline_of(passes: Passes, *, freeze_initializers: bool = False, **options: Any) -> Pipeline:
+def pipeline_of(
+    passes: Passes,
+    *,
+    freeze_initializers: bool = False,
+    target: TargetLike = None,
+    carry: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Pipeline:
     """The pipeline that a caller describes: None for the default one, text, or passes.
 
     Args:
         freeze_initializers: put that pass in front.
+        target: what the model shall fit in the end.
+        carry: with a target, how the model is carried to another opset: `opset`, `ir_version`,
+            `rewrite`.
         options: options of the passes, where the pipeline is the default one or text.
 
     Raises:
         PassOptionError: the text does not parse, or names no pass or option; what is given is
             neither text nor passes; options are given beside pass objects.
+        TargetError: there is no such target, or it does not read the opset.
     """
-    if passes is None or isinstance(passes, str):
+    if target is not None:
+        from .fitting import fitting
+        from .targets import target_of
+
+        is_text = passes is None or isinstance(passes, str)
+        begun: Any = passes if is_text else pipeline_of(passes, **options)
+        pipeline = fitting(begun, target_of(target), **(carry or {}), **options)
+    elif passes is None or isinstance(passes, str):
         pipeline = straighten(**options) if passes is None else parse_pipeline(passes, **options)
     elif options:
         name = min(options)
@@ -53,13 +78,9 @@ def pipeline_of(passes: Passes, *, freeze_initializers: bool = False, **options:
     return pipeline
 
 
-def selects_of(
-    passes: Passes, *, freeze_initializers: bool = False, **options: Any
-) -> Pipeline | None:
+def selects_of(passes: Passes, **options: Any) -> Pipeline | None:
     """The pipeline `selects` with the same options, where the default one was asked for."""
-    if passes is not None:
-        return None
-    return pipeline_of("selects", freeze_initializers=freeze_initializers, **options)
+    return None if passes is not None else pipeline_of("selects", **options)
 
 
 def _pass_objects(given: Any) -> list[Pass]:
@@ -95,6 +116,7 @@ def transform(
     model: ModelSource,
     passes: Passes = None,
     *,
+    target: TargetLike = None,
     opset: int | None = None,
     ir_version: int | None = None,
     rewrite: bool = True,
@@ -123,6 +145,9 @@ def transform(
             never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects; none of them, `()`, where the model shall only be converted.
+        target: what the model shall fit, such as "onnx2torch", the path of a file, or a
+            `straightline.targets.Target`: it is carried to an opset that the target reads, what the
+            target lacks is said by other operators, and remarks tell what is left.
         opset: convert to this version of ONNX's operator set after the passes.
         ir_version: with `opset`, the version of the file format; by default the one that ONNX
             released with it, where the model's features allow it.
@@ -166,6 +191,10 @@ def transform(
         raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
     text = "selects" if selects else passes
     options = {"freeze_initializers": freeze_initializers, **options}
+    if target is not None:  # which chooses the opset, and carries the model there
+        carry = {"opset": opset, "ir_version": ir_version, "rewrite": rewrite}
+        options |= {"target": target, "carry": carry}
+        opset = ir_version = None
     with governed(Limits.of(max_work, max_memory, timeout)):
         return Transformation(
             _rewriting(model, text, (values, shapes, dims), base_dir, assume_max, options),
@@ -185,6 +214,7 @@ def rewrite(
     model: ModelSource,
     passes: Passes = None,
     *,
+    target: TargetLike = None,
     values: Values | None = None,
     shapes: Shapes | None = None,
     dims: Dims | None = None,
@@ -205,6 +235,7 @@ def rewrite(
             never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
+        target: what the model shall fit, as in `transform`.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
@@ -233,7 +264,7 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    options = {"freeze_initializers": freeze_initializers, **options}
+    options = {"freeze_initializers": freeze_initializers, "target": target, **options}
     rewriting = _rewriting(model, passes, (values, shapes, dims), base_dir, assume_max, options)
     with governed(Limits.of(max_work, max_memory, timeout)):
         made: ModelSource = (

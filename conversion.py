@@ -73,13 +73,17 @@ class Conversion:
         """
         try:
             with governed(), notes() as noted:
-                converted = self._carried(self.target_opset)
+                converted = self.carried(self.target_opset)
             return dataclasses.replace(converted, noted=tuple(noted))
         except ConversionError as error:
             raise error.reaching(self._nearest(error)) from error
 
-    def _carried(self, target: int) -> Converted:
-        """The model in an opset, straightened where it must be."""
+    def carried(self, target: int) -> Converted:
+        """The model in an opset, straightened where it must be.
+
+        Raises:
+            ConversionError: nodes cannot be carried over.
+        """
         given = self._start()
         before, started = given.model.opset(), time.perf_counter()
         try:
@@ -133,7 +137,7 @@ class Conversion:
                 return None
             tried.add(nearest)
             try:
-                self._carried(nearest)
+                self.carried(nearest)
             except ConversionError as nearer:
                 error = nearer
             else:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .analysis.constants.origins import origins
 from .analysis.trips.constructs import control_flow, deciding
-from .api import pipeline_of, selects_of
+from .api import TargetLike, pipeline_of, selects_of
 from .assumptions import Maxima
 from .binding import Dims, Shapes, Values
 from .budget import Limits, governed
@@ -119,6 +119,7 @@ def inspect(
     dims: Dims | None = None,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
+    target: TargetLike = None,
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
@@ -133,9 +134,9 @@ def inspect(
     Raises:
         straightline.Error: as `rewrite`.
     """
-    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    options = {"freeze_initializers": freeze_initializers, "target": target, **options}
+    pipeline, selects = pipeline_of(passes, **options), selects_of(passes, **options)
     given = values or {}, shapes or {}, base_dir, assume_max or {}, dims or {}
-    selects = selects_of(passes, freeze_initializers=freeze_initializers, **options)
     with governed(Limits.of(max_work, max_memory, timeout)):
         return _inspected(Rewriting(model, pipeline, *given), selects)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .hints import Hint, hint_blocks
 from .ir import Array, Model, ModelSource, SaveError, in_kind, save
 from .passes import Remark
+from .passes.base import kept_constructs
 from .passes.pipeline import Timing
 from .rewriting import Rewriting, Rewritten, count_all_nodes
 from .showing import Block, Line, OnProgress, Table, as_html, as_text, silent
@@ -20,6 +21,7 @@ from .showing import Block, Line, OnProgress, Table, as_html, as_text, silent
 if TYPE_CHECKING:
     from .conversion import Converted
     from .reference.verdict import Verdict
+    from .targets import Target
 
 _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
@@ -83,15 +85,14 @@ class Outcome:
             hints: what would decide it.
         """
         result, model = rewritten.result, rewritten.model
-        remarks, timings, before = result.remarks, result.timings, model.opset()
+        remarks, timings, before = result.remarks, result.timings, rewritten.opset_before
         changed, seconds = result.changed, rewritten.seconds
         if converted is not None:
-            before = converted.opset_before
             remarks += converted.straightened
             remarks += tuple(note for note in converted.noted if note not in remarks)
             timings += (Timing("convert", converted.seconds),)
             seconds += converted.seconds
-            changed |= bool(converted.straightened) or before != model.opset()
+            changed |= bool(converted.straightened) or converted.opset_before != model.opset()
         return cls(
             source=rewritten.rewriting.source,
             ir=model,
@@ -118,6 +119,30 @@ class Outcome:
                 `save` writes it all the same.
         """
         return in_kind(self.ir, self.source)
+
+    @property
+    def target(self) -> Target | None:
+        """What the result was made to fit, if that was asked for."""
+        passes = self.rewriting.pipeline.passes
+        found: Target | None = getattr(passes[-1], "target", None) if passes else None
+        return found
+
+    @property
+    def untaken(self) -> tuple[Remark, ...]:
+        """What the target does not take, and why, with all that passes said of it; nothing where
+        there is none."""
+        said = kept_constructs(self.remarks)
+        kept = [remark for remark in self.remarks if remark.action == "kept"]
+        places = [(r.op_type, r.path) for r in kept if r.pass_name == "fit-target"]
+        return tuple([said[place] for place in dict.fromkeys(places)])
+
+    @property
+    def untaken_sum(self) -> str:
+        """How many nodes of which operators the target does not take."""
+        name = "" if self.target is None else self.target.name
+        counts = Counter(remark.op_type for remark in self.untaken)
+        listed = ", ".join(f"{op} {count}" for op, count in counts.most_common())
+        return f"{name} does not take {len(self.untaken)}: {listed}"
 
     @property
     def rewriting(self) -> Rewriting:
@@ -179,6 +204,7 @@ class Outcome:
             "seconds": self.seconds,
             "passes": [dataclasses.asdict(timing) for timing in self.timings],
             "left": [remark.to_dict() for remark in self.left],
+            "target": self._target(),
             "hints": [hint.to_dict() for hint in self.hints],
             "verification": None if self.verdict is None else self.verdict.to_dict(),
         }
@@ -194,11 +220,16 @@ class Outcome:
             more: where all remarks are.
         """
         done = [remark for remark in self.remarks if remark.action == "rewritten"]
-        if done or self.left:
-            yield remarks_table(done, self.left, more)
+        untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
+        if done or self.left or untaken:
+            yield remarks_table(done, [*self.left, *untaken], more)
         yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
         if self.left:
             yield Line(f"control flow left: {len(self.left)}", "left")
+        if self.untaken:
+            yield Line(self.untaken_sum, "left")
+        elif self.target is not None:
+            yield Line(f"{self.target.name} takes all of it, by its list")
         yield from hint_blocks(self.hints, hint)
         yield from note_lines(self.remarks)
         if self.verdict is not None:
@@ -214,14 +245,22 @@ class Outcome:
         if self.converted is None or self.rewriting.has_passes:
             before, after = self.nodes
             yield f"{before} nodes became {after}, rewritten in {self.seconds:.2f} s"
-        if self.converted is not None:
+        if self.converted is not None or self.opset.before != self.opset.after:
             yield f"opset {self.opset.before} became {self.opset.after}"
+        if self.converted is not None:
             told = {what: counts for what, counts in self.operators.items() if counts}
             for what, counts in told.items():
                 listed = ", ".join(f"{operator} {count}" for operator, count in counts.items())
                 yield f"{what}: {listed}"
             if not told:
                 yield "no node changed"
+
+    def _target(self) -> dict[str, Any] | None:
+        """What is told of the target in JSON."""
+        if self.target is None:
+            return None
+        left = [remark.to_dict() for remark in self.untaken]
+        return {"name": self.target.name, "takes_all": not left, "left": left}
 
     def __str__(self) -> str:
         return as_text(self.blocks())
@@ -235,6 +274,10 @@ def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
     for remark in remarks:
         if remark.action == "noted":
             yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
+
+
+def _places(remarks: Iterable[Remark]) -> set[tuple[str, str]]:
+    return {(remark.op_type, remark.path) for remark in remarks}
 
 
 def remarks_table(done: Sequence[Remark], left: Sequence[Remark], more: str) -> Table:

@@ -179,10 +179,10 @@ class Rewriting:
         """
         started = time.perf_counter()
         model, bound = self._bound()
-        nodes = count_all_nodes(model)
+        nodes, opset = count_all_nodes(model), model.opset()
         assume_maxima(model, self.maxima)
         result = self.pipeline.apply(model, progress)
-        return Rewritten(self, result, bound, nodes, time.perf_counter() - started)
+        return Rewritten(self, result, bound, nodes, opset, time.perf_counter() - started)
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model as the passes are given it, with the value of each input that
@@ -251,6 +251,7 @@ class Rewritten:
         result: the model with the remarks and timings.
         bound: the values of the inputs that the model no longer has.
         nodes_before: how many nodes the original has in all its graphs.
+        opset_before: the opset of the original.
         seconds: the time from reading the model to the rewritten one.
     """
 
@@ -258,6 +259,7 @@ class Rewritten:
     result: Result[Model]
     bound: dict[str, Array]
     nodes_before: int
+    opset_before: int
     seconds: float
 
     @property

@@ -16,6 +16,7 @@ Problem = Literal[
     "usage",
     "outputs differ",
     "control flow left",
+    "not taken",
     "not verified",
     "worker died",
     "fault",
@@ -62,6 +63,8 @@ class Record:
         outputs, messages = "", self.messages
         if outcome.left:
             messages = (*messages, f"control flow left: {len(outcome.left)}")
+        if outcome.untaken:
+            messages = (*messages, outcome.untaken_sum)
         if outcome.verdict is not None:
             outputs = "proved" if outcome.verdict.proved else outcome.verdict.status
             if not outcome.verdict.equal:

@@ -23,7 +23,7 @@ from .treatment import Treatment
 from .work import Done, failed, work
 
 if TYPE_CHECKING:
-    from ..api import Passes
+    from ..api import Passes, TargetLike
     from ..binding import Dims
 
 
@@ -38,7 +38,9 @@ def run(
     address: str | None = None,
     verify: bool | Mapping[str, Any] = True,
     dims: Dims | None = None,
+    target: TargetLike = None,
     require_straight_line: bool = False,
+    require_target: bool = False,
     force: bool = False,
     max_bytes: int = TWO_GB,
     load: Iterable[Given] = (),
@@ -64,6 +66,8 @@ def run(
         verify: compare the outputs with the original's, as in `straightline.transform`.
         dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.
+        target: what the models shall fit, as in `straightline.transform`.
+        require_target: count what the target does not take as a failure, and write nothing.
         force: overwrite also what is no model, and data of other models.
         max_bytes: refuse larger model files.
         load: Python files that define passes.
@@ -79,17 +83,23 @@ def run(
         BatchError: there is no model, two results would go to one place, one would overwrite a
             source, the folder is in use, or the cluster is not reached. Nothing was done.
         PassOptionError: there is no such pass or option.
+        TargetError: there is no such target.
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
     """
     from ..transforming import comparison_options
 
+    if target is not None:
+        from ..targets import target_of
+
+        options = {**options, "target": target_of(target)}  # a file is read once
     how = Treatment(
         passes,
         options,
         dims or {},
         _with_whole_paths(comparison_options(verify)),
         require_straight_line,
+        require_target,
         force,
         max_bytes,
         tuple(Path(os.path.realpath(file)) for file in load),

@@ -31,6 +31,7 @@ class Treatment:
         dims: the sizes of named dimensions.
         verify: the options of a verification; None where there shall be none.
         straight_line: fail where control flow is left.
+        whole_target: fail where the target does not take something.
         force: overwrite also what is no model.
         max_bytes: refuse larger files.
         load: files of passes.
@@ -43,6 +44,7 @@ class Treatment:
     dims: Dims = dataclasses.field(default_factory=dict)
     verify: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
     straight_line: bool = False
+    whole_target: bool = False
     force: bool = False
     max_bytes: int = TWO_GB
     load: tuple[Path, ...] = ()
@@ -102,6 +104,7 @@ class Treatment:
             "verify": self.verify,
             "feeds": [digest_of_file(path) for path in self.feeds],
             "straight_line": self.straight_line,
+            "whole_target": self.whole_target,
             "limits": self.limits,
             "load": [digest_of_file(path) for path in self.load],
         }
@@ -117,6 +120,11 @@ def _text(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {held}" for key, held in items) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, frozenset):
+        return _text(sorted(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return _text({field.name: getattr(value, field.name) for field in fields})
     if isinstance(value, np.ndarray | np.generic):
         from ..ir.digest import digest_of_array
 

@@ -124,7 +124,8 @@ def _transformed(original: ModelFile, how: Treatment) -> Outcome:
 
     options = how.options
     outcome = transform(original, how.passes, dims=how.dims, verify=False, hints=False, **options)
-    if how.verify is None or (how.straight_line and outcome.left):
+    withheld = (how.straight_line and outcome.left) or (how.whole_target and outcome.untaken)
+    if how.verify is None or withheld:
         return outcome
     outcome = outcome.verified(workers=_runtimes(), **how.verify)
     assert outcome.verdict is not None
@@ -137,6 +138,8 @@ def _problem(outcome: Outcome, how: Treatment) -> Problem:
     """What withholds a result."""
     if how.straight_line and outcome.left:
         return "control flow left"
+    if how.whole_target and outcome.untaken:
+        return "not taken"
     demanded = how.verify is not None and how.verify.get("prove")
     if demanded and outcome.verdict is not None and not outcome.verdict.proved:
         return "not verified"

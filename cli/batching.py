@@ -16,7 +16,7 @@ from . import boundary, interrupts, parsing, report
 from .again import command_again
 from .comparing import comparison, demanded
 from .completing import words
-from .options import pipeline_text
+from .options import pipeline_text, require_opset, target_given
 
 if TYPE_CHECKING:
     from ..batch import Record
@@ -31,6 +31,7 @@ _CODES = {
     "usage": boundary.EXIT_USAGE,
     "outputs differ": boundary.EXIT_DIFFERENT,
     "control flow left": boundary.EXIT_CONTROL_FLOW_LEFT,
+    "not taken": boundary.EXIT_CONTROL_FLOW_LEFT,
     "not verified": boundary.EXIT_NOT_VERIFIED,
     "fault": boundary.EXIT_FAULT,
 }
@@ -115,6 +116,7 @@ _AS_THEY_ARE = {
     "rewriting": "rewrite",
     "strict": "strict",
     "require_straight_line": "require_straight_line",
+    "require_target": "require_target",
     "freeze_initializers": "freeze_initializers",
     "max_trips": "max_trips",
     "max_nodes": "max_nodes",
@@ -219,7 +221,11 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
     _require_for_many(given)
     passes: str | tuple[()] | None = ()
     if "passes" in given:
-        passes = pipeline_text(given["passes"], given["runs_in"], given["selects"])
+        passes = pipeline_text(given["passes"], given["selects"])
+    required = bool(given.get("require_target"))
+    fitted = target_given(given["fits"], given["fits_file"], required)
+    if "passes" not in given:
+        require_opset(given["opset"], fitted)
     compared = ("inputs", "runtime", "rtol", "atol", "samples", "seed", "timeout", "sample_shape")
     prove = demanded(given["prove"], None, given["verify"])
     wanted = comparison(prove, *(given[name] for name in compared))
@@ -241,6 +247,7 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
                 passes,
                 verify=wanted if given["verify"] else False,
                 backend=given["backend"].value,
+                target=fitted,
                 on_progress=tell,
                 **_options(given),
             )

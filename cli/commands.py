@@ -16,16 +16,17 @@ from .batching import many_too
 from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .comparing import comparison, demanded, kept_for
 from .diffing import diff
+from .listing import list_passes, list_targets
 from .making import Making
 from .opening import load_passes
 from .options import (
-    AcceleratedFor,
     After,
     AssumeMax,
     Atol,
     Before,
     Certificate,
     Dim,
+    FitsTarget,
     Force,
     Freeze,
     Inputs,
@@ -41,6 +42,7 @@ from .options import (
     Patience,
     Prove,
     Quiet,
+    RequireTarget,
     Rewrite,
     Rtol,
     Runtime,
@@ -53,12 +55,15 @@ from .options import (
     Shape,
     Source,
     Target,
+    TargetFile,
     ThenOpset,
     Timeout,
     Verify,
     chosen,
     limited,
     pipeline_text,
+    require_opset,
+    target_given,
 )
 from .pages import Page, Picture, write_picture
 from .parsing import contents, files_in, whole
@@ -72,8 +77,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Rewrite ONNX models so that control flow disappears, and prove, or else check, that the"
     " outputs stay the same.",
-    epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow left,"
-    " 5 not proved or nothing compared, 70 a fault of straightline, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow left or"
+    " not taken, 5 not proved or nothing compared, 70 a fault of straightline, 130 interrupted.",
 )
 
 
@@ -98,7 +103,8 @@ def rewrite(
     *,
     passes: Passes = None,
     load: Load = None,
-    runs_in: AcceleratedFor = None,
+    fits: FitsTarget = None,
+    fits_file: TargetFile = None,
     selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
@@ -119,6 +125,7 @@ def rewrite(
             "--require-straight-line", help="Write nothing and exit with 4 if control flow is left."
         ),
     ] = False,
+    require_target: RequireTarget = False,
     force: Force = False,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
@@ -143,7 +150,8 @@ def rewrite(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    text, prove = pipeline_text(passes, runs_in, selects), demanded(prove, certificate, verify)
+    text, prove = pipeline_text(passes, selects), demanded(prove, certificate, verify)
+    fitted = target_given(fits, fits_file, require_target)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
     made = Making(context, source, target, how, certificate, page, force, as_json, silent)
@@ -159,6 +167,7 @@ def rewrite(
         outcome = transform(
             original.model,
             text,
+            target=fitted,
             opset=opset,
             values=values,
             shapes=contents(dimensions),
@@ -170,7 +179,9 @@ def rewrite(
             on_progress=progress,
             **chosen(max_trips=max_trips, max_nodes=max_nodes),
         )
-    return made.end(outcome, original, strict=strict, straight=require_straight_line)
+    lacking = require_target and bool(outcome.untaken)
+    straight = require_straight_line
+    return made.end(outcome, original, strict=strict, straight=straight, lacking=lacking)
 
 
 @app.command(cls=Command)
@@ -231,11 +242,13 @@ def convert(
     target: Target,
     *,
     opset: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="N", parser=whole(1), help="The opset version to convert to, 7 or later."
         ),
-    ],
+    ] = None,
+    fits: FitsTarget = None,
+    fits_file: TargetFile = None,
     ir_version: Annotated[
         int | None,
         typer.Option(
@@ -276,7 +289,8 @@ def convert(
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    prove = demanded(prove, certificate, verify)
+    fitted, prove = target_given(fits, fits_file), demanded(prove, certificate, verify)
+    require_opset(opset, fitted)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
     made = Making(context, source, target, how, certificate, page, force, as_json, silent)
@@ -295,6 +309,7 @@ def convert(
         outcome = transform(
             original.model,
             (),
+            target=fitted,
             opset=opset,
             ir_version=ir_version,
             rewrite=rewriting,
@@ -315,7 +330,8 @@ def inspect(
     *,
     passes: Passes = None,
     load: Load = None,
-    runs_in: AcceleratedFor = None,
+    fits: FitsTarget = None,
+    fits_file: TargetFile = None,
     selects: Selected = False,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
@@ -333,7 +349,7 @@ def inspect(
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    text = pipeline_text(passes, runs_in, selects)
+    text, fitted = pipeline_text(passes, selects), target_given(fits, fits_file)
     from ..inspection import inspect as look
 
     interrupts.raise_from_now_on()
@@ -344,6 +360,7 @@ def inspect(
     found = look(
         model,
         text,
+        target=fitted,
         values=contents(assignments),
         shapes=contents(dimensions),
         dims=contents(sizes),
@@ -356,14 +373,5 @@ def inspect(
 
 
 app.command(cls=Command)(diff)
-
-
-@app.command("passes", cls=Command)
-def list_passes(load: Load = None, as_json: Json = False) -> int:
-    """Show every pass with its options."""
-    from ..inspection import describe_passes
-
-    interrupts.raise_from_now_on()
-    load_passes(load)
-    found = describe_passes()
-    return finish(0, lambda: report.show_passes(found, as_json), product=True)
+app.command("targets", cls=Command)(list_targets)
+app.command("passes", cls=Command)(list_passes)

@@ -19,3 +19,10 @@ def pass_names(incomplete: str) -> list[str]:
 def words(kind: type[enum.Enum]) -> Callable[[str], list[str]]:
     """What tells the words of which one is to be written."""
     return lambda incomplete: [one.value for one in kind if one.value.startswith(incomplete)]
+
+
+def target_names(incomplete: str) -> list[str]:
+    """The targets whose names begin so."""
+    from ..targets import names
+
+    return [name for name in names() if name.startswith(incomplete)]

@@ -84,7 +84,13 @@ class Making:
         return Opened(model, read)
 
     def end(
-        self, outcome: Outcome, original: Opened, *, strict: bool = False, straight: bool = False
+        self,
+        outcome: Outcome,
+        original: Opened,
+        *,
+        strict: bool = False,
+        straight: bool = False,
+        lacking: bool = False,
     ) -> int:
         """Compare, write, tell; the exit code.
 
@@ -93,23 +99,27 @@ class Making:
             original: what it was made of.
             strict: fail where nothing could be compared.
             straight: write nothing where control flow is left.
+            lacking: write nothing, since the target does not take something.
         """
-        mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if straight and outcome.left else 0
+        withheld = lacking or (straight and outcome.left)
+        mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if withheld else 0
         if self.comparison is not None and not code:
             with report.progress("verifying", quiet=self.silent) as told:
                 outcome, mismatch, code = verified(outcome, self.comparison, told, strict)
         if not code:
             write_model(outcome.ir, self.target, force=self.force, keep=original.read)
             keep(self.certificate, outcome, original.model, self.force)
-        return self._tell(outcome, mismatch, code)
+        return self._tell(outcome, mismatch, code, lacking)
 
-    def _tell(self, outcome: Outcome, mismatch: MismatchError | None, code: int) -> int:
+    def _tell(
+        self, outcome: Outcome, mismatch: MismatchError | None, code: int, lacking: bool
+    ) -> int:
         written, again = (
             None if code else self.target,
             functools.partial(command_again, self.context),
         )
         write_page(self.page, outcome, self.source, written, again)
-        failure = report.failure_of(outcome, mismatch) if code else []
+        failure = report.failure_of(outcome, mismatch, lacking) if code else []
 
         def tell() -> None:
             ended = report.Ended(code, failure)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import parsing
-from .completing import pass_names, words
+from .completing import pass_names, target_names, words
 from .parsing import Given
 
 
@@ -20,12 +20,6 @@ class Runtime(str, enum.Enum):
     onnxruntime = "onnxruntime"
     reference = "reference"
     both = "both"
-
-
-class Accelerated(str, enum.Enum):
-    """What a model can be made fast for."""
-
-    onnxruntime = "onnxruntime"
 
 
 VERIFICATION = "Verification"
@@ -74,15 +68,28 @@ Load = Annotated[
         help="Run a Python file that defines passes, which --passes may name then. Repeatable.",
     ),
 ]
-AcceleratedFor = Annotated[
-    Accelerated | None,
+FitsTarget = Annotated[
+    str | None,
     typer.Option(
         "--target",
-        metavar="RUNTIME",
-        parser=parsing.choice(Accelerated),
-        autocompletion=words(Accelerated),
-        help="Make the model fast for a runtime, 'onnxruntime', rather than straight: the same as"
-        " '--passes accelerate'.",
+        metavar="NAME",
+        parser=parsing.target_name,
+        autocompletion=target_names,
+        help="Make the model fit a compiler or runtime, its opsets and operators; see the command"
+        " 'targets'. For onnxruntime also the form that runs fastest.",
+    ),
+]
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file", metavar="FILE.toml", help="The same for a client that a file describes."
+    ),
+]
+RequireTarget = Annotated[
+    bool,
+    typer.Option(
+        "--require-target",
+        help="Write nothing and exit with 4 if the target does not take all of the model.",
     ),
 ]
 Selected = Annotated[
@@ -330,21 +337,38 @@ Timeout = Annotated[
 ]
 
 
-def pipeline_text(
-    passes: str | None, target: Accelerated | None, selects: bool = False
-) -> str | None:
-    """The pipeline that --passes, --target or --selects asks for; None for the default one.
+def pipeline_text(passes: str | None, selects: bool = False) -> str | None:
+    """The pipeline that --passes or --selects asks for; None for the default one.
 
     Raises:
-        BadParameter: more than one is given.
+        BadParameter: both are given.
     """
-    if passes is not None and target is not None:
-        raise typer.BadParameter("--target stands for '--passes accelerate'; give one of the two")
-    if selects and (passes is not None or target is not None):
+    if selects and passes is not None:
         raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-    if selects:
-        return "selects"
-    return passes if target is None else "accelerate"
+    return "selects" if selects else passes
+
+
+def target_given(name: str | None, file: Path | None, required: bool = False) -> str | Path | None:
+    """What --target or --target-file names.
+
+    Raises:
+        BadParameter: both are given, or there is none where one is required.
+    """
+    if name is not None and file is not None:
+        raise typer.BadParameter("--target and --target-file name two targets; give one of them")
+    if required and name is None and file is None:
+        raise typer.BadParameter("--require-target is about a target; name one with --target")
+    return name if file is None else file
+
+
+def require_opset(opset: int | None, target: str | Path | None) -> None:
+    """Check that a conversion knows where to.
+
+    Raises:
+        BadParameter: neither an opset nor a target is given.
+    """
+    if opset is None and target is None:
+        raise typer.BadParameter("say where to: --opset N, or --target NAME")
 
 
 def limited(

@@ -153,6 +153,16 @@ def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
     return read
 
 
+def target_name(text: str) -> str:
+    """What --target gives: the name of a target that is shipped."""
+    from ..targets import TargetError, find
+
+    try:
+        return find(text).name
+    except TargetError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 def once(given: Sequence[Given] | None) -> Sequence[Given] | None:
     """What was given, no name twice."""
     names = set[str]()

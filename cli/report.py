@@ -136,8 +136,12 @@ def _where(written: Path | None) -> str:
     return "standard output" if written == STREAM else str(written)
 
 
-def failure_of(outcome: Outcome, mismatch: MismatchError | None) -> Sequence[str]:
+def failure_of(
+    outcome: Outcome, mismatch: MismatchError | None, lacking: bool = False
+) -> Sequence[str]:
     """Why a result was not written: a line, and the items of a list."""
+    if lacking:
+        return [f"{outcome.untaken_sum}; nothing was written"]
     if mismatch is not None:
         return mismatch.lines()
     if outcome.verdict is not None and not outcome.verdict.equal:
@@ -160,6 +164,22 @@ def show_inspection(found: Inspection, model: Path, as_json: bool, again: Again 
         show_json(Ended().with_result({"model": str(model), **found.to_dict()}))
     else:
         show(found.blocks(lambda hint: again(hint.options)))
+
+
+def show_targets(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Every target with the opsets that it reads and where its list comes from."""
+    if as_json:
+        show_json(found)
+        return
+    rows = []
+    for item in found:
+        first, last = item["opsets"]
+        source = item["source"]
+        opsets = f"{first} to {last}"
+        taken = ", ".join(item["control_flow"]) or "none"
+        told = [item["about"], f"{source['list']}, {source['version']}, {source['date']}"]
+        rows.append((item["name"], opsets, taken, told))
+    console().print(table(("Target", "Opsets", "Control flow", "What it is; its list"), rows))
 
 
 def show_passes(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:

@@ -19,6 +19,8 @@ KEYWORDS = {
     "--sample-shape": "sample_shapes=",
     "--set": "values=",
     "--shape": "shapes=",
+    "--target": "target=",
+    "--target-file": "target=",
     "--timeout": "timeout=",
 }
 """What an option of the command line is called in Python."""

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ..analysis.shapes.asking import Memory
 from ..analysis.shapes.inference import ShapeInference
@@ -63,6 +63,12 @@ def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
     }
 
 
+class Said(NamedTuple):
+    """The remarks of a run at some time, each with the node that it is about."""
+
+    remarks: list[tuple[Remark, Node | None]]
+
+
 Progress = Callable[[str, int, int], None]
 """Told what is worked on, how much of it is done, and how much there is."""
 
@@ -114,6 +120,29 @@ class Run:
     def remarks(self) -> list[Remark]:
         """The remarks, in the order in which they were made."""
         return [remark for remark, _ in self._remarks]
+
+    def said(self) -> Said:
+        """What was said so far, to come back to."""
+        return Said(list(self._remarks))
+
+    def take_over(self, other: Run, said: Said) -> None:
+        """Go on with a copy of the model that another run has worked on: what was said since is of
+        no account, and what that one says holds.
+
+        Args:
+            other: the run on the copy.
+            said: what was said when the copy was made.
+        """
+        self._remarks = said.remarks + other._remarks
+        self._offers, self.facts = other._offers, other.facts
+        self.added_nodes = other.added_nodes
+        for name, seconds in other.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.forget_facts()
+
+    def remark(self, remark: Remark) -> None:
+        """Note what was found out elsewhere."""
+        self._remarks.append((remark, None))
 
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
         """Note that a construct was rewritten; `path` is where it was."""

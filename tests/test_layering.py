@@ -20,12 +20,13 @@ FLOORS = {
     "proof": ("budget", "ir", "showing", "reference", "facts", "operators", "analysis"),
     "passes": ("budget", "ir", "reference", "facts", "operators", "analysis"),
     "versions": _BELOW,
-    "": (*_BELOW, "showing", "proof", "versions"),
+    "targets": ("ir", "passes", "versions", "analysis"),
+    "": (*_BELOW, "showing", "proof", "versions", "targets"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
-    "batch": ("budget", "ir", "showing", "reference", "passes", ""),
+    "batch": ("budget", "ir", "showing", "reference", "passes", "targets", ""),
     "cli": (
         *("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report"),
-        *("batch", ""),
+        *("batch", "targets", ""),
     ),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
@@ -24,6 +24,9 @@ from .through_onnx import Batch
 from .types import Types
 
 _log = logging.getLogger(__name__)
+
+Form = Callable[[Site], Sequence[Value | None]]
+"""Makes of a node what takes the place of its outputs, or refuses before it adds anything."""
 
 _MOST_EXPLAINED = 100
 """Of so many values is told what they depend on, which takes looking through the whole graph."""
@@ -145,28 +148,59 @@ class Engine:
         function."""
         site = Site(node, source, target, self.types, self._constants)
         results: Sequence[Value | None] | None
-        results, added, other = detour(site), site.added, None
+        results, added = detour(site), site.added
         if results is None:
             try:
-                results = in_longer_form(site)
-            except Refused as second:
-                other = second
-        if results is None:
-            inexact = node.op_type in INEXACT_BODIES
-            proto = None if inexact else function_body(node, source, self.types)
-            if proto is None:
+                results, added = self._in_other_words(site)
+            except Refused as other:
                 self._fail(node, source, target, self._told(refusal, other))
                 return []
-            results, added = instantiate_function(proto, node, source, self.types)
         inside = list(self._inside(added))
         self._come_from(node, inside)
         self._supersede(node, results)
         return inside
 
-    def _told(self, refusal: Refused, other: Refused | None) -> str:
+    def say_in_other_words(self, node: Node, version: int) -> None:
+        """Put others of the same version in the place of a node: its longer form, or its function.
+
+        Raises:
+            Refused: it has neither there; the model stays as it is.
+        """
+        site = Site(node, version, version - 1, self.types, self._constants)
+        results, _ = self._in_other_words(site)
+        self._supersede(node, results)
+
+    def say_by(
+        self, form: Callable[[Site], Sequence[Value | None]], node: Node, version: int
+    ) -> None:
+        """Put what a form makes of a node, all of the same version, in its place.
+
+        Raises:
+            Refused: it cannot be made of this node; the model stays as it is.
+        """
+        site = Site(node, version, version, self.types, self._constants)
+        self._supersede(node, form(site))
+
+    def _in_other_words(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
+        """What stands for a node in its own version, and the nodes that were added for it."""
+        node, version, other = site.node, site.source, Refused("")
+        try:
+            results = in_longer_form(site)
+        except Refused as refusal:
+            results, other = None, refusal
+        if results is not None:
+            return results, site.added
+        inexact = node.op_type in INEXACT_BODIES
+        proto = None if inexact else function_body(node, version, self.types)
+        if proto is None:
+            raise other
+        return instantiate_function(proto, node, version, self.types)
+
+    def _told(self, refusal: Refused, other: Refused) -> str:
         """Why a node cannot be carried over, what it depends on, and why not in a longer form."""
         reason = self._with_origin(refusal)
-        return reason if other is None else f"{reason} (a way around: {self._with_origin(other)})"
+        around = self._with_origin(other)
+        return f"{reason} (a way around: {around})" if around else reason
 
     def _with_origin(self, refusal: Refused) -> str:
         reason, value = refusal.reason, refusal.undecided

@@ -37,9 +37,10 @@ def first_opset(op_type: str) -> int | None:
     return next(v for v in range(1, MAX_OPSET + 1) if schema_at(op_type, v) is not None)
 
 
-def operators() -> list[str]:
+@functools.cache
+def operators() -> tuple[str, ...]:
     """Every operator that the default domain has or had."""
-    return sorted({schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain})
+    return tuple(sorted({s.name for s in onnx.defs.get_all_schemas() if not s.domain}))
 
 
 @functools.cache

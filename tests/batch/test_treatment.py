@@ -9,6 +9,8 @@ from straightline.batch.treatment import Treatment
 from straightline.ir.ways import by
 from straightline.passes import PassOptionError
 
+from targets import lacking
+
 
 def test_the_key_is_the_same_for_the_same():
     one = Treatment(None, {"opset": 18, "values": {"a": np.arange(3), "b": [1]}})
@@ -29,6 +31,9 @@ def test_the_key_is_the_same_for_the_same():
         Treatment(verify=None),
         Treatment(verify={"seed": 1}),
         Treatment(straight_line=True),
+        Treatment(whole_target=True),
+        Treatment(options={"target": lacking("Loop")}),
+        Treatment(options={"target": lacking("Scan")}),
         Treatment(limits=(5, None)),
     ],
 )

@@ -15,6 +15,8 @@ from straightline.passes import Pass
 from straightline.reference.verdict import Verdict
 from straightline.rewriting import Rewriting
 
+from targets import lacking
+
 
 @pytest.fixture
 def job():
@@ -36,6 +38,14 @@ def test_what_is_done_is_seen_to_be(job):
     known = dataclasses.replace(job, known=work(job, Treatment(), "key").entry)
     assert work(known, Treatment(), "key").record.status == "skipped"
     assert work(known, Treatment(), "other").record.status == "written"
+
+
+def test_what_a_target_does_not_take_withholds_the_result_where_that_is_asked_for(job):
+    options = {"target": lacking("Add", opsets=(7, 28))}
+    done = work(job, Treatment((), options, verify=None, whole_target=True), "key")
+    assert (done.record.status, done.record.problem) == ("failed", "not taken")
+    assert done.record.messages[-1].startswith("npu does not take 1: Add 1")
+    assert work(job, Treatment((), options, verify=None), "key").record.ok
 
 
 def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_again(

@@ -60,3 +60,15 @@ def test_what_was_kept_is_known_again_in_graphs_made_anew():
         ("Model", "rewritten"),
         ("Model", "noted"),
     ]
+
+
+def test_a_run_goes_on_with_what_another_one_said_of_a_copy():
+    run, other = Run(), Run()
+    run.kept(InlineIfs(), node(), "before")
+    said = run.said()
+    run.rewritten(UnrollLoops(), node(), "y", "given up")
+    other.remark(Remark("unroll-loops", "Loop", "y", "kept", "why"))
+    run.seconds, other.seconds = {"unroll-loops": 1.0}, {"unroll-loops": 2.0}
+    run.take_over(other, said)
+    assert [r.reason for r in run.remarks] == ["before", "why"]
+    assert run.seconds == {"unroll-loops": 3.0}

@@ -1,0 +1,27 @@
+"""What there is to choose from: passes and targets."""
+
+from __future__ import annotations
+
+from . import interrupts, report
+from .boundary import finish
+from .opening import load_passes
+from .options import Json, Load
+
+
+def list_targets(as_json: Json = False) -> int:
+    """Show the targets that models can be made to fit, each with the source of its list."""
+    from ..targets import find, names
+
+    interrupts.raise_from_now_on()
+    found = [find(name).to_dict() for name in names()]
+    return finish(0, lambda: report.show_targets(found, as_json), product=True)
+
+
+def list_passes(load: Load = None, as_json: Json = False) -> int:
+    """Show every pass with its options."""
+    from ..inspection import describe_passes
+
+    interrupts.raise_from_now_on()
+    load_passes(load)
+    found = describe_passes()
+    return finish(0, lambda: report.show_passes(found, as_json), product=True)

@@ -1,0 +1,246 @@
+"""Saying by other operators what a target does not take.
+
+A node is cut out into a model of its own, where one way after the other is tried until the target
+takes all that comes of it. The ways are those of conversion: what an older opset, which lacks the
+operator too, has in its place is brought back to the opset of the model, so that each is as exact
+as a conversion is. What no way can say, or says by what the target lacks as well, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from ..analysis.constants.folding import Folder
+from ..ir import Model, Node, normal_domain
+from ..passes import (
+    EliminateDeadFunctions,
+    EliminateDeadNodes,
+    EliminateIdentities,
+    FoldConstants,
+    RaiseRecurrences,
+    Run,
+    VectorizeLoops,
+)
+from ..passes.functions.binding import bind, inline_call, obstacle
+from ..passes.functions.calls import CallGraph, function_size
+from ..passes.registry import default_passes
+from ..passes.running import rewrite_model
+from ..passes.tools.budget import DEFAULT_MAX_NODES
+from ..versions import ConversionError, convert
+from ..versions.constants import Constants
+from ..versions.cutting import Cut
+from ..versions.engine import Engine
+from ..versions.errors import Refused
+from ..versions.registry import LONGER_FORMS
+from ..versions.schemas import OLDEST, REVIEWED, first_opset, schema_at
+from .description import Target
+from .spellings import SPELLINGS
+from .taking import Judge, name_of
+
+Way = Callable[[Model], None]
+"""Says the one node of a model by others, in place."""
+
+_TIDY = (FoldConstants(), EliminateIdentities(), EliminateDeadNodes())
+_STRAIGHTEN = tuple(
+    p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)
+)
+_DEEPEST = 4
+"""So often what stands for a node may need something in its own place."""
+
+
+class Replaced(NamedTuple):
+    """A node that others stand for now.
+
+    Attributes:
+        op_type: its operator.
+        path: where it was.
+        what: what stands for it.
+    """
+
+    op_type: str
+    path: str
+    what: str
+
+
+def replace_untaken(model: Model, target: Target) -> tuple[list[Replaced], Mapping[Node, str]]:
+    """Replace what a target does not take, in place, as far as all that comes for it is taken.
+
+    Returns:
+        what was replaced, and what is left with the reason.
+    """
+    if model.functions and not target.functions:
+        _inline_functions(model)
+    return _Replacing(model, target).run()
+
+
+def _inline_functions(model: Model) -> None:
+    """Put the bodies of the model's own functions in the place of their calls, where they are not
+    too many."""
+    calls, fold = CallGraph(model.functions), Folder(model).fold
+    added, open_ = 0, list(model.graph.walk())
+    while open_:
+        graph = open_.pop()
+        for node in graph.nodes():
+            function = calls.called(node)
+            if function is None or obstacle(function, node, calls) is not None:
+                continue
+            added += function_size(function)
+            if added > DEFAULT_MAX_NODES:
+                return
+            inline_call(node, bind(function, node), fold)
+            open_.append(graph)  # for what it has brought
+    EliminateDeadFunctions().run(model, Run())
+
+
+class _Replacing:
+    """Replacing what a target does not take in one model.
+
+    Args:
+        model: is changed in place.
+        target: the target.
+        within: the operators for which this model stands, outermost first.
+    """
+
+    def __init__(self, model: Model, target: Target, within: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.target = target
+        self.within = within
+        self.judge = Judge(target, model)
+        self._constants: Constants | None = None
+        self._calls = CallGraph(model.functions)
+        self._replaced: list[Replaced] = []
+        self._tried: dict[Node, str] = {}
+
+    def run(self) -> tuple[list[Replaced], Mapping[Node, str]]:
+        """Replace until nothing is left that was not tried; what is replaced brings only what is
+        taken, so that this ends."""
+        while True:
+            left = self.judge.untaken()
+            if all(node in self._tried for node in left):
+                told = {node: _joined(why, self._tried[node]) for node, why in left.items()}
+                return self._replaced, told
+            for node in left:
+                if node not in self._tried and not self._is_gone(node):
+                    self._tried[node] = self._replace(node)
+
+    def _is_gone(self, node: Node) -> bool:
+        """Whether a node was in a body of one that was replaced."""
+        holder = node.graph.holder if node.graph is not None else None
+        while holder is not None and holder.graph is not None:
+            holder = holder.graph.holder
+        return holder is not None
+
+    def _replace(self, node: Node) -> str:
+        """Put others in the place of a node; why that could not be done, "" where it was."""
+        name, reasons = name_of(node), dict[str, None]()
+        if name in self.within or len(self.within) == _DEEPEST or normal_domain(node.op.domain):
+            return ""
+        for way in _ways(node):
+            cut = self._cut(node)
+            reason = cut.obstacle()
+            if reason is not None:
+                return reason
+            reason = self._tried_on(cut.scratch, way, name)
+            if reason is None:
+                self._replaced.append(Replaced(node.op_type, node.path, _told(cut.scratch)))
+                cut.put_in_place()
+                return ""
+            reasons[reason] = None
+        return "; ".join(filter(None, reasons))
+
+    def _cut(self, node: Node) -> Cut:
+        if self._constants is None:
+            self._constants = Constants(self.judge.types, Folder(self.model))
+        assert node.graph is not None
+        known = self.judge.types, self._constants
+        return Cut(self.model, node.graph, [node], *known, self._calls)
+
+    def _tried_on(self, scratch: Model, way: Way, name: str) -> str | None:
+        """Go one way; why it leads nowhere, or None where all that comes of it is taken."""
+        try:
+            way(scratch)
+        except Refused as refusal:
+            return refusal.reason
+        except ConversionError as error:
+            told = dict.fromkeys(failure.reason for failure in error.failures)
+            return "; ".join(why for why in told if not why.startswith(f"{name} does not exist"))
+        within = (*self.within, name)
+        rewrite_model(_TIDY, scratch, Run(standard=_STRAIGHTEN), repeat=True)
+        _, left = _Replacing(scratch, self.target, within).run()
+        if any(node.bodies for node in left):
+            rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)
+            _, left = _Replacing(scratch, self.target, within).run()
+        needed = dict.fromkeys(name_of(node) for node in left)
+        return f"in other words it needs {', '.join(needed)}" if needed else None
+
+
+def _told(scratch: Model) -> str:
+    """What stands for a node."""
+    used = dict.fromkeys(name_of(node) for node in scratch.graph.nodes())
+    return f"said by {', '.join(used)}" if used else "said by constants"
+
+
+def _joined(why: str, more: str) -> str:
+    return f"{why}; {more}" if more else why
+
+
+def _ways(node: Node) -> Iterator[Way]:
+    """How a node may be said by others, the shortest first."""
+    assert node.graph is not None
+    op_type, opset = node.op_type, node.graph.root.opset()
+    if op_type in SPELLINGS:
+        yield _spelled(op_type)
+    for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
+        yield _in_other_words(op_type, version)
+    first = first_opset(op_type)
+    if first is not None and OLDEST < first <= opset:
+        yield _as_before(first)
+
+
+def _versions(op_type: str, opset: int) -> set[int]:
+    """The opsets in which an operator may have a longer form or a function: its own, and others."""
+    schema = schema_at(op_type, opset)
+    found = {opset} | {version for name, version in LONGER_FORMS if name == op_type}
+    if schema is not None:
+        found.update(schema.function_opset_versions)
+        found.update(schema.context_dependent_function_opset_versions)
+    return {version for version in found if OLDEST < version <= REVIEWED or version == opset}
+
+
+def _spelled(op_type: str) -> Way:
+    """Its form that holds in every opset."""
+
+    def way(scratch: Model) -> None:
+        engine = Engine(scratch)
+        for node in scratch.graph.nodes():
+            if node.is_op(op_type):
+                engine.say_by(SPELLINGS[op_type], node, scratch.opset())
+
+    return way
+
+
+def _in_other_words(op_type: str, version: int) -> Way:
+    """Its longer form, or its function, in an opset."""
+
+    def way(scratch: Model) -> None:
+        opset = scratch.opset()
+        convert(scratch, version)
+        engine = Engine(scratch)
+        for node in scratch.graph.nodes():
+            if node.is_op(op_type):
+                engine.say_in_other_words(node, version)
+        convert(scratch, opset)
+
+    return way
+
+
+def _as_before(first: int) -> Way:
+    """What stands for it below the opset in which it came to be."""
+
+    def way(scratch: Model) -> None:
+        opset = scratch.opset()
+        convert(scratch, first - 1)
+        convert(scratch, opset)
+
+    return way

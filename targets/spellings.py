@@ -1,0 +1,213 @@
+"""What says operators by others in every opset, exactly, for targets that lack them.
+
+What an older opset lacks, conversion has a form for (`versions/adapters/`). Here is what all of
+them have, and some clients have not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from ..ir import Array, Value
+from ..versions.engine import Form
+from ..versions.phrases import numbers_below
+from ..versions.site import Site
+
+SPELLINGS: dict[str, Form] = {}
+"""By operator."""
+
+
+def spells(*op_types: str) -> Callable[[Form], Form]:
+    """Register what says operators by others of the same opset. It refuses before it adds
+    anything."""
+
+    def register(spelling: Form) -> Form:
+        SPELLINGS.update(dict.fromkeys(op_types, spelling))
+        return spelling
+
+    return register
+
+
+@spells("CastLike")
+def cast_to_known_type(site: Site) -> Sequence[Value | None]:
+    """A Cast, where the type is known."""
+    elem_type = site.elem_type(1)
+    if elem_type is None:
+        site.refuse("the element type of input 1 is not known; declare it")
+    kept = {name: a for name, a in site.attributes.items() if name != "saturate"}
+    if len(kept) != len(site.attributes) and site.source >= 19:
+        kept["saturate"] = site.attributes["saturate"]
+    return [site.emit("Cast", [site.input(0)], attributes=kept, to=elem_type)]
+
+
+@spells("Constant")
+def as_initializer(site: Site) -> Sequence[Value | None]:
+    """An initializer, which is no node."""
+    tensor = site.node.output().constant
+    if tensor is None or tensor.is_sparse:
+        site.refuse("it holds no dense tensor of its own")
+    return [site.const(tensor.numpy(), "constant")]
+
+
+@spells("Size")
+def product_of_lengths(site: Site) -> Sequence[Value | None]:
+    """The product of the shape."""
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    return [_reduced(site, "ReduceProd", shape, [0])]
+
+
+@spells("Identity")
+def itself(site: Site) -> Sequence[Value | None]:
+    """A tensor in its own shape: that moves nothing."""
+    if site.elem_type(0) is None:
+        site.refuse("it may hold a sequence")
+    given = site.input(0)
+    return [site.emit("Reshape", [given, site.emit("Shape", [given], "shape")])]
+
+
+@spells("Reciprocal")
+def one_divided(site: Site) -> Sequence[Value | None]:
+    """1 / x."""
+    one = site.const(np.array(1, site.required_dtype(0, "the number one")), "one")
+    return [site.emit("Div", [one, site.input(0)])]
+
+
+@spells("BitwiseNot")
+def all_ones_less(site: Site) -> Sequence[Value | None]:
+    """All ones less the number, which borrows nowhere."""
+    dtype = site.required_dtype(0, "all ones")
+    ones = site.const(np.array(-1).astype(dtype), "all_ones")
+    return [site.emit("Sub", [ones, site.input(0)])]
+
+
+@spells("Dropout")
+def kept_as_it_is(site: Site) -> Sequence[Value | None]:
+    """The input, where nothing is dropped."""
+    if site.is_used(1):
+        site.refuse("its mask is used")
+    training = site.constant(2) if site.source >= 12 and site.input(2) is not None else False
+    if training is None or np.any(training):
+        site.refuse("it may be in training, where it drops at random")
+    return [site.emit("Identity", [site.input(0)]), *[None] * (len(site.node.outputs) - 1)]
+
+
+@spells("Range")
+def counted(site: Site) -> Sequence[Value | None]:
+    """Whole numbers of a known step: the places of ones, times the step, from the start."""
+    step, dtype = site.required_constant(2, "the step"), site.required_dtype(0, "a range")
+    if dtype.kind != "i" or not step.item():
+        site.refuse("only whole numbers are counted")
+    one, size = np.int64(1), np.int64(abs(step.item()))
+    ends = [site.emit("Cast", [site.input(i)], "end", to=onnx.TensorProto.INT64) for i in (0, 1)]
+    low, high = ends if step.item() > 0 else reversed(ends)
+    length = site.emit("Sub", [high, low], "length")
+    if size > 1:
+        last = site.emit("Add", [length, site.const(np.array(size - one), "more")], "last")
+        length = site.emit("Div", [last, site.const(np.array(size), "step")], "length")
+    zero = site.const(np.array(0, np.int64), "zero")
+    is_any = site.emit("Greater", [high, low], "is_any")
+    count = site.emit("Where", [is_any, length, zero], "count")
+    shape = site.emit("Reshape", [count, site.ints([1], "vector")], "shape")
+    places = site.emit(
+        "Mul", [numbers_below(site, shape), site.const(step.astype(np.int64), "step")]
+    )
+    numbers = site.emit("Add", [places, ends[0]], "numbers")
+    return [site.emit("Cast", [numbers], to=site.elem_type(0))]
+
+
+@spells("Xor")
+def unequal(site: Site) -> Sequence[Value | None]:
+    """Truth values that are not the same."""
+    same = site.emit("Equal", [site.input(0), site.input(1)], "same")
+    return [site.emit("Not", [same])]
+
+
+@spells("GlobalMaxPool")
+def maximum_of_each_channel(site: Site) -> Sequence[Value | None]:
+    """The maximum over all axes behind the first two."""
+    axes = list(range(2, site.required_rank("a global pool")))
+    return [_reduced(site, "ReduceMax", site.input(0), axes, keepdims=1)]
+
+
+@spells("Split")
+def slices(site: Site) -> Sequence[Value | None]:
+    """A Slice for each part, where the lengths are known."""
+    axis, lengths = site.attribute("axis"), _lengths_of_parts(site)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    return [
+        None if output is None else _slice(site, axis, int(start), int(end))
+        for output, start, end in zip(site.node.outputs, starts, ends, strict=True)
+    ]
+
+
+@spells("DepthToSpace")
+def depth_apart(site: Site) -> Sequence[Value | None]:
+    """Reshape, Transpose, Reshape, where the shape is known."""
+    n, c, h, w = _image(site)
+    b = site.attribute("blocksize")
+    is_crd = site.source >= 11 and site.text("mode") == "CRD"
+    parts = [n, c // (b * b), b, b, h, w] if is_crd else [n, b, b, c // (b * b), h, w]
+    order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
+    return [_rearranged(site, parts, order, [n, c // (b * b), h * b, w * b])]
+
+
+@spells("SpaceToDepth")
+def space_apart(site: Site) -> Sequence[Value | None]:
+    """Reshape, Transpose, Reshape, where the shape is known."""
+    n, c, h, w = _image(site)
+    b = site.attribute("blocksize")
+    parts = [n, c, h // b, b, w // b, b]
+    return [_rearranged(site, parts, [0, 3, 5, 1, 2, 4], [n, c * b * b, h // b, w // b])]
+
+
+def _image(site: Site) -> list[int]:
+    """The lengths of an image's four axes, of which one may be open: -1."""
+    shape = site.shape()
+    if shape is None or len(shape) != 4 or None in shape[1:] or 0 in shape:
+        site.refuse_unknown("the shape of input 0")
+    return [-1 if length is None else length for length in shape]
+
+
+def _rearranged(
+    site: Site, parts: Sequence[int], order: Sequence[int], shape: Sequence[int]
+) -> Value:
+    split = site.emit("Reshape", [site.input(0), site.ints(parts, "parts")], "parts")
+    moved = site.emit("Transpose", [split], "moved", perm=list(order))
+    return site.emit("Reshape", [moved, site.ints(shape, "shape")])
+
+
+def _lengths_of_parts(site: Site) -> Array:
+    """How long the parts of a Split are."""
+    given = site.constant(1) if site.source >= 13 else site.attribute("split")
+    if given is not None:
+        return np.asarray(given, np.int64)
+    if site.input(1) is not None:
+        site.refuse_unknown("the lengths of its parts")
+    shape, count = site.shape(), len(site.node.outputs)
+    length = None if shape is None else shape[site.attribute("axis")]
+    if length is None:
+        site.refuse_unknown("the length of the axis that it splits")
+    each = -(-length // count)
+    lengths: Array = np.minimum(each, np.maximum(length - each * np.arange(count), 0))
+    return lengths
+
+
+def _slice(site: Site, axis: int, start: int, end: int) -> Value:
+    if site.source < 10:
+        return site.emit("Slice", [site.input(0)], axes=[axis], starts=[start], ends=[end])
+    places = [site.ints([number], "place") for number in (start, end, axis)]
+    return site.emit("Slice", [site.input(0), *places])
+
+
+def _reduced(
+    site: Site, op_type: str, value: Value | None, axes: Sequence[int], keepdims: int = 0
+) -> Value:
+    """A reduction as the opset writes it."""
+    if site.source >= 18:
+        given = [value, site.ints(axes, "axes")]
+        return site.emit(op_type, given, keepdims=keepdims)
+    return site.emit(op_type, [value], axes=list(axes), keepdims=keepdims)

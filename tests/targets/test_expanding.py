@@ -1,0 +1,112 @@
+"""What a target lacks, said by what it takes: in the words of older opsets, checked functions and
+longer forms."""
+
+import numpy as np
+import pytest
+from straightline.targets import Form
+
+from targets import fitted, lacking, one_node, operators, taking
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((2, 4)).astype(np.float32)
+PLACES = RNG.integers(0, 4, (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("node", "inputs", "feed", "opset"),
+    [
+        ("y = Gelu (x)", "float[2, 4] x", {"x": X}, 20),
+        ("y = Mish (x)", "float[2, 4] x", {"x": X}, 18),
+        ("y = HardSwish (x)", "float[2, 4] x", {"x": X}, 17),
+        ('y = Einsum <equation = "ij,kj->ik"> (x, x)', "float[2, 4] x", {"x": X}, 17),
+        ("y = LayerNormalization (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+        (
+            "y = GatherElements <axis = 1> (x, i)",
+            "float[2, 4] x, int64[2, 3] i",
+            {"x": X, "i": PLACES},
+            17,
+        ),
+        (
+            "y = GatherND <batch_dims = 1> (x, i)",
+            "float[2, 4] x, int64[2, 1] i",
+            {"x": X, "i": PLACES[:, :1]},
+            17,
+        ),
+        ("y = GreaterOrEqual (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+        ("y = Trilu (x)", "float[2, 4] x", {"x": X}, 17),
+        (
+            "y = Where (c, x, w)",
+            "bool[2, 4] c, float[2, 4] x, float[4] w",
+            {"c": X > 0, "x": X, "w": X[0]},
+            17,
+        ),
+        ("y = IsNaN (x)", "float[2, 4] x", {"x": np.where(X > 0, X, np.nan)}, 17),
+        ("y = BitwiseNot (i)", "int64[2, 3] i", {"i": PLACES}, 18),
+        ("y = Sum (x, w, x)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+        ("a = Constant <value = int64 {0}> () y = CumSum (x, a)", "float[2, 4] x", {"x": X}, 17),
+        ("y = LogSoftmax (x)", "float[2, 4] x", {"x": X}, 17),
+    ],
+)
+def test_an_operator_is_said_by_others(node, inputs, feed, opset):
+    name = node.rpartition("= ")[2].split()[0] if "Constant" in node else node.split()[2]
+    outcome = fitted(one_node(node, inputs, opset), lacking(name), feed)
+    assert name not in operators(outcome) and not outcome.untaken
+    (done,) = (r for r in outcome.remarks if r.pass_name == "fit-target" and r.op_type == name)
+    assert done.action == "rewritten" and done.reason.startswith("said by ")
+    assert outcome.opset == (opset, opset)
+
+
+def test_what_comes_of_it_is_said_by_others_in_turn():
+    target = lacking("Gelu", "Sum", "CastLike", "Sqrt", opsets=(20, 20))
+    outcome = fitted(one_node("y = Gelu (x)", "float[2, 4] x", 20), target, {"x": X})
+    assert operators(outcome) == ["Add", "Div", "Erf", "Mul"]
+
+
+def test_where_something_is_lacking_in_the_end_all_stays():
+    text = one_node("y = Gelu (x)", "float[2, 4] x", 20)
+    outcome = fitted(text, lacking("Gelu", "Erf"), {"x": X})
+    assert operators(outcome) == ["Gelu"]
+    (left,) = outcome.untaken
+    assert left.reason == "npu does not take Gelu; in other words it needs Erf"
+
+
+def test_a_form_that_is_not_taken_becomes_one_that_is():
+    target = lacking(forms={"GatherND": Form(attributes={"batch_dims": (0,)})})
+    text = one_node("y = GatherND <batch_dims = 1> (x, i)", "float[2, 4] x, int64[2, 1] i")
+    outcome = fitted(text, target, {"x": X, "i": PLACES[:, :1]})
+    assert "GatherND" in operators(outcome) and not outcome.untaken
+
+
+def test_what_is_inside_a_body_that_stays_is_said_by_others_too():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+            d = Identity (c)
+            e = HardSwish (a)
+        }>
+    }"""
+    target = lacking("HardSwish")
+    feeds = [{"n": np.array(n), "x": X[0, :2]} for n in (0, 1, 3)]
+    outcome = fitted(text, target, *feeds)
+    assert "Loop" in operators(outcome) and "HardSwish" not in operators(outcome)
+
+
+def test_functions_of_the_model_are_put_in_their_place():
+    text = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+    g (float[2] x) => (float[2] y) { a = own.twice (x) y = own.twice (a) }
+    <domain: "own", opset_import: ["" : 17, "own" : 1]> once (v) => (w) { w = HardSwish (v) }
+    <domain: "own", opset_import: ["" : 17, "own" : 1]> twice (v) => (w) {
+        u = own.once (v)
+        w = own.once (u)
+    }"""
+    outcome = fitted(text, lacking("HardSwish"), {"x": X[0, :2]})
+    assert not outcome.ir.functions and not outcome.untaken
+    kept = fitted(text, lacking(functions=True), {"x": X[0, :2]})
+    assert operators(kept) == ["HardSwish", "own::once", "own::twice"]
+
+
+def test_other_domains_stay_and_are_told():
+    text = '<ir_version: 8, opset_import: ["" : 17, "x" : 1]> g (float[2] a) => (float[2] b) {'
+    outcome = fitted(text + " b = x.Odd (a) }", taking("Add"))
+    (left,) = outcome.untaken
+    assert left.reason == "npu does not take x.Odd"

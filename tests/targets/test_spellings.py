@@ -1,0 +1,107 @@
+"""Operators said by others of the same opset, bit for bit."""
+
+import numpy as np
+import pytest
+from straightline import transform
+from straightline.targets.spellings import SPELLINGS
+
+from targets import fitted, lacking, one_node, operators
+
+X = np.array([[1.5, -0.0, np.inf, 4.0], [np.nan, 2.0, -3.0, 0.25]], np.float32)
+IMAGE = np.arange(2 * 8 * 4 * 4, dtype=np.float32).reshape(2, 8, 4, 4)
+T = X > 1
+
+CASES = {
+    "CastLike": ("y = CastLike (x, t)", "float[2, 4] x, int64[n] t", {"t": np.zeros(1, np.int64)}),
+    "Size": ("y = Size (x)", "float[n, 4] x", {}),
+    "Identity": ("y = Identity (x)", "float[n, 4] x", {}),
+    "Reciprocal": ("y = Reciprocal (x)", "float[2, 4] x", {}),
+    "BitwiseNot": ("y = BitwiseNot (b)", "int16[3] b", {"b": np.array([0, -1, 7], np.int16)}),
+    "Dropout": ("y = Dropout (x)", "float[2, 4] x", {}),
+    "Range": (
+        "s = Constant <value = int64 {-3}> () y = Range (a, b, s)",
+        "int64 a, int64 b",
+        {"a": np.array(7), "b": np.array(-1)},
+    ),
+    "Xor": ("y = Xor (t, u)", "bool[2, 4] t, bool[4] u", {"t": T, "u": T[0]}),
+    "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "Split": (
+        "y, z = Split <axis = 1> (x, s)",
+        "float[2, 4] x",
+        {},
+    ),
+    "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "SpaceToDepth": ("y = SpaceToDepth <blocksize = 2> (i)", "float[n, 8, 4, 4] i", {"i": IMAGE}),
+}
+
+
+def text_of(name, opset):
+    node, inputs, _ = CASES[name]
+    if name != "Split":
+        return one_node(node, inputs, opset)
+    if opset >= 13:
+        return one_node("s = Constant <value_ints = [1, 3]> () " + node, inputs, opset, "y, z")
+    return one_node("y, z = Split <axis = 1, split = [1, 3]> (x)", inputs, opset, "y, z")
+
+
+@pytest.mark.parametrize("opset", [9, 17, 21])
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
+    if opset < {"CastLike": 15, "BitwiseNot": 18, "Range": 11}.get(name, 1):
+        pytest.skip("it came later")
+    _, inputs, given = CASES[name]
+    feed = {"x": X, **given} if " x" in inputs else given
+    outcome = fitted(text_of(name, opset), lacking(name, opsets=(opset, opset)), feed, passes=())
+    assert name not in operators(outcome) and not outcome.untaken
+
+
+def test_a_constant_is_no_node():
+    text = one_node("k = Constant <value = float[2] {1., 2.}> () y = Add (k, k)", "float[2] x")
+    outcome = fitted(text, lacking("Constant"), {"x": X[0, :2]}, passes=())
+    assert "Constant" not in operators(outcome)
+
+
+@pytest.mark.parametrize("ends", [(0, 5), (5, 0), (3, 3), (-2, 6), (6, -2)])
+@pytest.mark.parametrize("step", [1, 3, -1, -4])
+def test_a_range_is_counted(ends, step):
+    node = f"s = Constant <value = int32 {{{step}}}> () y = Range (a, b, s)"
+    feed = {name: np.array(end, np.int32) for name, end in zip("ab", ends, strict=True)}
+    outcome = fitted(one_node(node, "int32 a, int32 b"), lacking("Range"), feed)
+    assert "Range" not in operators(outcome)
+
+
+def test_each_mode_of_depth_to_space_is_said():
+    node = 'y = DepthToSpace <blocksize = 2, mode = "CRD"> (i)'
+    fitted(one_node(node, "float[2, 8, 4, 4] i"), lacking("DepthToSpace"), {"i": IMAGE})
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "inputs", "reason"),
+    [
+        (
+            "DepthToSpace",
+            "y = DepthToSpace <blocksize = 2> (i)",
+            "float[2, 8, a, b] i",
+            "the shape",
+        ),
+        ("Split", "y, z = Split (x, s)", "float[4] x, int64[2] s", "the lengths of its parts"),
+        (
+            "Dropout",
+            "y = Dropout (x, r, t)",
+            "float[4] x, float r, bool t",
+            "it may be in training",
+        ),
+        ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
+        ("Range", "y = Range (a, b, c)", "int64 a, int64 b, int64 c", "the step of it is computed"),
+        ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
+    ],
+)
+def test_what_is_not_known_leaves_it(name, node, inputs, reason):
+    model = one_node(node, inputs, outputs="y, z" if "z =" in node else "y")
+    outcome = transform(model, (), target=lacking(name, "Loop"), verify=False)
+    (left,) = outcome.untaken
+    assert reason in left.reason
+
+
+def test_every_spelling_is_tested():
+    assert set(SPELLINGS) == {*CASES, "Constant"}

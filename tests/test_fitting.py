@@ -1,0 +1,191 @@
+"""A whole model for a target: control flow, the opset, operators, and what is left."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import model_and_feeds
+
+from targets import fitted, lacking, operators
+
+X = np.arange(8, dtype=np.float32).reshape(2, 4) / 3
+WHOLE = """<ir_version: 8, opset_import: ["" : 20]>
+g (float[2, 4] x) => (float[2, 4] y, float[2, 2] w) <int64 three = {3}, bool yes = {1}> {
+    u = Loop (three, yes, x) <body = b (int64 i, bool c, float[2, 4] a) => (bool d, float[2, 4] e) {
+        d = Identity (c)
+        e = Neg (a)
+    }>
+    y = Gelu (u)
+    w = Einsum <equation = "ij,kj->ik"> (y, y)
+}"""
+ON_DATA = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <
+        then_branch = t () => (float[2] p) { p = Neg (x) },
+        else_branch = e () => (float[2] q) { q = Exp (x) }
+    >
+}"""
+UNBOUNDED = """<ir_version: 8, opset_import: ["" : 17]>
+g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
+    y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+        d = Identity (c)
+        e = HardSwish (a)
+    }>
+}"""
+
+
+def test_control_flow_goes_then_the_opset_then_operators():
+    target = lacking("Loop", "Gelu", "Einsum", "CastLike", opsets=(13, 17))
+    outcome = fitted(WHOLE, target, {"x": X})
+    assert not {"Loop", "Gelu", "Einsum", "CastLike"} & set(operators(outcome))
+    assert outcome.opset == (20, 17) and not outcome.untaken
+    said = [(r.op_type, r.action) for r in outcome.remarks]
+    assert said[:2] == [("Loop", "rewritten"), ("Model", "rewritten")]
+    assert "opset 20 became 17, which npu reads; changed: Gelu 1" in str(outcome)
+    assert "npu takes all of it, by its list" in str(outcome)
+    assert outcome.to_dict()["target"] == {"name": "npu", "takes_all": True, "left": []}
+
+
+def test_what_cannot_be_done_stays_and_is_told():
+    outcome = fitted(
+        UNBOUNDED, lacking("Loop", "Scan", "HardSwish"), *[{"n": np.array(2), "x": X[0, :2]}]
+    )
+    assert [r.op_type for r in outcome.untaken] == ["Loop"]
+    assert "HardSwish" not in operators(outcome)
+    assert "npu does not take 1: Loop 1" in str(outcome)
+    told = outcome.to_dict()["target"]
+    assert not told["takes_all"] and "npu does not take Loop" in told["left"][0]["reason"]
+    (left,) = outcome.left  # one line, with the reason of the pass that left it
+    assert (
+        "trip count depends on input 'n'" in left.reason and "npu does not take Loop" in left.reason
+    )
+    with pytest.raises(sl.passes.StrictError):
+        sl.transform(
+            onnx.parser.parse_model(UNBOUNDED), target=lacking("Loop", "Scan"), strict=True
+        )
+
+
+def test_what_passes_say_of_what_is_left_is_told_with_it():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, int64 i) => (float[2] y) {
+        s = SequenceConstruct (x, x)
+        y = SequenceAt (s, i)
+    }"""
+    outcome = sl.transform(
+        onnx.parser.parse_model(text), target=lacking("SequenceAt"), verify=False
+    )
+    (left,) = outcome.untaken
+    assert "depends on input 'i'" in left.reason and "npu does not take" in left.reason
+
+
+def test_a_construct_that_run_time_decides_becomes_a_select_only_where_it_must():
+    feeds = [{"x": X[0, :2], "c": np.array(c)} for c in (True, False)]
+    assert "If" not in operators(fitted(ON_DATA, lacking("If"), *feeds))
+    assert "If" in operators(fitted(ON_DATA, lacking("Gelu"), *feeds))
+
+
+def test_a_loop_becomes_a_scan_for_who_takes_only_that():
+    text = (
+        UNBOUNDED.replace("HardSwish (a)", "Neg (a)")
+        .replace("int64 n, ", "")
+        .replace("<bool yes = {1}>", "<bool yes = {1}, int64 n = {200}>")
+    )
+    outcome = fitted(text, lacking("Loop"), {"x": X[0, :2]}, max_nodes=20)
+    assert "Scan" in operators(outcome) and not outcome.untaken
+
+
+def test_what_passes_make_of_it_is_avoided_where_it_is_lacking():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4, 2] x) => (float[4, 2] y) <int64 n = {4}, bool yes = {1}, float[2] o = {0, 0}> {
+        z, y = Loop (n, yes, o) <
+            body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e, float[2] f) {
+                d = Identity (c)
+                r = Gather (x, i)
+                e = Add (a, r)
+                f = Identity (e)
+            }
+        >
+    }"""
+    feed = {"x": X.reshape(4, 2)}
+    assert "CumSum" in operators(fitted(text, lacking(), feed))
+    outcome = fitted(text, lacking("CumSum", "Scan", "Loop"), feed)
+    assert "CumSum" not in operators(outcome) and not outcome.untaken
+
+
+NEG = '<ir_version: 8, opset_import: ["" : {}]> g (float[2] x) => (float[2] y) {{ y = Neg (x) }}'
+STRINGS = """<ir_version: 10, opset_import: ["" : 20]>
+g (string[2] x) => (string[2] y) { y = StringConcat (x, x) }"""
+
+
+def test_the_opset_is_the_nearest_one_and_the_preferred_one_where_that_leaves_less():
+    feed = {"x": X[0, :2]}
+    made = [fitted(NEG.format(own), lacking(), feed).opset.after for own in (9, 15, 24)]
+    assert made == [13, 15, 21]
+    text = NEG.replace("Neg (x)", "ReduceMax <keepdims = 1> (x)").replace("[2] y", "[1] y")
+    torch = sl.targets.find("onnx2torch")
+    assert fitted(NEG.format(18), torch, feed).opset.after == 18
+    assert fitted(text.format(18), torch, feed).opset.after == torch.preferred_opset == 17
+
+
+def test_an_opset_that_is_asked_for_is_reached_or_refused():
+    target = lacking("Gelu", opsets=(13, 21))
+    assert fitted(WHOLE, target, {"x": X}, opset=18).opset.after == 18
+    with pytest.raises(sl.TargetError, match="npu reads opsets 13 to 21, not 9"):
+        sl.transform(onnx.parser.parse_model(WHOLE), target=target, opset=9)
+    with pytest.raises(sl.ConversionError, match="StringConcat does not exist in opset 19"):
+        sl.transform(onnx.parser.parse_model(STRINGS), target=target, opset=17)
+
+
+def test_what_no_opset_of_the_target_holds_is_told():
+    model, target = onnx.parser.parse_model(STRINGS), lacking(opsets=(13, 17))
+    outcome = sl.transform(model, target=target, verify=False)
+    assert outcome.opset == (20, 20)
+    (left,) = outcome.untaken
+    assert left.reason.startswith("npu reads opsets 13 to 17: StringConcat does not exist")
+
+
+def test_a_model_with_training_information_stays_and_says_so():
+    model = onnx.parser.parse_model(NEG.format(17))
+    model.training_info.add().algorithm.CopyFrom(onnx.parser.parse_graph("t () => () {}"))
+    assert not sl.transform(model, target=lacking(), verify=False).untaken
+    for target in (lacking("Neg"), lacking(opsets=(18, 20))):
+        (left,) = sl.transform(model, target=target, verify=False).untaken
+        assert "the model has training information, and stays as it is" in left.reason
+
+
+def test_a_target_is_given_to_rewrite_inspect_and_transform_alike(tmp_path):
+    model = onnx.parser.parse_model(WHOLE)
+    target = lacking("Gelu", "CastLike")
+    made = sl.rewrite(model, target=target, verify=True)
+    assert "Gelu" not in {node.op_type for node in made.graph.node}
+    assert sl.inspect(model, target=target).constructs[0].outcome == "rewritten"
+    only = sl.transform(model, (), target=target, verify=False)
+    assert {"Loop"} < set(operators(only)) and not only.untaken
+    with pytest.raises(sl.PassOptionError, match="give it to the pass itself"):
+        sl.transform(model, (), target=target, max_trips=3)
+
+
+OPERATORS = ("Add", "Sub", "Mul", "Neg", "Concat", "Gather", "Reshape", "Slice", "Where", "Less")
+LACKING = ("Loop", "If", "Scan", "Squeeze", "Split", "Size", "Sum", "Identity", "Max", "Range")
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    drawn=model_and_feeds(),
+    lacks=st.sets(st.sampled_from((*OPERATORS, *LACKING))),
+    first=st.sampled_from([9, 13, 17]),
+)
+def test_random_models_for_random_targets(drawn, lacks, first):
+    model, feeds = drawn
+    target = lacking(*sorted(lacks), opsets=(first, first + 4))
+    outcome = sl.transform(model, target=target, verify=False, hints=False)
+    sl.ir.verify(outcome.ir)
+    told = {remark.op_type for remark in outcome.untaken}
+    assert lacks & set(operators(outcome)) <= told
+    if not any("reads opsets" in remark.reason for remark in outcome.untaken):
+        assert outcome.opset.after in target.opsets
+    for feed in feeds if isinstance(feeds, list) else [feeds]:
+        assert_equal_outputs(model, outcome.model, feed)
