@@ -11,6 +11,7 @@ from .errors import BatchError
 
 NAME = "straightline-dask"
 TIMEOUT = 30
+WORKERS_TIMEOUT = 60  # seconds in which a worker that died is replaced, on a busy machine too
 
 
 class _Lost:

@@ -114,6 +114,7 @@ def pool_of(
                 from . import dask
 
                 backend, settings["client"] = dask.NAME, stack.enter_context(dask.client(address))
+                settings["wait_for_workers_timeout"] = dask.WORKERS_TIMEOUT
             elif address is not None:
                 raise BatchError("an address is one of a cluster; name its kind, with --backend")
             pool = Pool(backend, jobs, settings)

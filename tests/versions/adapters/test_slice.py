@@ -81,7 +81,7 @@ def test_slices_with_steps_of_run_time(step, size, type_):
     before = model(body, 13, signature)
     after = convert_version(before, 9)
     lower = convert_version(before, 8)
-    for bounds in itertools.product([info.min, -9, -2, 0, 4, 2**30], repeat=2):
+    for bounds in itertools.product([info.min, -2, 4, 2**30], repeat=2):
         numbers = dict(zip("bet", (*bounds, np.clip(step, info.min, info.max)), strict=True))
         feeds = {name: np.array([number], type_) for name, number in numbers.items()}
         feeds["x"] = np.arange(2 * size, dtype=np.float32).reshape(2, size)
