@@ -26,13 +26,14 @@ class Dimension:
     ('N*N + 2*N', False, False)
     """
 
-    __slots__ = ("_hash", "_text", "terms", "value")
+    __slots__ = ("_hash", "_symbols", "_text", "terms", "value")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = abbreviated({m: factor for m, factor in terms.items() if factor})
         self.value = _number(self.terms)
         self._hash: int | None = None
         self._text = ""
+        self._symbols: frozenset[str] | None = None
 
     @classmethod
     def constant(cls, value: int) -> Dimension:
@@ -45,9 +46,12 @@ class Dimension:
         return cls({(known_as(name),): 1})
 
     @property
-    def symbols(self) -> set[str]:
+    def symbols(self) -> frozenset[str]:
         """The symbols in it, those that it hides in abbreviations included."""
-        return {s for monomial in self.terms for name in monomial for s in hidden_in(name)}
+        if self._symbols is None:
+            names = {name for monomial in self.terms for name in monomial}
+            self._symbols = frozenset(s for name in names for s in hidden_in(name))
+        return self._symbols
 
     @property
     def at_least(self) -> int | None:

@@ -94,6 +94,11 @@ def is_private(name: str) -> bool:
     return name.startswith(PRIVATE)
 
 
+def length_of(fact: Fact) -> int:
+    """How many terms its sizes have that are no numbers."""
+    return sum(len(dim.terms) for dim in fact.shape or () if dim.value is None)
+
+
 def is_named(dim: Dimension) -> bool:
     """Whether a dimension is known by a number or by names that mean something to the user."""
     return dim.value is not None or not any(is_private(name) for name in dim.symbols)

@@ -355,7 +355,9 @@ class Terms:
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
         """What is known about the outputs of an operator."""
-        return self.facts.of(head, args, self._tensors, count)
+        facts = self.facts.of(head, args, self._tensors, count)
+        self.budget.take_sizes(facts)
+        return facts
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Whether an operator that may draw random numbers does so."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from ..budget import limit
+from ..facts.fact import Fact, length_of
 from ..ir import Signal
 
 _FEW = 8
@@ -12,6 +14,10 @@ _FEW = 8
 
 _EACH = 16
 """Steps that it takes to look at each of many operands."""
+
+
+_TERM = 16
+"""Steps that it takes to look at each term of long sizes."""
 
 
 class OpenError(Signal):
@@ -49,6 +55,16 @@ class Budget:
         """
         if operands > _FEW:
             self.step(_EACH * operands)
+
+    def take_sizes(self, facts: Sequence[Fact]) -> None:
+        """Count the terms of sizes, where they are long.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        terms = sum(map(length_of, facts))
+        if terms > _FEW:
+            self.step(_TERM * terms)
 
     def step(self, count: int = 1) -> None:
         """Count steps.

@@ -15,6 +15,7 @@ from straightline.facts.fact import (
     element,
     integers,
     is_named,
+    length_of,
     vector,
 )
 from straightline.ir import Tensor
@@ -114,3 +115,9 @@ def test_elements_as_sizes():
     sizes = symbols.sizes([n, Dimension.constant(0), n - 1, Dimension.constant(-1), None])
     assert sizes[:2] == (n, 0)
     assert len({*sizes[2:]}) == 3 and not any(is_named(size) for size in sizes[2:])
+
+
+def test_how_long_sizes_are():
+    n = Dimension.symbol("N")
+    assert length_of(Fact(1, (n, n * n + n + 1, Dimension.constant(7)))) == 4
+    assert length_of(Fact(1, None)) == length_of(Fact()) == 0

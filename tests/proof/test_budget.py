@@ -2,6 +2,8 @@
 
 import pytest
 from proofs import model
+from straightline.facts.dimension import Dimension
+from straightline.facts.fact import Fact
 from straightline.proof import prove
 from straightline.proof.budget import Budget, OpenError
 
@@ -24,6 +26,19 @@ def test_many_operands_are_counted():
     budget.take(9)
     with pytest.raises(OpenError, match="too many steps"):
         budget.take(10)
+
+
+def test_terms_of_long_sizes_are_counted():
+    short, long = Dimension.constant(1), Dimension.constant(1)
+    for index in range(20):
+        long = long + Dimension.symbol(f"n{index}")
+    budget = Budget(steps=1000)
+    for _ in range(100):
+        budget.take_sizes([Fact(1, (short, Dimension.symbol("n")))])
+    budget.take_sizes([Fact(1, (long,))])
+    with pytest.raises(OpenError, match="too many steps"):
+        for _ in range(10):
+            budget.take_sizes([Fact(1, (long,))])
 
 
 @pytest.mark.parametrize("limits", [{"terms": 2}, {"steps": 2}])

@@ -23,7 +23,12 @@ _WAITS = 6
 """So many times longer than its processor time a child may take on a busy machine."""
 
 PRELOADED = (
-    *("onnx.reference.ops._op_list", "straightline.inspection", "straightline.proof.proving"),
+    *(
+        "zoneinfo",
+        "onnx.reference.ops._op_list",
+        "straightline.inspection",
+        "straightline.proof.proving",
+    ),
     *("straightline.reference.evaluator", "straightline.transforming", "straightline.verification"),
     *("straightline.versions.convert", "straightline.cli.commands", "straightline.__main__"),
 )
@@ -111,7 +116,7 @@ def used(said: Path, usage) -> tuple[float, float]:
     told = said.with_suffix(".used")
     words = told.read_text().split() if told.exists() else []
     told.unlink(missing_ok=True)
-    if not words:
+    if len(words) < 2:
         return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
     seconds, peak = map(float, words)
     return seconds, peak / 1024
