@@ -11,7 +11,7 @@ import onnx
 import onnx.parser
 import pytest
 from harness import assert_equal_outputs
-from straightline import BindingError, MismatchError, convert_version, ir
+from straightline import BindingError, MismatchError, convert_version, ir, transform
 from straightline.api import pipeline_of
 from straightline.conversion import Conversion, Converted
 from straightline.passes import Pass, Run
@@ -310,3 +310,14 @@ def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
     with pytest.raises(MismatchError, match="pass negating") as caught:
         made.verify(runtime="reference")
     assert caught.value.culprit == "negating"
+
+
+def test_what_was_over_a_limit_is_told_once() -> None:
+    """Sizes that calls would have told are not followed."""
+    head = '<domain: "local", opset_import: ["" : 12, "local" : 1]>'
+    text = """<ir_version: 7, opset_import: ["" : 12, "local" : 1]>
+    g (float[2, 3] x) => (y) { z = local.f (x) y = Softmax <axis = 1> (z) }"""
+    text += f"{head} f (a) => (r) {{ r = Neg (a) }}"
+    given = onnx.parser.parse_model(text)
+    outcome = transform(given, (), opset=13, verify=False, max_work=1)
+    assert [(r.op_type, r.path) for r in outcome.remarks if r.pass_name == "budget"] == [("f", "z")]

@@ -114,3 +114,18 @@ def test_a_construct_in_another_form_is_still_one():
     }"""
     assert sl.inspect(model(text)).straight_line
     assert not sl.inspect(model(text), "scans-to-loops").straight_line
+
+
+def test_what_was_over_a_limit_is_told():
+    text = """g (float[2] x) => (float[2] y) <bool yes = {1}, bool no = {0}> {
+        c = And (yes, no)
+        y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
+                    else_branch = e () => (float[2] b) { b = Abs (x) }> }"""
+    assert sl.inspect(model(text)).notes == ()
+    found = sl.inspect(model(text), max_work=1)
+    (note,) = found.notes
+    assert (note.op_type, note.path) == ("And", "c") and "--max-work" in note.reason
+    assert found.to_dict()["notes"] == [note.to_dict()]
+    from straightline.showing import as_text
+
+    assert f"note: And 'c': {note.reason}" in as_text(found.blocks())
