@@ -1,4 +1,4 @@
-"""Six hundred random nested models: the reference agrees with onnxruntime, and so do their rewrites.
+"""Six hundred random nested models: the reference agrees with onnxruntime, and so do rewrites.
 
 Each batch is drawn from a fixed seed. onnxruntime runs in a process of its own, so a crash of it is
 a failure of one model. What onnxruntime is known to get wrong is not drawn: `KNOWN_FAULTS` in
