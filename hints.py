@@ -278,7 +278,7 @@ class _Trials:
 
 def _ways(node: Node, selects: bool) -> Iterator[Way]:
     """What may decide a construct, the best first."""
-    found = [origin for value in deciding(node) for origin in origins_of(value)]
+    found = [origin for asked in deciding(node) for origin in origins_of(*asked)]
     found = list(dict.fromkeys(found))
     if found and all(origin.option for origin in found):
         way = _way(found)

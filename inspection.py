@@ -202,13 +202,14 @@ def _plain(value: Any) -> Any:
 
 def decided_by(node: Node) -> str:
     """What decides how a construct runs: "constants", or the inputs it is computed from."""
-    found = [_origins(value) for value in deciding(node) if value.constant is None]
+    found = [_origins(*asked) for asked in deciding(node) if asked.value.constant is None]
     return ", ".join(dict.fromkeys(filter(None, found))) or "constants"
 
 
-def _origins(value: Value) -> str:
-    """The inputs and operators that a value is computed from; "" where those are constants."""
-    text = origins(value).partition("; ")[0]
+def _origins(value: Value, sizes: bool) -> str:
+    """The inputs and operators that a value, or its sizes, come from; "" where those are
+    constants."""
+    text = origins(value, sizes).partition("; ")[0]
     return "" if text == str(value) else text
 
 

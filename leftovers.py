@@ -10,13 +10,21 @@ from .passes import Remark, Result
 from .passes.base import kept_constructs
 
 
-def left_over(result: Result[Model]) -> list[Remark]:
-    """Why each node that still holds graphs stays, as far as a pass said so."""
+def left_over(result: Result[Model], converted: bool = False) -> list[Remark]:
+    """Why each node that still holds graphs stays, as far as a pass said so.
+
+    Args:
+        result: what the passes made.
+        converted: the model was converted after them, which may put several nodes in the place of
+            one.
+    """
     reasons = kept_constructs(result.kept)
     calls = calls_kept(result.model, reasons)
     found = []
     for node in control_flow(result.model):
         unsaid = f"no pass of the pipeline rewrites {node.op_type}"
+        if converted:
+            unsaid = "the conversion made it of what the passes had left"
         default = Remark("", node.op_type, node.path, "kept", unsaid)
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)

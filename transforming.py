@@ -67,7 +67,7 @@ class Transformation:
             require_all_rewritten(rewritten.result.remarks)
         left, advice = [], Advice()
         if self.rewriting.has_passes:
-            left = left_over(rewritten.result)
+            left = left_over(rewritten.result, converted is not None)
         if left and self.hints:
             advice = advise(self.rewriting, rewritten.model, self.selects, self.on_progress)
             left = corrected(left, advice)

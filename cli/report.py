@@ -146,7 +146,8 @@ def failure_of(
         return mismatch.lines()
     if outcome.verdict is not None and not outcome.verdict.equal:
         return [f"not verified: {outcome.verdict.reason}; nothing was written"]
-    return [f"control flow is left in {len(outcome.left)} places; nothing was written"]
+    places = "1 place" if len(outcome.left) == 1 else f"{len(outcome.left)} places"
+    return [f"control flow is left in {places}; nothing was written"]
 
 
 def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None:

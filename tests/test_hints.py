@@ -53,6 +53,12 @@ MODELS = {
         f" r = Range (zero, n, one) s = Shape (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
         ["--set n=4"],
     ),
+    "a Scan over rows": (
+        "g (float[2] h, float[N,2] x) => (float[2] y, float[N,2] rows) {"
+        " y, rows = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e)"
+        " => (float[2] r, float[2] row) { t = Sin (a) r = Exp (t) row = Add (r, e) }> (h, x) }",
+        ["--shape x=4,2"],
+    ),
     "a Loop over what NonZero finds": (
         f"g (float[8] x) => (float[] y) {{"
         f" r = NonZero (x) s = Shape <start = 1> (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",

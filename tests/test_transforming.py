@@ -50,6 +50,20 @@ def test_a_maximum_that_is_vouched_for(model):
     assert not outcome.left
 
 
+def test_what_a_conversion_makes_of_what_is_left_says_so():
+    model = onnx.parser.parse_model("""<ir_version: 3, opset_import: ["" : 8]>
+    g (float[1,T,2] x, float[1,2] s) => (float[1,2] l) {
+        l = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] r) {
+            q = Sin (a) r = Add (q, e) }> (, s, x) }""")
+    outcome = sl.transform(model, opset=13, verify=False)
+    assert [remark.reason for remark in outcome.left] == [
+        "the conversion made it of what the passes had left"
+    ]
+    (hint,) = outcome.hints
+    assert hint.options == ("--shape", "x=1,4,2")
+    assert not sl.transform(model, opset=13, verify=False, **hint.arguments).left
+
+
 def test_strict_raises_before_anything_is_compared(model, monkeypatch):
     monkeypatch.setattr("straightline.verification.verify", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(sl.StrictError):

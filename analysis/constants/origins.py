@@ -39,12 +39,16 @@ class Origin(NamedTuple):
     value: Value | None = None
 
 
-def origins(value: Value) -> str:
+def origins(value: Value, sizes: bool = False) -> str:
     """Name the graph inputs and operators that keep a value from being known, with a way out.
 
     For example: "input 'n'; decide it with --set n=... (values= in Python)".
+
+    Args:
+        value: what is not known.
+        sizes: it is only its sizes that matter.
     """
-    found = origins_of(value)
+    found = origins_of(value, sizes)
     text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
     if any(origin.data for origin in found):
         return f"{text}; {BY_DATA}"
@@ -54,9 +58,10 @@ def origins(value: Value) -> str:
     return f"{text}; decide it with {by(*options)}"
 
 
-def origins_of(value: Value) -> list[Origin]:
-    """The sources that keep a value from being known, each once, the nearest first."""
-    return list(dict.fromkeys(_Walk().roots(value)))
+def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
+    """The sources that keep a value, or its sizes, from being known, each once, the nearest
+    first."""
+    return list(dict.fromkeys(_Walk().roots(Asked(value, sizes))))
 
 
 def _listed(names: list[str]) -> str:
@@ -69,9 +74,9 @@ class _Walk:
     def __init__(self) -> None:
         self.seen: set[Asked] = set()
 
-    def roots(self, value: Value) -> Iterator[Origin]:
+    def roots(self, wanted: Asked) -> Iterator[Origin]:
         """Walk against the data flow; what only gives its sizes is marked as such."""
-        stack = [Asked(value, False)]
+        stack = [wanted]
         while stack:
             asked = stack.pop()
             if asked in self.seen:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import onnx
 
 from ...ir import Graph, Model, Node, Value
+from ..constants.dependence import Asked
 from .trip_count import always_holds
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
@@ -27,8 +28,23 @@ def _holders(graph: Graph) -> Iterator[Node]:
             yield from _holders(inner)
 
 
-def deciding(node: Node) -> list[Value]:
-    """The values on which the number of trips, or the choice of the branch, depends."""
+def deciding(node: Node) -> list[Asked]:
+    """What the number of trips, or the choice of the branch, depends on: the elements of values,
+    or their sizes."""
+    if node.is_op("Scan") and "body" in node.bodies:
+        return _deciding_length(node)
+    return [Asked(value, False) for value in _read_to_decide(node)]
+
+
+def _deciding_length(scan: Node) -> list[Asked]:
+    """The lengths of rows, which are the first input at opset 8, and the first of what is read."""
+    scanned = scan.inputs[-scan.attribute("num_scan_inputs", 0) :][:1]
+    lengths = scan.inputs[:1] if len(scan.inputs) > len(scan.body("body").inputs) else []
+    found = [Asked(value, False) for value in lengths if value is not None]
+    return [*found, *(Asked(value, True) for value in scanned if value is not None)]
+
+
+def _read_to_decide(node: Node) -> list[Value]:
     if node.is_op("Loop") and "body" in node.bodies:
         ends = [] if always_holds(node.body("body")) else [node.body("body").outputs[0]]
         return [value for value in (*node.inputs[:2], *ends) if value is not None]

@@ -266,11 +266,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
 
 
 def _unknown(what: str, scan: ScanLayout) -> str:
-    value = scan.scanned[0]
-    return (
-        f"its {what} is that of '{value.name}', which is not known before run time; fix the shapes"
-        f" of the inputs with {by('--shape')}"
-    )
+    return f"its {what} depends on {origins(scan.scanned[0], sizes=True)}"
 
 
 def _unknown_zeros(plan: _Plan) -> str | None:

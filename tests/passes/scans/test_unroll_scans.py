@@ -245,9 +245,12 @@ def test_budgets(options, reason):
 KEPT = {
     "g (float[t] x) => (float[t] y) { y = NEG (x) }": (
         HEAD,
-        "its length is that of 'x', which is not known before run time; fix the shapes",
+        "its length depends on the shape of input 'x'; decide it with --shape x=...",
     ),
-    "g (float[b,2] x) => (float[b,2] y) { y = NEG (, x) }": (HEAD_8, "its batch is that of 'x'"),
+    "g (float[b,2] x) => (float[b,2] y) { y = NEG (, x) }": (
+        HEAD_8,
+        "its batch depends on the shape of input 'x'; decide it with --shape x=...",
+    ),
     "g (int64[2] n, float[2,2] x) => (float[2,2] y) { y = NEG (n, x) }": (
         HEAD_8,
         "the lengths of its rows depend on input 'n'",
