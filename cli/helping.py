@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ _NAMES = 30
 def show_help(command: Any, context: Any) -> None:
     """Print the help of a command, or of the group of all."""
     out = console()
-    usage = command.get_usage(context).replace("Usage:", "").strip()
+    usage = re.sub(r"[{}]|Usage:", "", command.get_usage(context)).strip()
     out.print(Text.assemble(("Usage: ", "bold"), usage), end="\n\n")
     for paragraph in (command.help or "").split("\n\n"):
         out.print(Text(" ".join(paragraph.split())), end="\n\n")

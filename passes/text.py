@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ir import instead
+from ..ir import instead, nearest
 from . import plugins, registry
 from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
@@ -125,8 +125,19 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     return passes
 
 
+KEYWORDS = (
+    *("values", "shapes", "dims", "assume_max", "freeze_initializers", "base_dir", "verify"),
+    *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
+    "on_progress",
+)
+"""What the public calls take beside options of passes; one that is mistyped comes here as such."""
+
+
 def _require_known(options: dict[str, Any], known: set[str]) -> None:
     for name in sorted(set(options) - known):
+        meant = nearest(name, [*known, *KEYWORDS])
+        if meant in KEYWORDS:
+            raise PassOptionError(f"there is no keyword '{name}'; did you mean '{meant}'?")
         offered = instead(name, sorted(known))
         raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")
 

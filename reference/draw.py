@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ..ir.errors import Signal
+from ..ir.ways import by
 from .session import Feeds
 from .signature import Dim, Signature, dims_of, type_text
 from .strain import KINDS, strained, strains
@@ -303,11 +304,15 @@ def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
     """Check that an input can be drawn, the elements of which come to `total` with those before."""
     text = type_text(proto)
     if _innermost(proto).elem_type == TensorProto.UNDEFINED:
-        raise DrawError(f"input '{name}' of type '{text}' cannot be drawn; give feeds=")
+        raise DrawError(
+            f"input '{name}' of type '{text}' cannot be drawn; give inputs with"
+            f" {by('--inputs FILE.npz')}"
+        )
     if total > _LARGEST:
         with_ = "" if total == _elements(proto) else ", with the inputs before it,"
         raise DrawError(
-            f"input '{name}' of type '{text}'{with_} is too large to be drawn; give feeds="
+            f"input '{name}' of type '{text}'{with_} is too large to be drawn; give inputs with"
+            f" {by('--inputs FILE.npz')}"
         )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import onnx
 
+from ..ir.ways import is_told_to_a_shell
+
 # Operators that draw from a generator; Dropout draws only in training mode.
 _RANDOM = {
     "Bernoulli",
@@ -56,7 +58,8 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
     found = []
     for name in [*before.inputs, *before.defaults]:
         if name not in after.inputs and name not in after.defaults and name not in bound:
-            found.append(f"input '{name}' is missing; if it was fixed, give its value in bound=")
+            way = f"--set {name}=..." if is_told_to_a_shell() else "bound="
+            found.append(f"input '{name}' is missing; if it was set, give its value with {way}")
     for name in after.inputs:
         if name not in before.inputs and name not in before.defaults:
             found.append(f"input '{name}' is new")

@@ -1,5 +1,6 @@
 """The public functions, as scripts call them."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import onnx_ir
 import pytest
 import straightline as sl
 from straightline.passes import InlineIfs, Pass, UnrollLoops
+from straightline.passes.text import KEYWORDS
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N] x, int64 n, bool c) => (float[N] y) {
@@ -259,6 +261,20 @@ def test_what_is_inspected_and_what_is_drawn_take_named_dimensions_too():
     for call in (sl.inspect, lambda m, **given: sl.verify(m, m, **given)):
         with pytest.raises(sl.BindingError, match="no input has a dimension named 'S'"):
             call(model, dims={"S": 3})
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("dim", "dims"), ("shape", "shapes")])
+def test_a_keyword_that_is_mistyped_is_told_with_the_one_that_was_meant(wrong, meant):
+    model = onnx.parser.parse_model(NAMED_SIZES)
+    for call in (sl.rewrite, sl.transform, sl.inspect, sl.interop.as_onnx_ir_pass):
+        given = (model,) if call is not sl.interop.as_onnx_ir_pass else ()
+        with pytest.raises(
+            sl.PassOptionError, match=f"no keyword '{wrong}'; did you mean '{meant}"
+        ):
+            call(*given, **{wrong: {}})
+    own = inspect.signature(sl.transform).parameters.values()
+    taken = {one.name for one in own if one.kind is one.KEYWORD_ONLY}
+    assert taken == set(KEYWORDS)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_what_stands_where():
     assert parts == sorted(parts)
     assert "  -q, --quiet  " in shown and "  --verify, --no-verify  " in shown
     assert "7 or later. Required." in " ".join(shown.split())
-    assert "\n  IN  " in shown and "Usage: straightline convert [OPTIONS] " in shown
+    assert "\n  IN  " in shown and "Usage: straightline convert [OPTIONS] [IN]... OUT\n" in shown
 
 
 def test_help_and_its_short_form_are_the_same():

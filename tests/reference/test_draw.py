@@ -143,7 +143,7 @@ def test_what_cannot_be_drawn_is_refused_by_name():
     info.map_type.key_type = TensorProto.INT64
     info.map_type.value_type.tensor_type.elem_type = TensorProto.FLOAT
     pair = Signature({"m": info}, {}, ())
-    with pytest.raises(DrawError, match=r"input 'm' of type .* cannot be drawn; give feeds="):
+    with pytest.raises(DrawError, match=r"input 'm' of type .* cannot be drawn; give inputs with"):
         Drawer(pair, pair, {}, 0)
 
 

@@ -347,7 +347,7 @@ def test_an_input_that_cannot_be_drawn_is_not_verified(check):
     mapped.graph.input[0].type.map_type.value_type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     verdict = check(mapped, mapped)
     assert verdict.status == "not verified"
-    assert "give feeds=" in verdict.reason
+    assert "give inputs with --inputs FILE.npz (feeds= in Python)" in verdict.reason
 
 
 def test_given_inputs_are_used_in_every_form(check, tmp_path):
