@@ -170,27 +170,66 @@ def advise(
     """
     left = {(node.op_type, node.path): node for node in control_flow(after)}
     trials = _Trials(rewriting, selects, len(left), on_progress)
-    hints: dict[tuple[str, ...], Hint] = {}
-    refuted: dict[Key, Refuted] = {}
+    found, firsts = _Found(left), list[Way]()
     for key, node in left.items():
-        if any(named(key) in hint.decides for hint in hints.values()):
-            continue
-        for way in _ways(node, selects is not None):
-            found = trials.of(way)
-            if found is None:
-                continue
-            size, stay = found
-            options = way.options(size)
-            gone = [other for other in left if _is_gone(other, stay, left)]
-            if key in gone:
-                names = tuple(value.name for value in (*way.values, *way.shapes))
-                names += ("maximum",) if way.loop else ()
-                decides, arguments = tuple(map(named, gone)), way.arguments(size)
-                hints.setdefault(options, Hint(options, decides, names, arguments))
-                refuted.pop(key, None)
+        for number, way in enumerate(_ways(node, selects is not None)):
+            firsts += [way] if not number else []
+            if found.decides(key) or found.took(way, trials, [key]):
                 break
-            refuted[key] = Refuted(options, tuple(stay.get(key, ["copies of it stay"])))
-    return Advice(tuple(hints.values()), refuted)
+    undecided = [key for key in left if not found.decides(key)]
+    if undecided and len(set(firsts)) > 1:  # one may be decided and leave copies of what it holds
+        found.took(_together(firsts), trials, undecided)
+    return Advice(tuple(found.hints.values()), found.refuted)
+
+
+class _Found:
+    """What trials have shown.
+
+    Args:
+        left: the constructs that the rewrite left.
+    """
+
+    def __init__(self, left: Collection[Key]) -> None:
+        self.left = left
+        self.hints: dict[tuple[str, ...], Hint] = {}
+        self.refuted: dict[Key, Refuted] = {}
+
+    def decides(self, key: Key) -> bool:
+        """Whether there is a hint for a construct."""
+        return any(named(key) in hint.decides for hint in self.hints.values())
+
+    def took(self, way: Way, trials: _Trials, wanted: Sequence[Key]) -> bool:
+        """Whether a way decides any of some constructs; it is tried, and a hint then. That it does
+        not is told of one that it was meant for."""
+        tried = trials.of(way)
+        if tried is None:
+            return False
+        size, stay = tried
+        options = way.options(size)
+        gone = [key for key in self.left if _is_gone(key, stay, self.left)]
+        if not any(key in gone for key in wanted):
+            if len(wanted) == 1:
+                reasons = tuple(stay.get(wanted[0], ["copies of it stay"]))
+                self.refuted[wanted[0]] = Refuted(options, reasons)
+            return False
+        names = tuple(value.name for value in (*way.values, *way.shapes))
+        names += ("maximum",) if way.loop else ()
+        decides, arguments = tuple(map(named, gone)), way.arguments(size)
+        self.hints.setdefault(options, Hint(options, decides, names, arguments))
+        for key in gone:
+            self.refuted.pop(key, None)
+        return True
+
+
+def _together(ways: Iterable[Way]) -> Way:
+    """Several ways at once."""
+    all_ = list(ways)
+    values = tuple(dict.fromkeys(value for way in all_ for value in way.values))
+    shapes = tuple(dict.fromkeys(value for way in all_ for value in way.shapes))
+    loop = next((way.loop for way in all_ if way.loop), "")
+    return Way(
+        values, shapes, any(way.freeze for way in all_), any(way.selects for way in all_), loop
+    )
 
 
 def hint_blocks(

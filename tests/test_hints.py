@@ -53,6 +53,13 @@ MODELS = {
         f" r = Range (zero, n, one) s = Shape (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
         ["--set n=4"],
     ),
+    "a Loop in a Loop, which two inputs decide": (
+        "g (float[] x, int64 n, int64 m) => (float[] y) {"
+        " y = Loop (n, , x) <body = b (int64 i, bool c, float[] a) => (bool d, float[] r) {"
+        " d = Identity (c)  r = Loop (m, , a) <body = e (int64 j, bool k, float[] u)"
+        " => (bool l, float[] v) { l = Identity (k)  s = Sin (u)  v = Exp (s) }> }> }",
+        ["--set m=4", "--set n=4 --set m=4"],
+    ),
     "a Scan over rows": (
         "g (float[2] h, float[N,2] x) => (float[2] y, float[N,2] rows) {"
         " y, rows = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e)"
