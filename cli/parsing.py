@@ -155,12 +155,14 @@ def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
 
 def target_name(text: str) -> str:
     """What --target gives: the name of a target that is shipped."""
+    from ..ir.ways import told_to_a_shell
     from ..targets import TargetError, find
 
     try:
-        return find(text).name
+        with told_to_a_shell():
+            return find(text).name
     except TargetError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(f"{text}: {error}") from error
 
 
 def once(given: Sequence[Given] | None) -> Sequence[Given] | None:

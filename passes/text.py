@@ -128,7 +128,7 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
 KEYWORDS = (
     *("values", "shapes", "dims", "assume_max", "freeze_initializers", "base_dir", "verify"),
     *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
-    "on_progress",
+    *("on_progress", "target", "timeout"),
 )
 """What the public calls take beside options of passes; one that is mistyped comes here as such."""
 

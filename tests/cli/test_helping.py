@@ -47,7 +47,7 @@ def test_what_stands_where():
     parts = [shown.index(f"\n{title}\n") for title in ("Arguments", "Options", "Verification")]
     assert parts == sorted(parts)
     assert "  -q, --quiet  " in shown and "  --verify, --no-verify  " in shown
-    assert "7 or later. Required." in " ".join(shown.split())
+    assert "7 or later." in " ".join(shown.split())
     assert "\n  IN  " in shown and "Usage: straightline convert [OPTIONS] [IN]... OUT\n" in shown
 
 
