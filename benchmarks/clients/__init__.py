@@ -1,0 +1,1 @@
+"""What compilers and runtimes make of models with control flow, before and after a rewrite."""

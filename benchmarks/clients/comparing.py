@@ -1,0 +1,40 @@
+"""Each model in each client at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import straightline as sl
+
+from .client import Client
+from .corpus import Subject
+from .outcome import Outcome, Status, classify, short
+from .running import SECONDS, Worker
+from .steps import AS_IT_IS, STEPS
+
+
+def compared(
+    client: Client, subjects: Sequence[Subject], seconds: int = SECONDS
+) -> Iterator[Outcome]:
+    """What a client makes of models, one after the other.
+
+    Raises:
+        ChildError: the client cannot be imported, or its process ended.
+    """
+    with Worker(client.adapter, seconds) as worker:
+        for subject in subjects:
+            yield from _steps(client, subject, worker)
+
+
+def _steps(client: Client, subject: Subject, worker: Worker) -> Iterator[Outcome]:
+    seen: dict[bytes, tuple[Status, str]] = {}
+    for step, make in STEPS.items():
+        try:
+            model = make(subject, client).SerializeToString(deterministic=True)
+        except sl.Error as error:
+            yield Outcome(subject.name, client.name, step, "not made", short(str(error)))
+            continue
+        if model not in seen:  # a step may have nothing to do
+            feeds = subject.feeds if step == AS_IT_IS else subject.remaining
+            seen[model] = classify(worker.run(model, feeds), subject.expected)
+        yield Outcome(subject.name, client.name, step, *seen[model])

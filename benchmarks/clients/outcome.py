@@ -1,0 +1,79 @@
+"""What became of a model in a client, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import onnx.defs
+
+from straightline.reference.compare import Difference, Tolerance, combine, compare
+
+from .running import Answer
+
+Status = Literal["right", "wrong", "not loaded", "not run", "late", "not made"]
+"""The last: a step could not be done, so there is no model to give to the client."""
+
+_REASON = 110
+_HALVES = {"float16", "bfloat16"}
+_ORDERS = Tolerance(factor=52.0)
+_ORDERS_OF_HALVES = Tolerance(factor=2.0)
+"""A client adds up in another order, and has an exp of its own: 1e-4 of the value for float32
+and float64, four epsilons for the halves."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """A model in a client at one step."""
+
+    model: str
+    client: str
+    step: str
+    status: Status
+    reason: str = ""
+
+
+def classify(answer: Answer, expected: Sequence[Any]) -> tuple[Status, str]:
+    """How a client did, and what hindered it."""
+    if answer.outputs is None:
+        reason = short(answer.reason)
+        if answer.late:
+            return "late", reason
+        return ("not loaded" if answer.stage == "load" else "not run"), reason
+    if len(answer.outputs) != len(expected):
+        return "wrong", f"{len(answer.outputs)} outputs for {len(expected)}"
+    found = combine(
+        compare(wanted, got, _tolerance(wanted))
+        for wanted, got in zip(expected, answer.outputs, strict=True)
+    )
+    return ("wrong", _told(found)) if found.kind else ("right", "")
+
+
+def _tolerance(wanted: Any) -> Tolerance:
+    name = str(getattr(wanted, "dtype", ""))
+    return _ORDERS_OF_HALVES if name in _HALVES else _ORDERS
+
+
+def _told(found: Difference) -> str:
+    return f"other {found.kind}: {found.first}"[:_REASON]
+
+
+_ADDRESSES = re.compile(r"0x[0-9a-f]+")
+
+
+def short(reason: str) -> str:
+    """The operators that a reason names, or else the line of it that says most."""
+    lines = [_ADDRESSES.sub("0x…", line.strip()) for line in reason.splitlines() if line.strip()]
+    return next((line for line in lines if "rror" in line), "".join(lines[:1]))[:_REASON]
+
+
+_OPERATORS = frozenset(schema.name for schema in onnx.defs.get_all_schemas_with_history())
+
+
+def operators_in(reason: str) -> list[str]:
+    """The ONNX operators that a reason names, each once."""
+    words = re.findall(r"[A-Z][A-Za-z0-9]+", reason)
+    return list(dict.fromkeys(word for word in words if word in _OPERATORS))

@@ -1,0 +1,42 @@
+"""The steps on the way to a client: the model as it is, rewritten, and then in the client's opset."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import onnx
+
+import straightline as sl
+
+from .client import Client
+from .corpus import Subject
+
+AS_IT_IS, REWRITTEN, CONVERTED = "as it is", "rewritten", "and its opset"
+
+Step = Callable[[Subject, Client], onnx.ModelProto]
+
+
+def _as_it_is(subject: Subject, _: Client) -> onnx.ModelProto:
+    return subject.before
+
+
+def _rewritten(subject: Subject, _: Client) -> onnx.ModelProto:
+    return subject.after
+
+
+def _converted(subject: Subject, client: Client) -> onnx.ModelProto:
+    return _in_opset(subject, client.opset)
+
+
+@functools.cache
+def _in_opset(subject: Subject, opset: int) -> onnx.ModelProto:
+    return sl.convert_version(subject.after, opset)
+
+
+STEPS: dict[str, Step] = {
+    AS_IT_IS: _as_it_is,
+    REWRITTEN: _rewritten,
+    CONVERTED: _converted,
+}
+"""By the name in the table; each makes a model of the subject, or raises `straightline.Error`."""

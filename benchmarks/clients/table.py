@@ -1,0 +1,82 @@
+"""What was found, as the tables of docs/clients.md."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from .outcome import Outcome, operators_in
+
+_MOST = 12
+"""So many reasons are told for each client."""
+_EXAMPLES = 2
+
+STATUSES = {
+    "wrong": "other outputs",
+    "not loaded": "not loaded",
+    "not run": "not run",
+    "late": "too slow",
+    "not made": "step refused",
+}
+"""What hinders, in words."""
+
+
+def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str]) -> str:
+    """Counts of clients and steps, then for each client what stays.
+
+    Args:
+        outcomes: of all clients, models and steps.
+        versions: what is told of each client, in the order of the table.
+    """
+    steps = list(dict.fromkeys(outcome.step for outcome in outcomes))
+    count = len({outcome.model for outcome in outcomes})
+    lines = [f"Of {count} models this many run with the right outputs:", ""]
+    lines += _rows(["client", *steps], _counts(outcomes, versions, steps))
+    lines += ["", "## What stays", ""]
+    lines += [f"After the last step ({steps[-1]}), by what the client says:", ""]
+    lines += _rows(["client", "models", "what", "why", "such as"], _stays(outcomes, steps[-1]))
+    return "\n".join(lines) + "\n"
+
+
+def _counts(
+    outcomes: Sequence[Outcome], versions: Mapping[str, str], steps: Sequence[str]
+) -> Iterator[list[str]]:
+    found = Counter((outcome.client, outcome.step, outcome.status) for outcome in outcomes)
+    for client, version in versions.items():
+        cells = []
+        for step in steps:
+            wrong = found[client, step, "wrong"]
+            more = f" ({wrong} with other outputs)" if wrong else ""
+            cells.append(f"{found[client, step, 'right']}{more}")
+        yield [version, *cells]
+
+
+def _stays(outcomes: Sequence[Outcome], step: str) -> Iterator[list[str]]:
+    """For each client the commonest reasons, with models that show them."""
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for one in outcomes:
+        if one.step == step and one.status != "right":
+            groups[one.client, STATUSES[one.status], reason_of(one)].append(one.model)
+    for client in dict.fromkeys(outcome.client for outcome in outcomes):
+        own = [(key, models) for key, models in groups.items() if key[0] == client]
+        own.sort(key=lambda pair: -len(pair[1]))
+        for (_, what, why), models in own[:_MOST]:
+            shown = ", ".join(f"`{model}`" for model in models[:_EXAMPLES])
+            yield [client, str(len(models)), what, why, shown]
+
+
+def reason_of(outcome: Outcome) -> str:
+    """The operators that are named, or what the client says."""
+    named = operators_in(outcome.reason)
+    if named and outcome.status != "wrong":
+        return ", ".join(named)
+    return _escaped(outcome.reason)
+
+
+def _escaped(text: str) -> str:
+    return "`" + text.replace("|", "/").replace("`", "'") + "`" if text else ""
+
+
+def _rows(head: Sequence[str], rows: Iterator[list[str]]) -> list[str]:
+    lines = [list(head), ["---"] * len(head), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
