@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-.PHONY: demo test lint types fuzz hostile mutants browser bench docs wheel clean
+.PHONY: demo test lint types fuzz hostile mutants browser bench clients docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -67,6 +67,17 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unrolling_cost.py
 	$(PY) benchmarks/recurrence_cost.py
 	$(PY) benchmarks/scale.py
+
+# In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: where torch comes
+# from; without it, the build for processors. MORE: other options, such as --client openvino.
+clients: build/clients/.installed  ## what compilers make of models with control flow: docs/clients.md
+	build/clients/bin/python -m straightline.benchmarks.clients --write $(MORE)
+
+build/clients/.installed: pyproject.toml
+	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
+	build/clients/bin/pip install --quiet --extra-index-url $(or $(TORCH),https://download.pytorch.org/whl/cpu) \
+	  --editable '.[clients]'
+	touch $@
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
 	$(BIN)/pip install --quiet --editable '.[docs]'

@@ -1,11 +1,12 @@
 """Clients that install from the package registry, on models with control flow: before and after.
 
-    python -m straightline.benchmarks.clients [--client NAME ...] [--only TEXT] [--json FILE] [--write]
+    python -m straightline.benchmarks.clients [--client NAME ...] [--only TEXT] [--json FILE]
+        [--write]
 
-Each model is given to each client as it is, rewritten, and converted to the client's opset, in a
-process of its own under limits of time and memory; outputs are compared with those of the reference.
-`--write` puts the table into docs/clients.md. What is not installed is left out and named; to install
-all of them: make clients.
+Each model is given to each client as it is, rewritten, converted to the client's opset, and with
+fixed sizes: in a process of its own, under limits of time and memory. Outputs are compared with
+those of the reference. `--write` puts the table into docs/clients.md. What is not installed is left
+out and named; to install all of them: make clients.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def main() -> None:
     there = [client for client in _chosen(options.client) if not client.lacking]
     lacking = [client for client in _chosen(options.client) if client.lacking]
     for client in lacking:
-        _say(f"{client.name} is left out: {', '.join(client.lacking)} is not installed")
+        _say(f"{client.name} is left out: {', '.join(client.lacking)} not installed")
     if not there:
         sys.exit("error: no client is installed; make clients installs them")
     models = list(subjects(options.only))

@@ -2,13 +2,15 @@
 
     python -m straightline.benchmarks.clients.child ADAPTER SECONDS MEGABYTES
 
-The client is imported once. A line of the standard input names the folder of a job, with `model.onnx`
-and `feeds`; what comes out is left there as `outputs` or `failure`, and `stage` says how far it got.
+The client is imported once. A line of the standard input names the folder of a job, with the files
+`model.onnx` and `feeds`; what comes out is left there as `outputs` or `failure`, and `stage` says
+how far it got.
 The answer is a line with how the child ended, as `os.waitstatus_to_exitcode` has it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -49,10 +51,8 @@ def _confine(seconds: int, megabytes: int) -> None:
 def _ended(child: int) -> int:
     """How a job ended; nothing that it started outlives it."""
     _, status = os.waitpid(child, 0)
-    try:
+    with contextlib.suppress(ProcessLookupError):  # nothing is left of it
         os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # nothing is left of it
     return os.waitstatus_to_exitcode(status)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import importlib.util
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ class Client:
         adapter: the module with its `load(model)`, which gives a Run.
         modules: what must be importable for it.
         packages: whose versions are told.
+        programs: what must be on the path for it.
         opset: that of the third step: one which it documents, or takes best.
     """
 
@@ -30,11 +32,13 @@ class Client:
     modules: tuple[str, ...]
     packages: tuple[str, ...]
     opset: int
+    programs: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> list[str]:
-        """The modules that are not installed."""
-        return [name for name in self.modules if not _is_there(name)]
+        """The modules and programs that are not installed."""
+        modules = [name for name in self.modules if not _is_there(name)]
+        return modules + [name for name in self.programs if not shutil.which(name)]
 
     @property
     def versions(self) -> str:
@@ -49,16 +53,21 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _client(name: str, modules: Sequence[str], packages: Sequence[str], opset: int) -> Client:
-    adapter = f"{__package__}.adapters.{name.replace('-', '_')}"
-    return Client(name, adapter, tuple(modules), tuple(packages), opset)
-
+_ADAPTERS = f"{__package__}.adapters."
 
 CLIENTS = (
-    _client("onnxruntime", ["onnxruntime"], ["onnxruntime"], 17),
-    _client("openvino", ["openvino"], ["openvino"], 17),
-    _client("onnx2torch", ["onnx2torch", "torch"], ["onnx2torch", "torch"], 17),
-    _client("tvm", ["tvm"], ["apache-tvm"], 17),
-    _client("iree", ["iree.compiler", "iree.runtime"], ["iree-base-compiler"], 17),
-    _client("tinygrad", ["tinygrad"], ["tinygrad"], 17),
+    Client("onnxruntime", _ADAPTERS + "onnxruntime", ("onnxruntime",), ("onnxruntime",), 17),
+    Client("openvino", _ADAPTERS + "openvino", ("openvino",), ("openvino",), 17),
+    Client(
+        "onnx2torch", _ADAPTERS + "onnx2torch", ("onnx2torch", "torch"), ("onnx2torch", "torch"), 17
+    ),
+    Client("tvm", _ADAPTERS + "tvm", ("tvm",), ("apache-tvm",), 17),
+    Client(
+        "iree",
+        _ADAPTERS + "iree",
+        ("iree.compiler", "iree.runtime"),
+        ("iree-base-compiler", "iree-base-runtime"),
+        17,
+    ),
+    Client("tinygrad", _ADAPTERS + "tinygrad", ("tinygrad",), ("tinygrad",), 17, ("clang",)),
 )

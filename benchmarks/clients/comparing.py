@@ -8,7 +8,7 @@ import straightline as sl
 
 from .client import Client
 from .corpus import Subject
-from .outcome import Outcome, Status, classify, short
+from .outcome import Outcome, Status, classify, essence
 from .running import SECONDS, Worker
 from .steps import AS_IT_IS, STEPS
 
@@ -32,7 +32,7 @@ def _steps(client: Client, subject: Subject, worker: Worker) -> Iterator[Outcome
         try:
             model = make(subject, client).SerializeToString(deterministic=True)
         except sl.Error as error:
-            yield Outcome(subject.name, client.name, step, "not made", short(str(error)))
+            yield Outcome(subject.name, client.name, step, "not made", essence(str(error)))
             continue
         if model not in seen:  # a step may have nothing to do
             feeds = subject.feeds if step == AS_IT_IS else subject.remaining

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
-from onnx import numpy_helper
-
 import straightline as sl
+from onnx import numpy_helper
 
 from ..loops.collection import cases
 
@@ -64,6 +63,11 @@ class Subject:
         """What the rewritten model is fed with."""
         return {name: value for name, value in self.feeds.items() if name not in self.bound}
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Those of the inputs that the rewritten model has."""
+        return {name: np.shape(value) for name, value in _tensors(self.remaining).items()}
+
 
 def subjects(only: str = "") -> Iterator[Subject]:
     """Every model that counts and whose name holds a text."""
@@ -102,9 +106,7 @@ def straightened(source: Source) -> Subject | None:
         if not any(holds_control_flow(graph) for graph in (after.graph, *after.functions)):
             before = sl.rewrite(source.model, [], shapes=told) if told else source.model
             expected = sl.reference.run(before, dict(source.feeds))
-            return Subject(
-                source.name, before, after, source.feeds, values, passes, expected
-            )
+            return Subject(source.name, before, after, source.feeds, values, passes, expected)
     return None
 
 
@@ -115,7 +117,8 @@ def _tensors(feeds: Values) -> dict[str, np.ndarray]:
 def holds_control_flow(graph: onnx.GraphProto | onnx.FunctionProto) -> bool:
     """Whether one of the nodes holds a graph, or is a SequenceMap."""
     return any(
-        node.op_type == "SequenceMap" or any(attribute.HasField("g") for attribute in node.attribute)
+        node.op_type == "SequenceMap"
+        or any(attribute.HasField("g") for attribute in node.attribute)
         for node in graph.node
     )
 
@@ -162,11 +165,14 @@ def _backend() -> Iterator[Source]:
     for case in found:
         if holds_control_flow(case.model.graph) and case.data_sets:
             names = [value.name for value in case.model.graph.input]
-            given = [_array(value) for value in case.data_sets[0][0]]
-            yield Source(case.name, case.model, dict(zip(names, given, strict=True)))
+            feeds = dict(zip(names, map(_array, case.data_sets[0][0]), strict=True))
+            if all(value.dtype.isbuiltin == 1 for value in _tensors(feeds).values()):
+                yield Source(case.name, case.model, feeds)  # clients know numpy's own types alone
 
 
 def _array(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_array(element) for element in value]
-    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    return (
+        np.asarray(numpy_helper.to_array(value)) if isinstance(value, onnx.TensorProto) else value
+    )

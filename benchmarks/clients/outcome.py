@@ -7,9 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 import onnx.defs
-
 from straightline.reference.compare import Difference, Tolerance, combine, compare
 
 from .running import Answer
@@ -17,7 +15,7 @@ from .running import Answer
 Status = Literal["right", "wrong", "not loaded", "not run", "late", "not made"]
 """The last: a step could not be done, so there is no model to give to the client."""
 
-_REASON = 110
+_REASON = 400
 _HALVES = {"float16", "bfloat16"}
 _ORDERS = Tolerance(factor=52.0)
 _ORDERS_OF_HALVES = Tolerance(factor=2.0)
@@ -39,7 +37,7 @@ class Outcome:
 def classify(answer: Answer, expected: Sequence[Any]) -> tuple[Status, str]:
     """How a client did, and what hindered it."""
     if answer.outputs is None:
-        reason = short(answer.reason)
+        reason = essence(answer.reason)
         if answer.late:
             return "late", reason
         return ("not loaded" if answer.stage == "load" else "not run"), reason
@@ -58,22 +56,34 @@ def _tolerance(wanted: Any) -> Tolerance:
 
 
 def _told(found: Difference) -> str:
-    return f"other {found.kind}: {found.first}"[:_REASON]
+    return f"other {found.kind}: {found.first}"
 
 
 _ADDRESSES = re.compile(r"0x[0-9a-f]+")
+_SAYS_MOST = re.compile(r"\berror: ")
 
 
-def short(reason: str) -> str:
-    """The operators that a reason names, or else the line of it that says most."""
+def essence(reason: str) -> str:
+    """The line of a reason that says most, with what follows it."""
     lines = [_ADDRESSES.sub("0x…", line.strip()) for line in reason.splitlines() if line.strip()]
-    return next((line for line in lines if "rror" in line), "".join(lines[:1]))[:_REASON]
+    first = next((at for at, line in enumerate(lines) if _SAYS_MOST.search(line)), 0)
+    return " ".join(lines[first:])[:_REASON]
 
 
 _OPERATORS = frozenset(schema.name for schema in onnx.defs.get_all_schemas_with_history())
+_NAMED = [
+    re.compile(pattern)
+    for pattern in (
+        r"operation_type='(\w+)'",
+        r"\bop='(\w+)'",
+        r"\bonnx\.(\w+)",
+        r"frontend ONNX: ([\w, ]+)",
+    )
+]
+"""How clients name an operator of the model, or several."""
 
 
 def operators_in(reason: str) -> list[str]:
     """The ONNX operators that a reason names, each once."""
-    words = re.findall(r"[A-Z][A-Za-z0-9]+", reason)
-    return list(dict.fromkeys(word for word in words if word in _OPERATORS))
+    found = [word for how in _NAMED for text in how.findall(reason) for word in text.split(", ")]
+    return list(dict.fromkeys(word for word in found if word in _OPERATORS))

@@ -1,4 +1,4 @@
-"""The steps on the way to a client: the model as it is, rewritten, and then in the client's opset."""
+"""The steps on the way to a client: as it is, rewritten, in the client's opset, with its sizes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import functools
 from collections.abc import Callable
 
 import onnx
-
 import straightline as sl
 
 from .client import Client
 from .corpus import Subject
 
-AS_IT_IS, REWRITTEN, CONVERTED = "as it is", "rewritten", "and its opset"
+AS_IT_IS, REWRITTEN, CONVERTED, SIZED = "as it is", "rewritten", "and its opset", "and fixed sizes"
 
 Step = Callable[[Subject, Client], onnx.ModelProto]
 
@@ -34,9 +33,20 @@ def _in_opset(subject: Subject, opset: int) -> onnx.ModelProto:
     return sl.convert_version(subject.after, opset)
 
 
+def _sized(subject: Subject, client: Client) -> onnx.ModelProto:
+    return _sized_in_opset(subject, client.opset)
+
+
+@functools.cache
+def _sized_in_opset(subject: Subject, opset: int) -> onnx.ModelProto:
+    known = {"shapes": subject.shapes, "values": subject.bound}
+    return sl.transform(subject.before, subject.passes, opset=opset, **known).model
+
+
 STEPS: dict[str, Step] = {
     AS_IT_IS: _as_it_is,
     REWRITTEN: _rewritten,
     CONVERTED: _converted,
+    SIZED: _sized,
 }
 """By the name in the table; each makes a model of the subject, or raises `straightline.Error`."""

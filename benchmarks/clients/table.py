@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .outcome import Outcome, operators_in
 
+_LONGEST = 110
 _MOST = 12
 """So many reasons are told for each client."""
 _EXAMPLES = 2
@@ -74,7 +75,7 @@ def reason_of(outcome: Outcome) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "`" + text.replace("|", "/").replace("`", "'") + "`" if text else ""
+    return "`" + text[:_LONGEST].replace("|", "/").replace("`", "'") + "`" if text else ""
 
 
 def _rows(head: Sequence[str], rows: Iterator[list[str]]) -> list[str]:

@@ -1,19 +1,12 @@
-"""tinygrad's own ONNX reader; where there is no clang, on its interpreter."""
+"""tinygrad's own ONNX reader, on the processor; it compiles each kernel with clang."""
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import numpy as np
+from tinygrad import Tensor
+from tinygrad.nn.onnx import OnnxRunner
 
 from ..client import Arrays, Run
-
-if not shutil.which(os.environ.get("CC", "clang")):
-    os.environ.setdefault("DEV", "PYTHON")
-
-from tinygrad import Tensor  # noqa: E402 - it reads the device when it is imported
-from tinygrad.nn.onnx import OnnxRunner  # noqa: E402
 
 
 def load(model: bytes) -> Run:

@@ -1,0 +1,169 @@
+"""The table of clients: what becomes of a model in a process of its own, and how it is told.
+
+The clients themselves are run by `make clients`; here is one that does what a test wants.
+"""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from straightline.benchmarks.clients import __main__ as script
+from straightline.benchmarks.clients.client import CLIENTS, Client
+from straightline.benchmarks.clients.comparing import compared
+from straightline.benchmarks.clients.corpus import Source, straightened, subjects
+from straightline.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
+from straightline.benchmarks.clients.running import Answer, ChildError, Worker
+from straightline.benchmarks.clients.steps import STEPS
+from straightline.benchmarks.clients.table import tables
+
+ROOT = Path(__file__).resolve().parent.parent
+X = np.array([0.5, 1.0], np.float32)
+FAKE = Client("fake", "fake_client", ("onnx",), ("onnx",), 15)
+
+
+def named(name):
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Tanh (x) }'
+    )
+    proto.graph.name = name
+    return proto.SerializeToString()
+
+
+@pytest.fixture
+def path(monkeypatch):
+    """The child finds the fake client."""
+    monkeypatch.setenv("PYTHONPATH", ":".join(part for part in sys.path if part))
+
+
+def test_nothing_that_a_client_does_stops_the_rest(path):
+    wanted = {
+        "is right": ("right", ""),
+        "rounds": ("right", ""),
+        "is wrong": ("wrong", "other values: at [0]: 0.4621"),
+        "says more": ("wrong", "2 outputs for 1"),
+        "refuses": ("not loaded", "NotImplementedError: <op>: error: failed on 'onnx.Tanh'"),
+        "exits": ("not loaded", "SystemExit: 3"),
+        "crashes": ("not run", "crash (SIGABRT)"),
+        "fills memory": ("not run", "MemoryError"),
+        "never ends": ("late", "it took too long"),
+    }
+    with Worker("fake_client", seconds=1, megabytes=4000) as worker:
+        for name, (status, reason) in wanted.items():
+            found = classify(worker.run(named(name), {"x": X}), [np.tanh(X)])
+            assert (found[0], found[1][: len(reason)]) == (status, reason)
+
+
+def test_a_client_that_cannot_be_imported_is_told(path):
+    with pytest.raises(ChildError, match="no_such_client: ModuleNotFoundError"):
+        Worker("no_such_client").__enter__()
+
+
+def test_shapes_types_and_nan_count():
+    one = np.ones((1, 2), np.float32)
+    for other in (np.ones(2, np.float32), one.astype(np.float64), one * np.nan):
+        assert classify(Answer([other]), [one])[0] == "wrong"
+    halves = np.array([1, 1.003], np.float16)
+    assert classify(Answer([halves[:1]]), [halves[1:]])[0] == "right"
+    assert classify(Answer([[one]]), [[one]]) == ("right", "")
+
+
+def test_a_reason_is_the_line_that_says_most():
+    iree = "Error invoking tool\nError code: 1\n<stdin>:6:10: error: failed 'onnx.Loop' at 0x7fab"
+    assert essence(iree) == "<stdin>:6:10: error: failed 'onnx.Loop' at 0x…"
+    assert essence("KeyError: 'x'\nmore") == "KeyError: 'x' more"
+    assert operators_in(essence(iree)) == ["Loop"]
+    assert operators_in("not supported for frontend ONNX: Loop, Unique, Run") == ["Loop", "Unique"]
+    assert operators_in("OperationDescription(operation_type='OneHot', version=11)") == ["OneHot"]
+    assert operators_in("If Not Where it Is") == []
+
+
+def test_models_are_rewritten_as_far_as_it_takes():
+    plain = first("gelu_rows")
+    assert plain.passes == "straighten"
+    assert (plain.bound, plain.remaining.keys()) == ({}, plain.feeds.keys())
+    told = first("rnn_steps_given")
+    assert list(told.bound) == ["steps"]
+    assert "steps" not in told.remaining
+    # What the rewrite was told of sizes, the client is told too before it.
+    assert [dim.dim_value for dim in told.before.graph.input[0].type.tensor_type.shape.dim] == [
+        *told.feeds[told.before.graph.input[0].name].shape
+    ]
+
+
+def first(name):
+    """The first model of the name, without looking for more."""
+    return next(iter(subjects(name)))
+
+
+def test_a_model_that_keeps_its_control_flow_does_not_count():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float x) => (float y) <bool go = {1}, float most = {100}> {
+        y = Loop (, go, x) <body = step (int64 i, bool c, float h) => (bool again, float next) {
+            next = Add (h, h)
+            again = Less (next, most)
+        }>
+    }"""
+    assert straightened(Source("search", onnx.parser.parse_model(text), {"x": X[0]})) is None
+
+
+def test_every_step_is_given_to_the_client():
+    subject = first("gelu_rows")
+    client = next(client for client in CLIENTS if client.name == "onnxruntime")
+    client = dataclasses.replace(client, opset=15)
+    found = list(compared(client, [subject]))
+    assert [(one.step, one.status) for one in found] == [(step, "right") for step in STEPS]
+
+
+def test_a_step_that_is_refused_is_told():
+    subject = first("gelu_rows")
+    client = dataclasses.replace(CLIENTS[0], opset=3)
+    found = {one.step: one.status for one in compared(client, [subject])}
+    assert list(found.values()) == ["right", "right", "not made", "not made"]
+
+
+def test_the_tables():
+    found = [
+        Outcome("a", "fake", "as it is", "not loaded", "op='Loop' is not supported"),
+        Outcome("a", "fake", "rewritten", "right"),
+        Outcome("b", "fake", "as it is", "wrong", "other shape"),
+        Outcome("b", "fake", "rewritten", "not run", "a | b"),
+    ]
+    text = tables(found, {"fake": "fake 1.0"})
+    assert "| client | as it is | rewritten |" in text
+    assert "| fake 1.0 | 0 (1 with other outputs) | 1 |" in text
+    assert "| fake | 1 | not run | `a / b` | `b` |" in text
+    assert "Of 2 models" in text
+
+
+def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_path):
+    missing = Client(
+        "missing", "fake_client", ("no_such.module", "onnx"), (), 15, ("no_such_tool",)
+    )
+    monkeypatch.setattr(script, "CLIENTS", (CLIENTS[0], missing))
+    monkeypatch.setattr(script, "subjects", lambda only: [first("gelu_rows")])
+    monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
+    script.PAGE.write_text(f"before\n{script.BEGIN}old\n{script.END}after\n")
+    monkeypatch.setattr(sys, "argv", ["clients", "--json", str(tmp_path / "x"), "--write"])
+    script.main()
+    page = script.PAGE.read_text()
+    assert page.startswith(f"before\n{script.BEGIN}\nMeasured on ")
+    assert page.endswith(f"\n{script.END}after\n")
+    assert "old" not in page
+    assert "Not installed: missing." in page
+    told = "missing is left out: no_such.module, no_such_tool not installed"
+    assert told in capsys.readouterr().err
+    monkeypatch.setattr(script, "CLIENTS", (missing,))
+    with pytest.raises(SystemExit, match="error: no client is installed"):
+        script.main()
+
+
+def test_every_client_has_an_adapter_and_a_page():
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    assert page.count(script.BEGIN) == page.count(script.END) == 1
+    for client in CLIENTS:
+        file = client.adapter.removeprefix("straightline.").replace(".", "/") + ".py"
+        assert (ROOT / file).is_file()
+        assert all(package in page for package in client.packages)
