@@ -141,8 +141,7 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
     rows = emit.concat([first, _added(recurrence, found, fact)], 0, state.given.name)
     exact = not (kind.rounds and fact.elem_type in _FLOATS)
     if kind is _SUM and _has_cumsum(fact.elem_type, emit.opset):
-        axis = emit.constant(np.array(0, np.int64), "axis")
-        joined = emit.add("CumSum", [rows, axis], f"{state.given.name}_sums")
+        joined = emit.running_sum(rows, f"{state.given.name}_sums")
         exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(found.terms) == 1)
         return _of_all(recurrence, joined, "CumSum", exact)
     if kind.last is None or fact.elem_type not in kind.types or _is_asked_for(recurrence):
@@ -172,8 +171,7 @@ def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
     """The sums of all rows, to which what was there before is added last; it is one node where
     that is 0, and two where it is not."""
     emit, state, rows = recurrence.emit, found.state, _added(recurrence, found, fact)
-    axis = emit.constant(np.array(0, np.int64), "axis")
-    sums = emit.add("CumSum", [rows, axis], state.result.name)
+    sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     initial = state.initial.constant
     if initial is None or np.any(initial.numpy()):

@@ -86,8 +86,7 @@ class Packing:
     @functools.cached_property
     def _reached(self) -> Value:
         """How many elements have counted up to each trip."""
-        axis = self._emit.constant(np.array(0, np.int64), "axis")
-        return self._emit.add("CumSum", [self._counts, axis], "reached")
+        return self._emit.running_sum(self._counts, "reached")
 
     @functools.cached_property
     def _all(self) -> Value:

@@ -170,6 +170,12 @@ class Emitter:
             return self.add(op_type, [value], label, axes=list(axes), keepdims=keepdims)
         return self.add(op_type, [value, self.vector(axes, "axes")], label, keepdims=keepdims)
 
+    def running_sum(self, value: Value, label: str) -> Value:
+        """The sums of elements along axis 0 up to each of them. What is meant stands there in full:
+        onnx2torch 1.5 takes an absent `reverse` for 1."""
+        axis = self.constant(np.array(0, np.int64), "axis")
+        return self.add("CumSum", [value, axis], label, exclusive=0, reverse=0)
+
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""
         if self.opset < 10:

@@ -85,7 +85,7 @@ def test_a_running_sum():
             trips = Gather (shape, k)
             first = Unsqueeze (s, k)
             a = Concat <axis = 0> (first, x)
-            a_sums = CumSum (a, axis)
+            a_sums = CumSum <exclusive = 0, reverse = 0> (a, axis)
             z = Slice (a_sums, k_1, k_2, k)
             last = Gather <axis = 0> (a_sums, trips)
             y = Squeeze (last, k)
