@@ -77,6 +77,8 @@ def test_a_reason_is_the_line_that_says_most():
     assert operators_in(essence(iree)) == ["Loop"]
     assert operators_in("not supported for frontend ONNX: Loop, Unique, Run") == ["Loop", "Unique"]
     assert operators_in("OperationDescription(operation_type='OneHot', version=11)") == ["OneHot"]
+    openvino = "core.cpp:105:\nfailed:\n-- Conversion is failed for: ArgMax-17, Transpose-17\n"
+    assert operators_in(essence(openvino)) == ["ArgMax", "Transpose"]
     assert operators_in("If Not Where it Is") == []
 
 
@@ -155,6 +157,14 @@ def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_pa
     assert "Not installed: missing." in page
     told = "missing is left out: no_such.module, no_such_tool not installed"
     assert told in capsys.readouterr().err
+    # What was measured before is not measured again.
+    monkeypatch.setattr(script, "subjects", None)
+    monkeypatch.setattr(sys, "argv", ["clients", "--with", str(tmp_path / "x")])
+    script.main()
+    assert page.partition("Of 1 models")[2].startswith(
+        capsys.readouterr().out.partition("Of 1 models")[2].rstrip()
+    )
+    monkeypatch.setattr(sys, "argv", ["clients"])
     monkeypatch.setattr(script, "CLIENTS", (missing,))
     with pytest.raises(SystemExit, match="error: no client is installed"):
         script.main()

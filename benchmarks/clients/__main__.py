@@ -1,19 +1,18 @@
 """Clients that install from the package registry, on models with control flow: before and after.
 
     python -m straightline.benchmarks.clients [--client NAME ...] [--only TEXT] [--json FILE]
-        [--write]
+        [--with FILE ...] [--write]
 
 Each model is given to each client as it is, rewritten, converted to the client's opset, and with
 fixed sizes: in a process of its own, under limits of time and memory. Outputs are compared with
-those of the reference. `--write` puts the table into docs/clients.md. What is not installed is left
-out and named; to install all of them: make clients.
+those of the reference. `--write` puts the table into docs/clients.md, with what `--json` kept of
+other clients where `--with` names it. What is not installed is left out and named; to install all
+of them: make clients.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 import time
 from collections import Counter
@@ -21,8 +20,8 @@ from pathlib import Path
 
 from .client import CLIENTS, Client
 from .comparing import compared
-from .corpus import Subject, subjects
-from .outcome import Outcome
+from .corpus import subjects
+from .outcome import Outcome, Results
 from .running import SECONDS
 from .table import tables
 
@@ -32,20 +31,21 @@ BEGIN, END = "<!-- made by make clients -->\n", "<!-- to here -->"
 
 def main() -> None:
     options = _options()
-    there = [client for client in _chosen(options.client) if not client.lacking]
-    lacking = [client for client in _chosen(options.client) if client.lacking]
+    found = Results({}, [])
+    for file in options.kept:
+        found.add(Results.read(Path(file)))
+    wanted = [client for client in _chosen(options.client) if client.name not in found.versions]
+    lacking = [client for client in wanted if client.lacking]
     for client in lacking:
         _say(f"{client.name} is left out: {', '.join(client.lacking)} not installed")
-    if not there:
+    there = [client for client in wanted if not client.lacking]
+    if not there and not found.versions:
         sys.exit("error: no client is installed; make clients installs them")
-    models = list(subjects(options.only))
-    if not models:
-        sys.exit(f"error: no model has '{options.only}' in its name")
-    outcomes = _measured(there, models, options.seconds)
+    if there:
+        found.add(_measured(there, options.only, options.seconds))
     if options.json:
-        found = [dataclasses.asdict(outcome) for outcome in outcomes]
-        Path(options.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
-    made = _head(lacking) + tables(outcomes, {c.name: c.versions for c in there})
+        found.write(Path(options.json))
+    made = _head(lacking) + tables(found.outcomes, found.versions)
     if options.write:
         written(PAGE, made)
     else:
@@ -60,6 +60,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="models whose name holds this")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="for each run of a client")
     parser.add_argument("--json", help="a file for what became of each model")
+    kept = {"dest": "kept", "action": "append", "default": [], "metavar": "FILE"}
+    parser.add_argument("--with", **kept, help="what --json kept, instead of measuring it again")
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
     return parser.parse_args()
 
@@ -68,7 +70,10 @@ def _chosen(names: list[str] | None) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def _measured(clients: list[Client], models: list[Subject], seconds: int) -> list[Outcome]:
+def _measured(clients: list[Client], only: str, seconds: int) -> Results:
+    models = list(subjects(only))
+    if not models:
+        sys.exit(f"error: no model has '{only}' in its name")
     outcomes: list[Outcome] = []
     for client in clients:
         start, found = time.time(), []
@@ -79,7 +84,7 @@ def _measured(clients: list[Client], models: list[Subject], seconds: int) -> lis
         counts = Counter(outcome.step for outcome in found if outcome.status == "right")
         _say(f"{client.name}: {dict(counts)} of {len(models)} in {time.time() - start:.0f} s")
         outcomes += found
-    return outcomes
+    return Results({client.name: client.versions for client in clients}, outcomes)
 
 
 def _say(text: str) -> None:

@@ -23,6 +23,8 @@ from onnx import numpy_helper
 
 from ..loops.collection import cases
 
+_LARGEST = 500
+"""Nodes; compilers take minutes for what a loop of hundreds of trips becomes."""
 _EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Values = Mapping[str, Any]
 
@@ -88,7 +90,7 @@ def sources() -> Iterator[Source]:
 
 
 def straightened(source: Source) -> Subject | None:
-    """The model with its rewrite; None where control flow stays."""
+    """The model with its rewrite; None where control flow stays, or too many nodes come."""
     shapes = {name: np.shape(value) for name, value in _tensors(source.feeds).items()}
     numbers = {
         name: value
@@ -104,6 +106,8 @@ def straightened(source: Source) -> Subject | None:
     ):
         after = sl.rewrite(source.model, passes, shapes=told, values=values)
         if not any(holds_control_flow(graph) for graph in (after.graph, *after.functions)):
+            if len(after.graph.node) > _LARGEST:
+                return None
             before = sl.rewrite(source.model, [], shapes=told) if told else source.model
             expected = sl.reference.run(before, dict(source.feeds))
             return Subject(source.name, before, after, source.feeds, values, passes, expected)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import onnx.defs
@@ -34,6 +36,29 @@ class Outcome:
     reason: str = ""
 
 
+@dataclasses.dataclass
+class Results:
+    """What became of models in clients, whose versions are told by name."""
+
+    versions: dict[str, str]
+    outcomes: list[Outcome]
+
+    def add(self, other: Results) -> None:
+        """Take in what was found of other clients."""
+        self.versions |= other.versions
+        self.outcomes += other.outcomes
+
+    def write(self, file: Path) -> None:
+        """Keep it as JSON."""
+        file.write_text(json.dumps(dataclasses.asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, file: Path) -> Results:
+        """What was kept."""
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return cls(kept["versions"], [Outcome(**outcome) for outcome in kept["outcomes"]])
+
+
 def classify(answer: Answer, expected: Sequence[Any]) -> tuple[Status, str]:
     """How a client did, and what hindered it."""
     if answer.outputs is None:
@@ -60,7 +85,7 @@ def _told(found: Difference) -> str:
 
 
 _ADDRESSES = re.compile(r"0x[0-9a-f]+")
-_SAYS_MOST = re.compile(r"\berror: ")
+_SAYS_MOST = re.compile(r"\berror: |No conversion rule found|Conversion is failed")
 
 
 def essence(reason: str) -> str:
@@ -78,6 +103,7 @@ _NAMED = [
         r"\bop='(\w+)'",
         r"\bonnx\.(\w+)",
         r"frontend ONNX: ([\w, ]+)",
+        r"(?:operations|failed for): ([\w:, -]+)",
     )
 ]
 """How clients name an operator of the model, or several."""
@@ -86,4 +112,5 @@ _NAMED = [
 def operators_in(reason: str) -> list[str]:
     """The ONNX operators that a reason names, each once."""
     found = [word for how in _NAMED for text in how.findall(reason) for word in text.split(", ")]
-    return list(dict.fromkeys(word for word in found if word in _OPERATORS))
+    plain = [word.strip().partition("-")[0] for word in found]  # Loop-16
+    return list(dict.fromkeys(word for word in plain if word in _OPERATORS))
