@@ -13,6 +13,7 @@ of them: make clients.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from .client import CLIENTS, Client
 from .comparing import compared
-from .corpus import subjects
+from .corpus import Subject, subjects
 from .outcome import Outcome, Results
 from .running import SECONDS
 from .table import tables
@@ -42,7 +43,10 @@ def main() -> None:
     if not there and not found.versions:
         sys.exit("error: no client is installed; make clients installs them")
     if there:
-        found.add(_measured(there, options.only, options.seconds))
+        models = list(itertools.islice(subjects(options.only), 0, None, options.every))
+        if not models:
+            sys.exit(f"error: no model has '{options.only}' in its name")
+        found.add(_measured(there, models, options.seconds))
     if options.json:
         found.write(Path(options.json))
     made = _head(lacking) + tables(found.outcomes, found.versions)
@@ -58,6 +62,7 @@ def _options() -> argparse.Namespace:
     names = [client.name for client in CLIENTS]
     parser.add_argument("--client", action="append", choices=names, help="these alone")
     parser.add_argument("--only", default="", help="models whose name holds this")
+    parser.add_argument("--every", type=int, default=1, help="only each so-manieth model")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="for each run of a client")
     parser.add_argument("--json", help="a file for what became of each model")
     kept = {"dest": "kept", "action": "append", "default": [], "metavar": "FILE"}
@@ -70,10 +75,7 @@ def _chosen(names: list[str] | None) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def _measured(clients: list[Client], only: str, seconds: int) -> Results:
-    models = list(subjects(only))
-    if not models:
-        sys.exit(f"error: no model has '{only}' in its name")
+def _measured(clients: list[Client], models: list[Subject], seconds: int) -> Results:
     outcomes: list[Outcome] = []
     for client in clients:
         start, found = time.time(), []

@@ -30,9 +30,8 @@ def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str]) -> str:
         versions: what is told of each client, in the order of the table.
     """
     steps = list(dict.fromkeys(outcome.step for outcome in outcomes))
-    count = len({outcome.model for outcome in outcomes})
-    lines = [f"Of {count} models this many run with the right outputs:", ""]
-    lines += _rows(["client", *steps], _counts(outcomes, versions, steps))
+    lines = ["So many models run with the right outputs:", ""]
+    lines += _rows(["client", "models", *steps], _counts(outcomes, versions, steps))
     lines += ["", "## What stays", ""]
     lines += [f"After the last step ({steps[-1]}), by what the client says:", ""]
     lines += _rows(["client", "models", "what", "why", "such as"], _stays(outcomes, steps[-1]))
@@ -44,7 +43,7 @@ def _counts(
 ) -> Iterator[list[str]]:
     found = Counter((outcome.client, outcome.step, outcome.status) for outcome in outcomes)
     for client, version in versions.items():
-        cells = []
+        cells = [str(len({outcome.model for outcome in outcomes if outcome.client == client}))]
         for step in steps:
             wrong = found[client, step, "wrong"]
             more = f" ({wrong} with other outputs)" if wrong else ""

@@ -27,6 +27,9 @@ def around(node: Node) -> list[Value]:
     return list(dict.fromkeys(read))
 
 
+_ONE = (Dimension.constant(1),)
+
+
 class Feeding:
     """The values around a Loop or Scan, and what it hands to its body, in a graph of their own.
 
@@ -127,8 +130,14 @@ class Feeding:
         return known is not None and bool(known.all())
 
     def _vector(self, value: Value) -> Value:
-        """A tensor of one element, of whatever rank, as a vector."""
-        return self.emit.add("Reshape", [self.same(value).value, self.integers(1)], "vector")
+        """A tensor of one element, of whatever rank, as a vector: of a scalar in the form that
+        exporters write, since not every compiler takes a Reshape of a size."""
+        own = self.same(value)
+        if own.fact.shape == ():
+            return self.emit.unsqueeze(own.value, 0, "vector")
+        if own.fact.shape == _ONE:
+            return own.value
+        return self.emit.add("Reshape", [own.value, self.integers(1)], "vector")
 
     def _at_least_none(self, number: Value) -> Value:
         zero = self.integers(0)
@@ -211,12 +220,13 @@ class Feeding:
         """How many trips there are, a scalar; it may be negative where there are none."""
         maximum, start = self.repetition.maximum, self.repetition.start
         if maximum is None or (start is not None and not self._starts):
-            return self._scalar(self.trips)
+            return self.emit.squeeze(self.trips, 0, "limit")
         given = self.same(maximum)
-        return given.value if given.fact.shape == () else self._scalar(given.value)
-
-    def _scalar(self, value: Value) -> Value:
-        return self.emit.add("Reshape", [value, self.integers()], "limit")
+        if given.fact.shape == ():
+            return given.value
+        if given.fact.shape == _ONE:
+            return self.emit.squeeze(given.value, 0, "limit")
+        return self.emit.scalar(given.value, "limit")
 
     def is_number(self, fact: Fact) -> bool:
         """Whether a value of one element is the number of the trip, on every trip."""
@@ -225,7 +235,7 @@ class Feeding:
 
     def numbers(self, end: Value) -> Value:
         """The numbers from 0 to before the element of a vector."""
-        return self._range(self._scalar(end))
+        return self._range(self.emit.squeeze(end, 0, "limit"))
 
     def _range(self, limit: Value) -> Value:
         zero, one = (self._constant(np.array(n, np.int64)) for n in (0, 1))

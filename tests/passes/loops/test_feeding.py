@@ -20,6 +20,21 @@ def test_how_many_trips(start, maximum):
     assert_same(before, result.model, {"n": np.array(maximum), "go": np.array(start)})
 
 
+@pytest.mark.parametrize("maximum", ["int64 n", "int64[1] n", "int64[?] n"])
+def test_the_number_of_trips_changes_rank_in_the_form_that_exporters_write(maximum):
+    """Compilers know Unsqueeze and Squeeze of a size; a Reshape is for what has any rank."""
+    text = f"""g ({maximum}, float[3] x, bool go) => (float[?, 3] y) {{
+        y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
+            c2 = Identity (c) f = Cast <to = 1> (i) r = Add (x, f) }}>
+    }}"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert ("Reshape" in op_types(result.model.graph)) == ("?" in maximum)
+    for count, go in ((-1, True), (0, True), (3, True), (3, False)):
+        n = np.full(() if maximum == "int64 n" else (1,), count)
+        assert_same(before, result.model, {"n": n, "x": numbers(3), "go": np.array(go)})
+
+
 @pytest.mark.parametrize("backward", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("out", [0, 1, -1])

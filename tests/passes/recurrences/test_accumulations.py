@@ -100,9 +100,9 @@ def test_a_last_maximum():
         loop("r = Max (a, e)", elem="int32").replace(", bool go", ""),
         HEAD
         + """g (int32[3] s, int32[N, 3] x, int64 n) => (int32[3] y)
-            <bool yes = {1}, int64[1] k = {0}, int64 k_1 = {0}, int64 k_2 = {1}> {
-            numbers = Range (k_1, n, k_2)
-            first = Unsqueeze (s, k)
+            <bool yes = {1}, int64[1] axes = {0}, int64 k = {0}, int64 k_1 = {1}> {
+            numbers = Range (k, n, k_1)
+            first = Unsqueeze (s, axes)
             e = Gather <axis = 0> (x, numbers)
             a = Concat <axis = 0> (first, e)
             y = ReduceMax <axes = [0], keepdims = 0> (a)
