@@ -177,6 +177,6 @@ def _backend() -> Iterator[Source]:
 def _array(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_array(element) for element in value]
-    return (
-        np.asarray(numpy_helper.to_array(value)) if isinstance(value, onnx.TensorProto) else value
-    )
+    if isinstance(value, onnx.TensorProto):
+        value = numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
