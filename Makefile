@@ -67,6 +67,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/unrolling_cost.py
 	$(PY) benchmarks/recurrence_cost.py
 	$(PY) benchmarks/scale.py
+	$(PY) benchmarks/large_data.py --sparse
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: where torch comes
 # from; without it, the build for processors. MORE: other options, such as --client openvino.

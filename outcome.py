@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .hints import Hint, hint_blocks
-from .ir import Array, Model, ModelSource, SaveError, in_kind, save
+from .ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, save
 from .passes import Remark
 from .passes.base import kept_constructs
 from .passes.pipeline import Timing
@@ -171,6 +171,7 @@ class Outcome:
         force: bool = False,
         replace: bool = False,
         keep: Iterable[Path] = (),
+        link_data: LinkData | None = None,
     ) -> None:
         """Write the result, whole or not at all; what it was read from stays as it is.
 
@@ -179,6 +180,8 @@ class Outcome:
             force: overwrite also what is no model, and data of other models.
             replace: let the result take the place of the file that the original was read from.
             keep: further files that must not be overwritten.
+            link_data: share external data with the original rather than copy it: "reference" or
+                "hard", as in `straightline.ir.save`.
 
         Raises:
             SaveError: the path is the original's own, the folder does not exist or cannot be
@@ -191,7 +194,7 @@ class Outcome:
                 f"cannot write '{path}': the original was read from it; name another file, or put"
                 " the result in its place with replace=True"
             )
-        save(self.ir, path, force=force, keep=keep)
+        save(self.ir, path, force=force, keep=keep, link_data=link_data)
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON takes it, without the model."""

@@ -43,6 +43,7 @@ def run(
     require_target: bool = False,
     force: bool = False,
     max_bytes: int = TWO_GB,
+    link_data: bool = False,
     load: Iterable[Given] = (),
     max_work: int | None = None,
     max_memory: int | None = None,
@@ -70,6 +71,9 @@ def run(
         require_target: count what the target does not take as a failure, and write nothing.
         force: overwrite also what is no model, and data of other models.
         max_bytes: refuse larger model files.
+        link_data: let results have hard links to external data rather than copies of it.
+            onnxruntime reads these; `onnx.load` and onnx's checker refuse a file that has several
+            names, under each of them.
         load: Python files that define passes.
         max_work: how many steps may be computed beforehand for each model.
         max_memory: how many bytes that may take.
@@ -105,6 +109,7 @@ def run(
         tuple(Path(os.path.realpath(file)) for file in load),
         (max_work, max_memory, (comparison_options(verify) or {}).get("timeout")),
         is_told_to_a_shell(),
+        link_data,
     )
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")

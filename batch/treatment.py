@@ -37,6 +37,7 @@ class Treatment:
         load: files of passes.
         limits: of work, memory and time for what is computed beforehand; None for the default.
         in_a_shell: whether messages name options rather than keywords.
+        link_data: whether results have hard links to data files rather than copies.
     """
 
     passes: Passes = None
@@ -50,6 +51,7 @@ class Treatment:
     load: tuple[Path, ...] = ()
     limits: tuple[int | None, int | None, float | None] = (None, None, None)
     in_a_shell: bool = False
+    link_data: bool = False
 
     @property
     def feeds(self) -> list[Path]:
@@ -106,6 +108,7 @@ class Treatment:
             "straight_line": self.straight_line,
             "whole_target": self.whole_target,
             "limits": self.limits,
+            "link_data": self.link_data,
             "load": [digest_of_file(path) for path in self.load],
         }
         return hashlib.sha256(_text(decisive).encode()).hexdigest()

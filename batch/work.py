@@ -176,7 +176,7 @@ def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[s
         made = Path(tempfile.mkdtemp(dir=job.staging))
         try:
             file = made / target.file.name
-            save(model, file, keep=kept)
+            save(model, file, keep=kept, link_data="hard" if how.link_data else None)
             files = [*_data(file, target, job), file]
             digests = digests_of(files, made)
             for one in files:
@@ -189,19 +189,26 @@ def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[s
 
 
 def _data(file: Path, target: Target, job: Job) -> list[Path]:
-    """The file of external data that was made, if there is one; it may go to its place."""
-    made = [path for path in file.parent.iterdir() if path != file]
+    """The files of external data that were made; each may go to its place."""
+    made = sorted(path for path in file.parent.iterdir() if path != file)
     if made:
         target.require_data_beside()
-        free = dataclasses.replace(target, force=target.force or job.owns_data)
-        if free.data_file().name != made[0].name:
+    taken: list[Path] = []
+    for path in made:
+        owned = job.owns_data and path.name == job.data.name
+        free = dataclasses.replace(target, force=target.force or owned)
+        place = free.data_file(taken, path)
+        if place.name != path.name:
             raise SaveError(
-                f"cannot write '{job.shown}': its data would overwrite '{job.data}', which is read"
+                f"cannot write '{job.shown}': its data would overwrite"
+                f" '{job.target.with_name(path.name)}', which is read"
             )
+        taken.append(place)
     return made
 
 
 def _put(made: Path, place: Path) -> None:
-    if place.exists():
+    linked = made.stat().st_nlink > 1  # its mode is that of what it is a link to
+    if place.exists() and not linked:
         shutil.copymode(place, made)
     os.replace(made, place)

@@ -16,7 +16,7 @@ from . import boundary, interrupts, parsing, report
 from .again import command_again
 from .comparing import comparison, demanded
 from .completing import words
-from .options import pipeline_text, require_opset, target_given
+from .options import Sharing, pipeline_text, require_opset, target_given
 
 if TYPE_CHECKING:
     from ..batch import Record
@@ -246,6 +246,7 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
                 given["out"],
                 passes,
                 verify=wanted if given["verify"] else False,
+                link_data=given["link_data"] is not None,
                 backend=given["backend"].value,
                 target=fitted,
                 on_progress=tell,
@@ -276,6 +277,11 @@ def _require_for_many(given: Mapping[str, Any]) -> None:
             raise typer.BadParameter(f"{option} is about one model; leave it out, or -o")
     if parsing.STREAM in [*given["sources"], given["target"]]:
         raise typer.BadParameter("standard input holds one model; leave out -o, or name files")
+    if given.get("link_data") is Sharing.reference:
+        raise typer.BadParameter(
+            "--link-data reference is about one model: those in another folder cannot refer to"
+            " their data; leave it out, or let the data be linked, with --link-data hard"
+        )
     if given["address"] is not None and given["backend"] is Backend.loky:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 

@@ -32,6 +32,7 @@ from .options import (
     Inputs,
     Json,
     KeptCertificate,
+    LinkData,
     Load,
     MaxInputSize,
     MaxMemory,
@@ -127,6 +128,7 @@ def rewrite(
     ] = False,
     require_target: RequireTarget = False,
     force: Force = False,
+    link_data: LinkData = None,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -154,7 +156,8 @@ def rewrite(
     fitted = target_given(fits, fits_file, require_target)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
-    made = Making(context, source, target, how, certificate, page, force, as_json, silent)
+    kept = certificate, page, force, as_json, silent, link_data
+    made = Making(context, source, target, how, *kept)
     from ..api import transform
 
     interrupts.raise_from_now_on()
@@ -266,6 +269,7 @@ def convert(
     max_memory: MaxMemory = None,
     load: Load = None,
     force: Force = False,
+    link_data: LinkData = None,
     max_input_size: MaxInputSize = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -293,7 +297,8 @@ def convert(
     require_opset(opset, fitted)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
-    made = Making(context, source, target, how, certificate, page, force, as_json, silent)
+    kept = certificate, page, force, as_json, silent, link_data
+    made = Making(context, source, target, how, *kept)
     from ..api import transform
 
     interrupts.raise_from_now_on()

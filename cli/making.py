@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..ir import ModelFile
     from ..outcome import Outcome
     from ..rewriting import MismatchError
+    from .options import Sharing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Making:
         force: overwrite also what is no model.
         as_json: print one JSON document.
         silent: show no progress.
+        link_data: how data files are shared rather than copied.
     """
 
     context: typer.Context
@@ -57,6 +59,7 @@ class Making:
     force: bool
     as_json: bool
     silent: bool
+    link_data: Sharing | None = None
 
     def opened(
         self, most: int | None, given: Iterable[Path | None], bound: Iterable[str]
@@ -73,9 +76,8 @@ class Making:
         """
         from ..verification import checked_sample_shapes
 
-        model, read = opened(
-            self.source, most, self.target, list(given), self.certificate, self.force
-        )
+        kept = self.certificate, self.force, self.link_data
+        model, read = opened(self.source, most, self.target, list(given), *kept)
         taken = [*read, *model.data_files, self.source, self.target]
         require_page(self.page, taken, self.force)
         wanted = self.comparison or {}
@@ -107,7 +109,13 @@ class Making:
             with report.progress("verifying", quiet=self.silent) as told:
                 outcome, mismatch, code = verified(outcome, self.comparison, told, strict)
         if not code:
-            write_model(outcome.ir, self.target, force=self.force, keep=original.read)
+            write_model(
+                outcome.ir,
+                self.target,
+                force=self.force,
+                keep=original.read,
+                link_data=self.link_data,
+            )
             keep(self.certificate, outcome, original.model, self.force)
         return self._tell(outcome, mismatch, code, lacking)
 

@@ -10,6 +10,7 @@ from .piping import read_model, require_place
 
 if TYPE_CHECKING:
     from ..ir import ModelFile
+    from .options import Sharing
 
 
 def opened(
@@ -19,6 +20,7 @@ def opened(
     given: Sequence[Path | None],
     certificate: Path | None,
     force: bool,
+    link_data: Sharing | None = None,
 ) -> tuple[ModelFile, list[Path]]:
     """The model, and the files that are read beside it; none of them is to be overwritten, which
     is found out before the long work."""
@@ -26,7 +28,7 @@ def opened(
 
     read = [file for path in given if path is not None for file in files_of(path)]
     original = read_model(source, most)
-    require_place(target, [*read, *original.data_files], original, force=force)
+    require_place(target, [*read, *original.data_files], original, force=force, link_data=link_data)
     if certificate is not None:
         from ..certificates import place_of
 

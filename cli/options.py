@@ -22,6 +22,13 @@ class Runtime(str, enum.Enum):
     both = "both"
 
 
+class Sharing(str, enum.Enum):
+    """How a result shares the data files of its original."""
+
+    reference = "reference"
+    hard = "hard"
+
+
 VERIFICATION = "Verification"
 
 Source = Annotated[
@@ -195,6 +202,15 @@ Force = Annotated[
     typer.Option(
         "--force",
         help="Overwrite also a file that is no model, and data that belongs to another one.",
+    ),
+]
+LinkData = Annotated[
+    Sharing | None,
+    typer.Option(
+        metavar="HOW",
+        help="Do not copy external data: 'reference' refers to it where it is, in or below OUT's"
+        " folder; 'hard' makes hard links beside OUT, which onnxruntime reads but onnx.load"
+        " refuses.",
     ),
 ]
 MaxInputSize = Annotated[

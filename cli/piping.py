@@ -18,7 +18,8 @@ from .helping import show_help
 from .parsing import STREAM
 
 if TYPE_CHECKING:
-    from ..ir import Model, ModelFile
+    from ..ir import LinkData, Model, ModelFile
+    from .options import Sharing
 
 _product: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("product", default=None)
 """Standard output, while a model is to be written there."""
@@ -66,6 +67,10 @@ def _require_apart(options: Mapping[str, Any]) -> None:
         raise typer.BadParameter(
             "the model and --json cannot both go to standard output; name a file for the model"
         )
+    if options.get("target") == STREAM and options.get("link_data") is not None:
+        raise typer.BadParameter(
+            "--link-data is for a file; on standard output a model has its data within it"
+        )
     if options.get("before") == STREAM == options.get("after"):
         raise typer.BadParameter("A and B cannot both come from standard input; name a file")
 
@@ -97,20 +102,35 @@ def read_model(source: Path, most: int | None = None) -> ModelFile:
 
 
 def require_place(
-    target: Path, read: Iterable[Path], original: ModelFile, *, force: bool = False
+    target: Path,
+    read: Iterable[Path],
+    original: ModelFile,
+    *,
+    force: bool = False,
+    link_data: Sharing | None = None,
 ) -> None:
     """Check that a model may be written to a place, before the long work.
 
     Raises:
-        SaveError: something would be lost there.
+        SaveError: something would be lost there, or data cannot be shared from there.
     """
     from ..ir import Target
+    from ..ir.links import require_linkable
 
     if target != STREAM:
-        Target.of(target, read, original.path, force=force)
+        place = Target.of(target, read, original.path, force=force)
+        if link_data is not None:
+            require_linkable(original.data_files, place, link_data.value)
 
 
-def write_model(model: Model, target: Path, *, force: bool, keep: Iterable[Path]) -> None:
+def write_model(
+    model: Model,
+    target: Path,
+    *,
+    force: bool,
+    keep: Iterable[Path],
+    link_data: Sharing | None = None,
+) -> None:
     """Write a model to a file, or to standard output with its external data within it.
 
     Raises:
@@ -121,7 +141,10 @@ def write_model(model: Model, target: Path, *, force: bool, keep: Iterable[Path]
 
     stream = _product.get()
     if target != STREAM or stream is None:
-        save(model, target, force=force, keep=keep)
+        how: LinkData | None = None
+        if link_data is not None:
+            how = "hard" if link_data.value == "hard" else "reference"
+        save(model, target, force=force, keep=keep, link_data=how)
         return
     content = to_bytes(model)
     try:

@@ -11,11 +11,13 @@ from .errors import Error, GraphError, LoadError, ModelError, SaveError, Signal
 from .external_data import out_of_reach
 from .graph import Graph
 from .instantiate import Fold, Template, instantiate
+from .links import LinkData
 from .meant import instead, nearest, no_input
 from .model import MAX_OPSET, Function, Model
 from .node import Node
 from .operator import Operator, attribute_message
 from .reading import TWO_GB, read_bytes
+from .saving import save, to_bytes
 from .sources import (
     BaseDir,
     ModelFile,
@@ -26,8 +28,6 @@ from .sources import (
     read,
     read_file,
     read_stream,
-    save,
-    to_bytes,
     to_proto,
 )
 from .structure import Annotation, Use
@@ -52,6 +52,7 @@ __all__ = [
     "FunctionKey",
     "Graph",
     "GraphError",
+    "LinkData",
     "LoadError",
     "Model",
     "ModelError",

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import onnx
 
 from .external_data import tensors_of
 from .sources import BaseDir, ModelSource, base_dir_of, read, to_proto
+from .splicing import without
 from .tensor import Array, Tensor
 
 M = TypeVar("M", onnx.ModelProto, onnx.GraphProto)
@@ -32,8 +32,8 @@ def digest_of(model: ModelSource, base_dir: BaseDir = None) -> str:
     """
     source = read(model)
     proto, folder = to_proto(source), base_dir_of(source, base_dir)
-    bare = _copied(proto, {"graph"})
-    bare.graph.CopyFrom(_copied(proto.graph, {"initializer"}))
+    bare = without(proto, {"graph"})
+    bare.graph.CopyFrom(without(proto.graph, {"initializer"}))
     for tensor in list(tensors_of(bare)):
         tensor.CopyFrom(_summary(tensor, folder))
     found = hashlib.sha256(_framed(bare.SerializeToString(deterministic=True)))
@@ -54,24 +54,15 @@ def _summary(tensor: onnx.TensorProto, folder: Path | None) -> onnx.TensorProto:
     """A tensor with the digest of its elements in their place."""
     made = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
     made.doc_string = tensor.doc_string
-    made.raw_data = digest_of_array(Tensor(tensor, base_dir=folder).numpy())
+    held = Tensor(tensor, base_dir=folder)
+    if tensor.data_type == onnx.TensorProto.STRING:
+        made.raw_data = digest_of_array(held.numpy())
+        return made
+    found = hashlib.sha256()
+    for block in held.content():
+        found.update(block)
+    made.raw_data = found.digest()
     return made
-
-
-def _copied(message: M, but: Collection[str]) -> M:
-    """A copy without some of its fields."""
-    made = type(message)()
-    for field, value in message.ListFields():
-        if field.name not in but:
-            _put(made, field.name, value)
-    return made
-
-
-def _put(message: Any, name: str, value: Any) -> None:
-    if isinstance(value, int | float | str | bytes):
-        setattr(message, name, value)
-    else:
-        getattr(message, name).MergeFrom(value)
 
 
 def _framed(content: bytes) -> bytes:

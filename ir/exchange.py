@@ -16,6 +16,7 @@ import onnx
 import onnx_ir
 
 from .deserialize import deserialize
+from .graph import Graph
 from .model import Model
 from .serialize import serialize
 from .tensor import Array, Tensor, TensorMessage
@@ -103,7 +104,7 @@ class Exchange:
                 value.const_value = self._theirs(own, value.const_value)
         return made
 
-    def _message_of(self, tensor: Tensor) -> TensorMessage:
+    def _message_of(self, tensor: Tensor, _: Graph) -> TensorMessage:
         """What is written for one of our tensors."""
         if tensor.is_sparse or tensor.elem_type == _STRINGS:
             return tensor.message()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,10 +17,10 @@ import onnx.numpy_helper
 from .errors import LoadError, reason
 from .files import encode
 from .reading import TWO_GB
-from .tensor import Tensor, external_extent, external_path, real_path
+from .spans import copy_span
+from .tensor import Extent, Tensor, external_extent, external_path, real_path
 
 _ALIGNMENT = 4096
-_BLOCK = 1 << 22
 _INLINE_BYTES = 1024
 """Tensors up to this size stay in the model file when the others move out."""
 
@@ -103,7 +104,18 @@ def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
             " work on straightline.ir.load(path) and straightline.ir.save(model, path), or use"
             " the command line"
         )
-    for tensor, (path, offset, length) in zip(tensors, extents, strict=True):
+    fill(proto, base_dir)
+
+
+def fill(proto: onnx.ModelProto, base_dir: Path | None) -> None:
+    """Read all external data into the message, which may have any size then; onnx's own loader
+    refuses files with several names.
+
+    Raises:
+        LoadError: it cannot be read.
+    """
+    for tensor in external_tensors(proto):
+        path, offset, length = external_extent(tensor, base_dir)
         with _opened(path, offset, tensor.name) as source:
             tensor.raw_data = source.read(length)
         tensor.ClearField("external_data")
@@ -137,43 +149,96 @@ def files_of(tensors: Iterable[onnx.TensorProto], base_dir: Path) -> frozenset[P
     return frozenset(base_dir / _location(tensor) for tensor in tensors)
 
 
-def write_data_file(
-    proto: onnx.ModelProto, base_dir: Path | None, target: BinaryIO, name: str
-) -> None:
-    """Stream the elements of all large tensors into `target`, and make the message refer to it.
+class DataFile:
+    """A data file that is being written.
+
+    Args:
+        stream: the file.
+        name: what the message calls it.
+        elements_of: the raw elements of a tensor that is not external.
+    """
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        name: str,
+        elements_of: Callable[[onnx.TensorProto], bytes] = attrgetter("raw_data"),
+    ) -> None:
+        self._stream = stream
+        self._name = name
+        self._elements_of = elements_of
+        self._copied: dict[Extent, int] = {}
+
+    def take(self, proto: onnx.ModelProto, base_dir: Path | None, *, inner: bool = False) -> None:
+        """Stream the elements of all large tensors into the file, each part of another file once,
+        and make the message refer to it.
+
+        Args:
+            proto: the message, which is changed.
+            base_dir: the folder that its external data is relative to.
+            inner: leave external data where it is.
+
+        Raises:
+            LoadError: data that the model refers to cannot be read.
+        """
+        for tensor in tensors_of(proto):
+            if onnx.external_data_helper.uses_external_data(tensor):
+                if not inner:
+                    extent = external_extent(tensor, base_dir)
+                    _refer(tensor, self._name, self._copy(extent, tensor.name), extent[2])
+            elif len(raw := self._raw(tensor)) > _INLINE_BYTES:
+                offset = self._begin()
+                length = self._stream.write(raw)
+                tensor.ClearField("raw_data")
+                _refer(tensor, self._name, offset, length)
+
+    def _copy(self, extent: Extent, name: str) -> int:
+        """Where a part of another file is in this one."""
+        if extent not in self._copied:
+            path, start, length = extent
+            self._copied[extent] = self._begin()
+            try:
+                with _opened(path, start, name) as source:
+                    copy_span(source, start, self._stream, length)
+            except EOFError as error:
+                raise LoadError(
+                    f"external data of tensor '{name}' became shorter while it was read"
+                ) from error
+        return self._copied[extent]
+
+    def _raw(self, tensor: onnx.TensorProto) -> bytes:
+        """The elements of a tensor in the message, made raw ones if they are many."""
+        if tensor.HasField("raw_data"):
+            return self._elements_of(tensor)
+        text = tensor.data_type == onnx.TensorProto.STRING
+        if text or math.prod(tensor.dims) <= _INLINE_BYTES:
+            return b""
+        raw: bytes = onnx.numpy_helper.from_array(Tensor(tensor).numpy()).raw_data
+        tensor.ClearField(onnx.helper.tensor_dtype_to_field(tensor.data_type))
+        tensor.raw_data = raw
+        return raw
+
+    def _begin(self) -> int:
+        self._stream.write(b"\0" * (-self._stream.tell() % _ALIGNMENT))
+        return self._stream.tell()
+
+
+def refer_to(proto: onnx.ModelProto, base_dir: Path | None, names: Mapping[Path, str]) -> None:
+    """Make a message call the files of its external data by other names.
 
     Raises:
-        LoadError: data that the model refers to cannot be read.
+        LoadError: data that the model refers to is not there.
     """
-    for tensor in tensors_of(proto):
-        external = onnx.external_data_helper.uses_external_data(tensor)
-        if not external and not _moves_out(tensor):
-            continue
-        target.write(b"\0" * (-target.tell() % _ALIGNMENT))
-        offset = target.tell()
-        if external:
-            path, start, length = external_extent(tensor, base_dir)
-            with _opened(path, start, tensor.name) as source:
-                _copy(source, target, length, tensor.name)
-        else:
-            length = target.write(tensor.raw_data)
-            tensor.ClearField("raw_data")
-        tensor.ClearField("external_data")
-        for key, value in (("location", name), ("offset", str(offset)), ("length", str(length))):
-            tensor.external_data.add(key=key, value=value)
-        tensor.data_location = onnx.TensorProto.EXTERNAL
+    for tensor in external_tensors(proto):
+        path, offset, length = external_extent(tensor, base_dir)
+        _refer(tensor, names[path], offset, length)
 
 
-def _moves_out(tensor: onnx.TensorProto) -> bool:
-    """Whether a tensor is large enough for the data file; its elements are made raw ones then."""
-    if tensor.HasField("raw_data"):
-        return len(tensor.raw_data) > _INLINE_BYTES
-    if tensor.data_type == onnx.TensorProto.STRING or math.prod(tensor.dims) <= _INLINE_BYTES:
-        return False
-    raw = onnx.numpy_helper.from_array(Tensor(tensor).numpy())
-    tensor.ClearField(onnx.helper.tensor_dtype_to_field(tensor.data_type))
-    tensor.raw_data = raw.raw_data
-    return True
+def _refer(tensor: onnx.TensorProto, name: str, offset: int, length: int) -> None:
+    tensor.ClearField("external_data")
+    for key, value in (("location", name), ("offset", str(offset)), ("length", str(length))):
+        tensor.external_data.add(key=key, value=value)
+    tensor.data_location = onnx.TensorProto.EXTERNAL
 
 
 @contextlib.contextmanager
@@ -187,12 +252,3 @@ def _opened(path: Path, offset: int, name: str) -> Iterator[BinaryIO]:
     with source:
         source.seek(offset)
         yield source
-
-
-def _copy(source: BinaryIO, target: BinaryIO, length: int, name: str) -> None:
-    while length:
-        block = source.read(min(length, _BLOCK))
-        if not block:
-            raise LoadError(f"external data of tensor '{name}' became shorter while it was read")
-        target.write(block)
-        length -= len(block)

@@ -6,8 +6,9 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
@@ -15,6 +16,9 @@ from google.protobuf.message import DecodeError, EncodeError
 from .errors import LoadError, SaveError, reason
 from .nesting import is_nested_too_deep
 from .reading import TWO_GB, read_bytes
+from .ways import by
+
+_NO_LINKS: Mapping[Path, Path] = MappingProxyType({})
 
 
 def read_proto(path: Path) -> onnx.ModelProto:
@@ -61,25 +65,37 @@ def encode(proto: onnx.ModelProto) -> bytes | None:
         content = proto.SerializeToString()
     except EncodeError:
         return None
-    return content if len(content) <= TWO_GB else None
+    return None if too_large(len(content)) else content
+
+
+def too_large(size: int) -> bool:
+    """Whether so many bytes are more than a message can have."""
+    return size > TWO_GB
 
 
 @contextlib.contextmanager
-def replacing(*paths: Path) -> Iterator[list[Path]]:
+def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[list[Path]]:
     """Temporary files beside `paths` that take their places together if all goes well; else they
     vanish and what was there before stays.
 
+    Args:
+        paths: the files to be written.
+        links: further places, each with a file that gets it as another name.
+
     Raises:
-        SaveError: a folder does not exist or cannot be written, or a path is no regular file.
+        SaveError: a folder does not exist or cannot be written, a path is no regular file, or a
+            file cannot be linked.
     """
     temporaries: list[Path] = []
     try:
         for path in paths:
             temporaries.append(_temporary(path))
-        yield temporaries
-        for path, temporary in zip(paths, temporaries, strict=True):
-            _copy_mode(path, temporary)
-        _put_in_place(list(zip(temporaries, paths, strict=True)))
+        for path, file in links.items():
+            temporaries.append(_linked(path, file))
+        yield temporaries[: len(paths)]
+        for path, temporary in zip(paths, temporaries, strict=False):
+            _copy_mode(path, temporary)  # that of a link is that of its file
+        _put_in_place(list(zip(temporaries, [*paths, *links], strict=True)))
     except OSError as error:
         raise SaveError(f"cannot write '{paths[0]}': {reason(error)}") from error
     finally:
@@ -95,6 +111,20 @@ def _temporary(path: Path) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     os.close(handle)
     return Path(name)
+
+
+def _linked(path: Path, file: Path) -> Path:
+    """Another name for a file, beside a path."""
+    temporary = _temporary(path)
+    temporary.unlink()
+    try:
+        os.link(file, temporary)
+    except OSError as error:
+        raise SaveError(
+            f"'{file}' cannot be linked into '{path.parent}': {reason(error)}; have it copied,"
+            f" without {by('--link-data hard')}"
+        ) from error
+    return temporary
 
 
 def _put_in_place(moves: list[tuple[Path, Path]]) -> None:

@@ -56,8 +56,9 @@ def _read_all(path: Path, handle: int, size: int, max_bytes: int) -> bytes | byt
     with os.fdopen(handle, "rb") as stream:
         if size > max_bytes:
             raise _too_large(path, max_bytes)
-        content = bytearray(stream.read(size))
+        content: bytes | bytearray = stream.read(size)
         while block := stream.read(_BLOCK):  # it grew, or does not tell its size
+            content = bytearray(content) if isinstance(content, bytes) else content
             content += block
             if len(content) > max_bytes:
                 raise _too_large(path, max_bytes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence, Sequence
-from operator import methodcaller
 
 import onnx
 
@@ -18,11 +17,16 @@ from .node import Node
 from .tensor import Tensor, TensorMessage
 from .value import Value
 
+MessageOf = Callable[[Tensor, Graph], TensorMessage]
+"""What is written for an initializer of a graph."""
+
+
+def _itself(tensor: Tensor, _: Graph) -> TensorMessage:
+    return tensor.message()
+
 
 @paused_collector
-def serialize(
-    model: Model, message_of: Callable[[Tensor], TensorMessage] = methodcaller("message")
-) -> onnx.ModelProto:
+def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
     """The message of a model; a model that was loaded and not changed gives an equal one.
 
     Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
@@ -31,7 +35,7 @@ def serialize(
 
     Args:
         model: the model.
-        message_of: what is written for an initializer, but for its name.
+        message_of: what is written for an initializer of a graph, but for its name.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -121,9 +125,7 @@ def _has_constant_node(tensor: Tensor, opset: int) -> bool:
 class _Writer:
     """Fills messages from graphs."""
 
-    def __init__(
-        self, names: Names, listing: Listing, message_of: Callable[[Tensor], TensorMessage]
-    ) -> None:
+    def __init__(self, names: Names, listing: Listing, message_of: MessageOf) -> None:
         self.names = names
         self.listing = listing
         self.message_of = message_of
@@ -151,7 +153,7 @@ class _Writer:
             if not stand and value not in inputs:
                 self.write_constant(tensor, name, graph.root.opset(), proto.node)
                 continue
-            message = self.message_of(tensor)
+            message = self.message_of(tensor, graph)
             if isinstance(message, onnx.SparseTensorProto):
                 sparse = proto.sparse_initializer.add()
                 sparse.CopyFrom(message)

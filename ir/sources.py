@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeGuard, Union
 
@@ -13,26 +12,15 @@ import onnx
 
 from .boundary import Boundary
 from .deserialize import deserialize
-from .errors import LoadError, SaveError
-from .external_data import (
-    external_tensors,
-    files_of,
-    load_external_data,
-    refers_elsewhere,
-    write_data_file,
-)
-from .files import encode, parse_bytes, replacing, require_graph
+from .errors import LoadError
+from .external_data import external_tensors, files_of, load_external_data
+from .files import parse_bytes, require_graph
 from .model import Model
-from .ordering import nesting
 from .reading import TWO_GB, folder_of, read_all, read_bytes
 from .serialize import serialize
-from .target import Target
 
 if TYPE_CHECKING:
     import onnx_ir
-
-_MAX_NESTING = 30
-"""Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
 _PLAIN = (str, os.PathLike, bytes, bytearray, memoryview, onnx.ModelProto, Model)
 """Kinds of models that hold no other one."""
@@ -250,89 +238,3 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     if isinstance(source, str | os.PathLike | ModelFile):
         load_external_data(proto, model.base_dir)
     return proto
-
-
-def save(
-    model: Model | onnx.ModelProto,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    keep: Iterable[Path] = (),
-) -> None:
-    """Write a model to a file, whole or not at all.
-
-    External data stays where it is when the file goes into the folder it is relative to; else it
-    is streamed into `<file name>.data` beside the file, as is all large data of a model over 2 GB.
-    A link is followed. What the model was read from is never overwritten, save the model file
-    itself by its own new version; nor is a file that is no model, or the data of another one.
-
-    Args:
-        model: an IR model or a message.
-        path: where to.
-        force: overwrite also what is no model, and data of other models.
-        keep: further files that must not be overwritten.
-
-    Raises:
-        SaveError: the folder does not exist or cannot be written, no file can hold the model, or
-            something would be lost.
-        LoadError: external data that the model refers to cannot be read.
-    """
-    path = Path(path)
-    base_dir, file, read = None, None, {*keep}
-    if isinstance(model, Model):
-        base_dir, file, read = model.base_dir, model.file, {*keep, *model.data_files}
-    proto = serialize(model) if isinstance(model, Model) else model
-    _check_nesting(proto, path)
-    external = external_tensors(proto)
-    if base_dir is not None:
-        read |= files_of(external, base_dir)
-    target = Target.of(path, read, file, force=force)
-    content = None if refers_elsewhere(external, base_dir, target.folder) else encode(proto)
-    if content is None or external:
-        target.require_data_beside()
-    if content is not None:
-        with replacing(target.file) as (temporary,):
-            temporary.write_bytes(content)
-        return
-    if proto is model:
-        proto = onnx.ModelProto()
-        proto.CopyFrom(model)
-    _write_with_data(proto, base_dir, target)
-
-
-def to_bytes(model: Model) -> bytes:
-    """The model as one message, external data within it.
-
-    Raises:
-        SaveError: it is more than a message can have.
-        LoadError: external data cannot be read.
-    """
-    proto = serialize(model)
-    _check_nesting(proto, Path("standard output"))
-    load_external_data(proto, model.base_dir)
-    content = encode(proto)
-    if content is None:
-        raise SaveError("the model has more than 2 GB, which no stream can hold; name a file")
-    return content
-
-
-def _check_nesting(proto: onnx.ModelProto, path: Path) -> None:
-    deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
-    if deepest > _MAX_NESTING:
-        raise SaveError(
-            f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
-            f" take no more than {_MAX_NESTING}"
-        )
-
-
-def _write_with_data(proto: onnx.ModelProto, base_dir: Path | None, target: Target) -> None:
-    beside = target.data_file()
-    with replacing(target.file, beside) as (temporary, data):
-        with data.open("wb") as stream:
-            write_data_file(proto, base_dir, stream, beside.name)
-        content = encode(proto)
-        if content is None:
-            raise SaveError(
-                f"cannot write '{target.path}': the model is over 2 GB even without its tensors"
-            )
-        temporary.write_bytes(content)

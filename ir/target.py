@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from .errors import LoadError, SaveError
 from .external_data import external_tensors, files_of
-from .files import read_proto
 from .reading import is_descriptor
+from .skimming import skim
 from .ways import by
 
 Key = str | tuple[int, int]
@@ -83,23 +83,34 @@ class Target:
                 f" external data, which must lie beside it; name the file itself, '{self.file}'"
             )
 
-    def data_file(self) -> Path:
-        """Where the data of the model goes: none of the files that are read.
+    def data_file(self, taken: Collection[Path] = (), of: Path | None = None) -> Path:
+        """Where data of the model goes: none of the files that are read.
+
+        Args:
+            taken: places that are given away already.
+            of: a file that shall have this place as another name; it may be one already.
 
         Raises:
             SaveError: a file is there that is not the data of the model to be replaced.
         """
         path, number = self.folder / f"{self.file.name}.data", 0
-        while self.read & _keys(path):
+        while path in taken or (self.read & _keys(path) and not _is_name_of(path, of)):
             number += 1
             path = self.folder / f"{self.file.name}.{number}.data"
-        own = not path.is_symlink() and bool(self.own & _keys(path))
+        own = not path.is_symlink() and bool(self.own & _keys(path) or _is_name_of(path, of))
         if os.path.lexists(path) and not own and not self.force:
             raise SaveError(
                 f"cannot write '{self.path}': its data would overwrite '{path}', which is no data"
                 f" of a model there; name another file, or allow it with {by('--force')}"
             )
         return path
+
+
+def _is_name_of(path: Path, file: Path | None) -> bool:
+    """Whether a path is a second name of a file."""
+    if file is None or not path.exists() or os.path.realpath(path) == os.path.realpath(file):
+        return False
+    return path.samefile(file)
 
 
 def place_beside(path: Path, taken: Iterable[Path]) -> Path:
@@ -141,7 +152,7 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
     if not file.exists() or not file.stat().st_size:
         return frozenset()
     try:
-        proto = read_proto(file)
+        proto = skim(file)
     except LoadError as error:
         if force:
             return frozenset()

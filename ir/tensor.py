@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,17 @@ import onnx
 import onnx.external_data_helper
 from onnx import numpy_helper
 
-from .errors import LoadError
+from .errors import LoadError, reason
 
 Array = npt.NDArray[Any]
+Place = tuple[tuple[int, int], int]
+"""A file, by its device and number there, and an offset in it."""
+
 _LARGEST_DENSE = 1 << 31
+_BLOCK = 1 << 22
 TensorMessage = onnx.TensorProto | onnx.SparseTensorProto
+Extent = tuple[Path, int, int]
+"""Where the elements of a tensor lie: file, offset and length in bytes."""
 
 
 class Tensor:
@@ -96,6 +103,21 @@ class Tensor:
             self._message = numpy_helper.from_array(np.asarray(self._array))
         return self._message
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether it came as an array, of which no message was made."""
+        return self._message is None and self._array is not None
+
+    def raw_data(self) -> bytes:
+        """The elements as a message has them, made anew; for a tensor with raw data, or one that is
+        computed and of numbers."""
+        held = self._message
+        if held is None:
+            assert self._array is not None
+            held = numpy_helper.from_array(self._array)
+        assert isinstance(held, onnx.TensorProto)
+        return bytes(held.raw_data)
+
     def numpy(self) -> Array:
         """The elements as a read-only array; strings come as an object array of `str`.
 
@@ -108,6 +130,40 @@ class Tensor:
             array.flags.writeable = False
             self._array = array
         return self._array
+
+    def content(self) -> Iterator[memoryview]:
+        """The bytes of the elements as a little-endian array has them, one block after the other;
+        nothing of it is kept. Not for strings.
+
+        Raises:
+            LoadError: as `numpy`.
+        """
+        message = self._message
+        if self._array is None and isinstance(message, onnx.TensorProto) and _is_flat(message):
+            if self.is_external:
+                yield from _external_blocks(message, self.base_dir)
+                return
+            raw = message.raw_data
+            if len(raw) == byte_size(message):
+                yield memoryview(raw)
+                return
+        array = self._read() if self._array is None else self._array
+        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        yield little.reshape(-1).view(np.uint8).data
+
+    @property
+    def place(self) -> Place | None:
+        """Where external elements lie, by whatever name; None where they are not external.
+
+        Raises:
+            LoadError: they are not there.
+        """
+        message = self._message
+        if not isinstance(message, onnx.TensorProto) or not self.is_external:
+            return None
+        path, offset, _ = external_extent(message, self.base_dir)
+        status = path.stat()
+        return (status.st_dev, status.st_ino), offset
 
     def _read(self) -> Array:
         message = self._message
@@ -138,6 +194,32 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def _is_flat(message: onnx.TensorProto) -> bool:
+    """Whether each element has bytes of its own."""
+    if message.data_type == onnx.TensorProto.STRING:
+        return False
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
+    return _bits(message.data_type) == 8 * dtype.itemsize
+
+
+def _external_blocks(message: onnx.TensorProto, base_dir: Path | None) -> Iterator[memoryview]:
+    path, offset, _ = external_extent(message, base_dir)
+    rest = byte_size(message)
+    try:
+        with path.open("rb") as stream:
+            stream.seek(offset)
+            while rest:
+                block = stream.read(min(rest, _BLOCK))
+                if not block:
+                    raise LoadError(f"'{path}' became shorter while it was read")
+                rest -= len(block)
+                yield memoryview(block)
+    except OSError as error:
+        raise LoadError(
+            f"external data of tensor '{message.name}' cannot be read from {path}: {reason(error)}"
+        ) from error
+
+
 def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     """Where the external data of tensor `name` lies.
 
@@ -160,8 +242,8 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     return path
 
 
-def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> tuple[Path, int, int]:
-    """File, offset and length in bytes of a tensor's elements.
+def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> Extent:
+    """Where the elements of an external tensor lie.
 
     Raises:
         LoadError: the file is missing, too short, or outside the model's folder.

@@ -12,6 +12,7 @@ KEYWORDS = {
     "--force": "force=True",
     "--freeze-initializers": "freeze_initializers=True",
     "--inputs": "feeds=",
+    "--link-data": "link_data=",
     "--max-input-size": "max_bytes=",
     "--max-nodes": "max_nodes=",
     "--max-trips": "max_trips=",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Terms:
         heeded: whether a condition that a body computes ends a Loop that is given none.
         two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
+        key_of: what constants that are equal have in common.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -68,6 +69,7 @@ class Terms:
         self.sized: dict[str, Term] = {}
         self.heeded = self.two_readings = False
         self.trace: Trace | None = None
+        self.key_of: Callable[[Tensor], Hashable] = key_of
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._elements = Elements()
@@ -84,7 +86,7 @@ class Terms:
     def constant(self, content: Tensor | Array) -> Term:
         """A constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
-        head = self.heads.own("constant", key_of(tensor))
+        head = self.heads.own("constant", self.key_of(tensor))
         known = head.made.get(())
         if known is None:
             known = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])

@@ -19,13 +19,43 @@ from .heads import Head
 MOST_ELEMENTS = limit("proof_elements")
 """A constant is computed where it has so many elements at most, and so have its operands."""
 
+MOST_READ = 1 << 14
+"""A constant with more elements is not held in memory because it was looked at once."""
+
+
+class Places:
+    """Large constants in files, which are known by where they lie rather than by their content:
+    weights are not read to see that a model has kept them.
+
+    Attributes:
+        in_doubt: whether constants of one type and shape lie in several files, or in a file and in
+            a model, so that their contents may make a difference.
+    """
+
+    def __init__(self) -> None:
+        self.in_doubt = False
+        self._homes: dict[Hashable, tuple[object, bool]] = {}
+
+    def key_of(self, tensor: Tensor) -> Hashable:
+        """What two constants that are certainly equal have in common."""
+        if tensor.size <= MOST_READ:
+            return key_of(tensor)
+        kind, place = (tensor.elem_type, tensor.dims), tensor.place
+        home = None if place is None else place[0]
+        first, placed = self._homes.setdefault(kind, (home, place is not None))
+        self.in_doubt |= first != home and (placed or place is not None)
+        return key_of(tensor) if place is None else (*kind, place)
+
 
 def key_of(tensor: Tensor) -> Hashable:
     """What two constants of the same type, shape and bytes have in common. -0 is not 0."""
     # A large one is read for this only: what is kept of it is its digest.
-    large = tensor.size > MOST_ELEMENTS
-    passing = Tensor(tensor.message(), base_dir=tensor.base_dir) if large else tensor
-    array = passing.numpy()
+    if tensor.size > MOST_READ and tensor.elem_type != onnx.TensorProto.STRING:
+        found = hashlib.blake2b(digest_size=20)
+        for block in tensor.content():
+            found.update(block)
+        return tensor.elem_type, tensor.dims, found.digest()
+    array = tensor.numpy()
     if array.dtype.hasobject:
         content: Hashable = tuple(array.reshape(-1).tolist())
     elif array.nbytes <= 64:

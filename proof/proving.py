@@ -30,6 +30,7 @@ from .algebra import Terms
 from .answer import Proof
 from .budget import Budget, OpenError
 from .comparison import Comparison
+from .constants import Places, key_of
 from .differences import Difference
 from .execution import Execution
 from .history import BODIES
@@ -96,6 +97,7 @@ class _Question:
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.trace: Trace | None = None
+        self.places: Places | None = Places()
 
     def _require_well_formed(self, side: int) -> None:
         proto = self.protos[side]
@@ -107,7 +109,15 @@ class _Question:
             check_well_formed(proto)
 
     def answer(self) -> Proof:
-        """The answer."""
+        """The answer; weights in files are read only where it may depend on their content."""
+        answer = self._answer()
+        if self.places is not None and self.places.in_doubt and not answer.proved:
+            self.places, self.trace = None, None
+            self.budget = dataclasses.replace(self.whole)
+            answer = self._answer()
+        return answer
+
+    def _answer(self) -> Proof:
         fault = self._fault()
         if fault:
             return Proof("open", fault)
@@ -127,7 +137,7 @@ class _Question:
     def _open(self, difference: Difference) -> Proof:
         """What differs, and where: the question is asked once more, and it is recorded which nodes
         give which terms."""
-        self.trace, self.budget = Trace(), self.whole
+        self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
         try:
             self._all_readings()
         except Difference as again:
@@ -191,6 +201,7 @@ class _Question:
         """
         terms = self.terms = Terms(self.budget, given)
         terms.trace, terms.heeded = self.trace, self.heeded
+        terms.key_of = key_of if self.places is None else self.places.key_of
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}

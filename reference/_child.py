@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from .session import ModelData, Session, Unsupported
@@ -61,15 +62,18 @@ def open_reference() -> Callable[[ModelData], Session]:
     """The project's own evaluator."""
     import onnx
 
+    from .. import ir
+    from ..ir.external_data import fill
     from .evaluator import Evaluator
 
     def load(model: ModelData) -> Session:
+        folder = None if model.base_dir is None else Path(model.base_dir)
         if model.path is not None:
-            proto = onnx.load(model.path)
+            file = ir.read_file(model.path)
+            proto, folder = file.proto, file.base_dir
         else:
             proto = onnx.load_model_from_string(model.data or b"")
-            if model.base_dir is not None:
-                onnx.load_external_data_for_model(proto, model.base_dir)
+        fill(proto, folder)
         evaluator = Evaluator(proto)
         return lambda feeds: list(evaluator.run(dict(feeds)))
 

@@ -13,6 +13,7 @@ from onnx import helper
 from onnx.reference.op_run import OpRun
 
 from .. import ir
+from ..ir.external_data import fill
 from ..ir.meant import no_input
 from ..ir.well_formed import check_well_formed
 from ..ir.well_formed.places import normal_domain
@@ -233,8 +234,8 @@ def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:
         message, proto = proto, onnx.ModelProto()
         proto.CopyFrom(message)
     try:
-        onnx.load_external_data_for_model(proto, str(folder))
-    except Exception as error:
+        fill(proto, folder)
+    except ir.LoadError as error:
         raise EvaluationError(f"external data cannot be read: {error}") from error
     return proto
 

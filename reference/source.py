@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tempfile
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import EncodeError
+from onnx.external_data_helper import uses_external_data
 
 from .. import ir
 from ..ir.boundary import one_line
-from ..ir.external_data import external_tensors
+from ..ir.external_data import external_tensors, files_of
+from ..ir.splicing import without
 from ..ir.tensor import byte_size
 from .session import ModelData
 
 _keys = itertools.count()
+_LARGE = 1 << 18
+"""The checker is given no tensor with so many elements or more: it would make copies of it."""
 
 
 class Source:
@@ -93,14 +99,51 @@ class Source:
     @cached_property
     def fault(self) -> str:
         """What the ONNX checker has against the model, on one line; empty where it is valid."""
-        checked = self._path or self.proto
-        if checked is self.proto and external_tensors(self.proto):
-            return ""  # the checker looks for external data beside a path only
+        checked = self._checked()
+        if checked is None:
+            return ""
         try:
             ir.ask_onnx("the model", onnx.checker.check_model, checked, full_check=True)
         except ir.OnnxError as error:
             return one_line(error.__cause__ or error)
         return ""
+
+    def _checked(self) -> Path | onnx.ModelProto | None:
+        """What the checker is given: a path, or the model without its large weights, which are
+        inputs then. It looks for external data beside a path only, and takes no file that has
+        several names or is a link; None where there is such data elsewhere than in weights."""
+        external = external_tensors(self.proto)
+        if self._path is not None:
+            folder = self._path.parent
+            if not any(map(_has_more_names, files_of(external, folder))):
+                return self._path
+        large = [t for t in self.proto.graph.initializer if _is_large(t)]
+        if sum(map(uses_external_data, large)) < len(external):
+            return None
+        return _with_inputs(self.proto, large) if large else self.proto
+
+
+def _is_large(tensor: onnx.TensorProto) -> bool:
+    return math.prod(tensor.dims) >= _LARGE or uses_external_data(tensor)
+
+
+def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) -> onnx.ModelProto:
+    """A copy of a model with inputs in the place of weights."""
+    made = without(proto, {"graph"})
+    made.graph.CopyFrom(without(proto.graph, {"initializer"}))
+    names = {tensor.name for tensor in weights}
+    made.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
+    known = {info.name for info in proto.graph.input}
+    made.graph.input.extend(
+        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        for tensor in weights
+        if tensor.name not in known
+    )
+    return made
+
+
+def _has_more_names(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and path.stat().st_nlink > 1)
 
 
 def _is_utf8(path: Path) -> bool:

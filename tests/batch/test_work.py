@@ -1,6 +1,7 @@
 """The work on one model: whatever goes wrong is a record."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,6 +58,20 @@ def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_a
     assert [path.name for path in Path("out").iterdir()] == ["w.onnx.data"]
     monkeypatch.setattr(module, "_put", put)
     assert work(job, Treatment(), "key").record.ok
+
+
+def test_data_is_linked_where_that_is_asked_for(job):
+    mode = os.stat("models/deep/w.weights").st_mode
+    for _ in range(2):
+        done = work(job, Treatment(link_data=True), "key")
+        assert done.record.status == "written", done.record
+        assert {*done.entry["written"]} == {"w.onnx", "w.onnx.data"}
+        assert os.path.samefile("out/w.onnx.data", "models/deep/w.weights")
+        assert not list(Path("made").iterdir())
+    assert os.stat("models/deep/w.weights").st_mode == mode
+    known = dataclasses.replace(job, known=done.entry)
+    assert work(known, Treatment(link_data=True), "key").record.status == "skipped"
+    assert Treatment(link_data=True).key() != Treatment().key()
 
 
 def _only_data(place):

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import onnx
 import pytest
+from memory import growth
 from onnx import TensorProto
 from straightline.cli.commands import app
 from typer.testing import CliRunner
@@ -248,3 +249,53 @@ def test_sizes_that_are_none(folder, size):
     result = run(("inspect", "--max-input-size", size), folder / "home" / "in.onnx")
     assert result.exit_code == 2
     assert "500M" in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_data_is_shared_where_that_is_asked_for(folder, command):
+    source, data = folder / "home" / "in.onnx", folder / "home" / "w.bin"
+    done = run(command, source, "out.onnx", "--link-data", "hard")
+    assert done.exit_code == 0, done.output
+    assert os.path.samefile("out.onnx.data", data)
+    done = run(command, source, folder / "out.onnx", "--link-data", "reference")
+    assert done.exit_code == 0, done.output
+    proto = onnx.load(folder / "out.onnx", load_external_data=False)
+    assert proto.graph.initializer[0].external_data[0].value == "home/w.bin"
+    assert not (folder / "out.onnx.data").exists()
+    before = contents(folder)
+    refused = run(command, source, "other.onnx", "--link-data", "reference")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "outside its folder" in refused.stderr and refused.stderr.count("\n") == 1
+    refused = run(command, source, "-", "--link-data", "hard")
+    assert refused.exit_code == 2 and "--link-data is for a file" in refused.stderr
+    refused = run(command, source, "-o", "many", "--link-data", "reference")
+    assert refused.exit_code == 2 and "is about one model" in refused.stderr
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_weights_cost_neither_memory_nor_room(folder, command):
+    """Half a GB of weights, all holes, is rewritten or converted, proved and written."""
+    source, size = folder / "home" / "in.onnx", 512 << 20
+    os.truncate(folder / "home" / "w.bin", size)
+    proto = onnx.load(source, load_external_data=False)
+    for place in range(4):
+        weight = proto.graph.initializer.add(name=f"w{place}", data_type=2, dims=[size >> 2])
+        weight.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", "w.bin"), ("offset", place * (size >> 2))):
+            weight.external_data.add(key=key, value=str(value))
+        node = proto.graph.node.add(op_type="Gather", input=[weight.name, "i"])
+        node.output.append(f"y{place}")
+        value = onnx.helper.make_tensor_value_info(f"y{place}", 2, [1])
+        proto.graph.output.append(value)
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("i", TensorProto.INT64, [1]))
+    source.write_bytes(proto.SerializeToString())
+    run(command, source, "warm.onnx", "--link-data", "hard")  # what is imported counts, too
+    with growth() as grown:
+        done = run(command, source, "out.onnx")
+    assert done.exit_code == 0 and "proved" in done.output, done.output
+    assert grown.peak < 32 << 20
+    written = os.stat("out.onnx.data")
+    assert written.st_size >= size
+    if os.stat(folder / "home" / "w.bin").st_blocks < 1 << 10:
+        assert written.st_blocks < 1 << 10

@@ -141,3 +141,34 @@ class TestExternal:
             Tensor(external(TensorProto.STRING, [2]), base_dir=tmp_path).numpy()
         with pytest.raises(LoadError, match="cannot be external"):
             Tensor(external(77, [2]), base_dir=tmp_path).numpy()
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, ml_dtypes.int4])
+def test_content_is_the_same_in_every_form(dtype: type, tmp_path: Path) -> None:
+    array = (np.arange(12).reshape(3, 4) % 2).astype(dtype)
+    computed, written = Tensor(array=array), Tensor(numpy_helper.from_array(array))
+    assert (computed.is_computed, written.is_computed) == (True, False)
+    raw = written.raw_data()
+    assert computed.raw_data() == raw and computed.is_computed
+    message = onnx.TensorProto(name="w", data_type=written.elem_type, dims=[3, 4])
+    message.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "w.bin"), ("offset", "7")):
+        message.external_data.add(key=key, value=value)
+    (tmp_path / "w.bin").write_bytes(b"before:" + raw + b"behind")
+    (tmp_path / "again.bin").hardlink_to(tmp_path / "w.bin")
+    external = Tensor(message, base_dir=tmp_path)
+    for tensor in (computed, written, external):
+        assert b"".join(tensor.content()) == array.tobytes()
+    assert computed.place is written.place is None
+    place = external.place
+    message.external_data[0].value = "again.bin"
+    assert Tensor(message, base_dir=tmp_path).place == place
+    message.external_data[1].value = "6"
+    assert Tensor(message, base_dir=tmp_path).place != place
+
+
+def test_content_that_is_cut_short(tmp_path: Path) -> None:
+    message = onnx.TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[9])
+    message.raw_data = bytes(8)
+    with pytest.raises(LoadError, match="'w' cannot be read"):
+        list(Tensor(message).content())

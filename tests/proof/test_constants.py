@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from proofs import assert_open, assert_proved, model
-from straightline import ir
+from straightline import ir, prove
 from straightline.proof.algebra import Terms
 from straightline.proof.budget import Budget
 from straightline.proof.constants import MOST_ELEMENTS, evaluated, key_of
@@ -107,3 +107,62 @@ def test_constants_are_the_same_where_all_bytes_are(size):
 def test_nan_is_the_same_as_itself():
     one, other = (np.array([np.nan, 1], np.float32) for _ in range(2))
     assert key_of(ir.Tensor(array=one)) == key_of(ir.Tensor(array=other))
+
+
+WEIGHTED = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[200, 100] x) => (float[200, 100] z) { y = Mul (x, w) z = Add (y, v) }"""
+
+
+def answer(before, after):
+    return prove(before, after, search=False)
+
+
+def weighted(folder, name, first=1, second=2, shared=False):
+    """A model with two large weights in a file of its own, or within it."""
+    model = onnx.parser.parse_model(WEIGHTED)
+    with (folder / f"{name}.bin").open("wb") as stream:
+        for label, value in (("w", first), ("v", second)):
+            array = np.full((200, 100), value, np.float32)
+            weight = onnx.numpy_helper.from_array(array, label)
+            if not shared:
+                weight.ClearField("raw_data")
+                weight.data_location = onnx.TensorProto.EXTERNAL
+                weight.external_data.add(key="location", value=f"{name}.bin")
+                weight.external_data.add(key="offset", value=str(stream.tell()))
+                stream.write(array.tobytes())
+            model.graph.initializer.append(weight)
+    (folder / f"{name}.onnx").write_bytes(model.SerializeToString())
+    return folder / f"{name}.onnx"
+
+
+def test_weights_that_lie_in_one_file_are_not_read(tmp_path, monkeypatch):
+    path = weighted(tmp_path, "one")
+    other = onnx.load(path, load_external_data=False)
+    other.graph.node[0].input[:] = ["w", "x"]
+    (tmp_path / "other.onnx").write_bytes(other.SerializeToString())
+
+    def fail(*arguments):
+        raise AssertionError("weights are read")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ir.Tensor, "content", fail)
+        patch.setattr(ir.Tensor, "_read", fail)
+        assert answer(path, tmp_path / "other.onnx").proved
+    other.graph.node[0].input[:] = ["x", "v"]
+    (tmp_path / "other.onnx").write_bytes(other.SerializeToString())
+    assert not answer(path, tmp_path / "other.onnx").proved
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_weights_in_other_files_are_compared_by_content(tmp_path, shared):
+    one, other = weighted(tmp_path, "one"), weighted(tmp_path, "other", shared=shared)
+    assert answer(one, other).proved
+    assert answer(other, one).proved
+    for different in ({"second": 1}, {"first": 2}):
+        assert not answer(one, weighted(tmp_path, "third", shared=shared, **different)).proved
+
+
+def test_weights_that_are_not_there_leave_it_open(tmp_path):
+    path = weighted(tmp_path, "one")
+    (tmp_path / "one.bin").unlink()
+    assert "there is no" in answer(path, path).reason

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from straightline import ir
+from straightline import ir, reference, verify
 from straightline.reference.source import Source
 
 TEXT = """<ir_version: 10, opset_import: ["": 21]>
@@ -132,3 +132,38 @@ def test_the_size_counts_external_data(tmp_path):
     assert 4000 < inside < 4500
     onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
     assert 4000 < Source(tmp_path / "m.onnx").size < 4500
+
+
+@pytest.mark.parametrize("way", ["hard link", "link"])
+def test_data_with_several_names_is_no_fault(path, way):
+    """onnx refuses such files, which runtimes read."""
+    data = path.parent / "w.bin"
+    if way == "link":
+        data.rename(path.parent / "real.bin")
+        data.symlink_to("real.bin")
+    else:
+        (path.parent / "other").hardlink_to(data)
+    assert Source(path).fault == ""
+    x = np.float32([1, 1])
+    assert reference.run(path, {"x": x})[0].tolist() == [2, 3]
+    verdict = verify(path, model(), runtime="both", prove=False, samples=1)
+    assert verdict.equal, verdict
+
+
+def test_the_checker_is_given_no_large_weights(tmp_path):
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]>'
+        "g (float[500, 600] x) => (float[500, 600] y) { s = Add (x, w) y = Mul (s, v) }"
+    )
+    for name in ("w", "v"):
+        array = np.ones((500, 600), np.float32)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True)
+    for given in (proto, ir.load(tmp_path / "m.onnx")):
+        source = Source(given)
+        assert source.fault == ""
+        assert source._checked().ByteSize() < 10_000
+    proto.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 7
+    assert "dimension" in Source(proto).fault
+    onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True)
+    assert "dimension" in Source(ir.load(tmp_path / "m.onnx")).fault

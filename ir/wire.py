@@ -1,0 +1,39 @@
+"""How protobuf writes a message, as far as it is needed to leave out, or put in, what is large."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+_MOST_BYTES = 10
+
+
+def varint(number: int) -> bytes:
+    """A number as protobuf writes it: seven bits a byte, the last one without the high bit."""
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
+
+
+def read_varint(stream: BinaryIO) -> int:
+    """The number that a stream goes on with.
+
+    Raises:
+        ValueError: it goes on with none.
+    """
+    number = 0
+    for place in range(_MOST_BYTES):
+        (byte,) = stream.read(1) or (None,)
+        if byte is None:
+            break
+        number |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return number
+    raise ValueError("no number")
+
+
+def delimited(content: bytes) -> bytes:
+    """Bytes with their length before them."""
+    return varint(len(content)) + content

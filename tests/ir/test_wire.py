@@ -1,0 +1,25 @@
+"""Numbers and lengths as protobuf writes them."""
+
+import io
+
+import onnx
+import pytest
+from straightline.ir.wire import delimited, read_varint, varint
+
+
+@pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 2**31 - 1, 2**32, 2**63 - 1])
+def test_numbers_there_and_back(number):
+    message = onnx.ModelProto(ir_version=number)
+    assert b"\x08" + varint(number) == message.SerializeToString()
+    assert read_varint(io.BytesIO(varint(number) + b"more")) == number
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80", b"\xff" * 11])
+def test_what_is_no_number(content):
+    with pytest.raises(ValueError, match="no number"):
+        read_varint(io.BytesIO(content))
+
+
+def test_bytes_tell_their_length():
+    message = onnx.ModelProto(producer_name="n" * 200)
+    assert b"\x12" + delimited(b"n" * 200) == message.SerializeToString()
