@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import onnx
 
+from .alike import Operators
 from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Graph
 from .model import Function, Model
 from .node import Node
-from .operator import Operator
-from .ordering import in_order, put_in_order
+from .ordering import in_order, names_in_bodies, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .structure import Annotation
 from .tensor import Tensor
 from .value import Value
-from .well_formed import check_well_formed
+from .well_formed import Frame, text_checked
 from .well_formed.attributes import graphs_in
 from .well_formed.places import normal_domain
-
-_GRAPH = onnx.AttributeProto.GRAPH
-_GRAPHS = onnx.AttributeProto.GRAPHS
 
 
 class Scope:
@@ -65,19 +62,25 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
             the nodes form a cycle, a body does not fit its node, or an opset version is missing or
             unknown.
     """
+    with text_checked(proto):
+        return _deserialize(proto, base_dir)
+
+
+def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
     nodes = list(proto.graph.node)  # held, so that protobuf makes its Python objects once
-    check_well_formed(proto)
+    frame = Frame(proto)
     model = Model(_model_header(proto), base_dir)
     model.opset_imports = _opset_imports(proto.opset_import, "the model")
     model.training_info.extend(proto.training_info)
     for message in proto.functions:
-        function = _function(message, model.allows_overrides, base_dir)
+        function = _function(message, model, base_dir)
         if model.functions.setdefault(function.key, function) is not function:
             raise ModelError(f"{function} is defined twice (overload '{message.overload}')")
-    reader = _Reader(model.allows_overrides, base_dir)
+    reader = _Reader(model, base_dir, frame)
     scope = Scope()
     model.graph.header = _graph_header(proto.graph)
     reader.read(model.graph, proto.graph, scope, nodes)
+    frame.finish()
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
     _mark_trained(model, scope)
     model.mark_as_loaded()
@@ -115,7 +118,7 @@ def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> di
     return imports
 
 
-def _function(proto: onnx.FunctionProto, allows_overrides: bool, base_dir: Path | None) -> Function:
+def _function(proto: onnx.FunctionProto, model: Model, base_dir: Path | None) -> Function:
     header = onnx.FunctionProto(
         name=proto.name,
         domain=proto.domain,
@@ -136,19 +139,27 @@ def _function(proto: onnx.FunctionProto, allows_overrides: bool, base_dir: Path 
         output=[onnx.ValueInfoProto(name=name) for name in proto.output],
         value_info=proto.value_info,
     )
-    reader = _Reader(allows_overrides, base_dir)
+    reader = _Reader(model, base_dir)
     # The nodes are handed over apart, so that they are not copied.
     reader.read(function.graph, body, Scope(), proto.node)
     return function
 
 
 class _Reader:
-    """Fills graphs from messages."""
+    """Fills graphs from messages.
 
-    def __init__(self, allows_overrides: bool, base_dir: Path | None) -> None:
-        self.allows_overrides = allows_overrides
+    Args:
+        model: the model that they are part of.
+        base_dir: its folder.
+        frame: checks nodes that no other one holds, just before they are read; None where that was
+            done.
+    """
+
+    def __init__(self, model: Model, base_dir: Path | None, frame: Frame | None = None) -> None:
+        self.allows_overrides = model.allows_overrides
         self.base_dir = base_dir
-        self.operators: dict[tuple[str, str], Operator] = {}
+        self.frame = frame
+        self.operators = Operators(model.functions)
 
     def read(
         self,
@@ -172,7 +183,8 @@ class _Reader:
         graph.set_outputs(outputs, proto.output)
         self.read_annotations(graph, proto, scope)
         for node in made:
-            self.pin_names(scope, named_tensors(node.op))
+            if node.op.attributes:
+                self.pin_names(scope, named_tensors(node.op))
             if node.bodies:
                 check_bodies(node)
 
@@ -217,26 +229,64 @@ class _Reader:
     ) -> list[Node]:
         """Read nodes in any order, since some tools write them before what they use."""
         protos = list(protos)  # so that protobuf makes its Python objects once
+        if graph.holder is not None:
+            # A name from around may be given again later on, so all nodes are asked first.
+            return list(self.read_sorted(graph, protos, scope))
+        made: list[Node] = []
+        for proto in protos:
+            node = self.read_node(graph, proto, scope, first=True)
+            if node is None:
+                break
+            made.append(node)
+        if len(made) < len(protos):
+            made += self.read_sorted(graph, protos[len(made) :], scope)
+        if self.frame is not None:  # a name that is no text cannot be joined
+            "".join(scope.names)
+            "".join([node.name for node in made])
+        return made
+
+    def read_sorted(
+        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
+    ) -> Iterator[Node]:
+        """Put nodes in order, and read them."""
+        if graph.holder is None and self.frame is not None:
+            self.frame.check_nodes(protos)
         if not in_order(protos):
             protos = put_in_order(protos, graph, scope.names)
-        return [self.read_node(graph, proto, scope) for proto in protos]
+        for proto in protos:
+            node = self.read_node(graph, proto, scope)
+            if node is None:
+                raise ModelError(_undefined(graph, proto, scope))
+            yield node
 
-    def read_node(self, graph: Graph, proto: onnx.NodeProto, scope: Scope) -> Node:
+    def read_node(
+        self, graph: Graph, proto: onnx.NodeProto, scope: Scope, *, first: bool = False
+    ) -> Node | None:
+        """Read a node; None where something that it reads is not defined.
+
+        Args:
+            first: this is the first time that the node is looked at.
+        """
+        names, labels = proto.input[:], proto.output[:]  # slices, which protobuf makes in one go
+        check = self.frame.check_node if first and self.frame is not None else None
+        op = self.operators.of(proto, names, labels, check)
         find = scope.names.get
-        inputs = [
-            (find(name) or self.outer_value(name, proto, graph, scope)) if name else None
-            for name in proto.input[:]  # a slice, which protobuf makes in one go
-        ]
-        attributes = proto.attribute
-        op = self.operator(proto, attributes)
-        node = graph.add_node(op, inputs, proto.output[:], proto.name)
-        for value in node.outputs:
+        inputs = [find(name) if name else None for name in names]
+        if None in inputs:
+            inputs = [scope.find(name) if name else None for name in names]
+            if any(name and value is None for name, value in zip(names, inputs, strict=True)):
+                return None
+        if first and op.holds_graphs and not all(map(scope.find, names_in_bodies(proto))):
+            return None
+        node = graph.add_node(op, inputs, labels, proto.name)
+        for value in node._outputs:
             if value is not None:
                 scope.define(value, graph)
-        for attribute in attributes:
-            for body in graphs_in(attribute):
-                inner = graph.add_body(node, attribute.name, onnx.GraphProto())
-                self.read(inner, body, Scope(scope))
+        if op.holds_graphs:
+            for attribute in proto.attribute:
+                for body in graphs_in(attribute):
+                    inner = graph.add_body(node, attribute.name, onnx.GraphProto())
+                    self.read(inner, body, Scope(scope))
         return node
 
     def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
@@ -244,33 +294,6 @@ class _Reader:
             value = scope.find(name)
             if value is not None:
                 value.pinned = True
-
-    def outer_value(self, name: str, proto: onnx.NodeProto, graph: Graph, scope: Scope) -> Value:
-        value = scope.find(name)
-        if value is None:
-            label = proto.name or next(iter(proto.output), "")
-            raise ModelError(
-                f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"
-            )
-        return value
-
-    def operator(self, proto: onnx.NodeProto, written: Sequence[onnx.AttributeProto]) -> Operator:
-        extra = _extra(proto)
-        if not written and extra is None and not proto.overload:
-            # Most nodes are plain, so they share one operator.
-            key = (proto.domain, proto.op_type)
-            op = self.operators.get(key)
-            if op is None:
-                op = self.operators[key] = Operator(proto.op_type, None, proto.domain)
-            return op
-        attributes: dict[str, onnx.AttributeProto] = {}
-        for attribute in written:
-            kept = _shell(attribute) if attribute.type in (_GRAPH, _GRAPHS) else attribute
-            if attributes.setdefault(attribute.name, kept) is not kept:
-                raise ModelError(
-                    f"{proto.op_type} '{proto.name}' has two attributes '{attribute.name}'"
-                )
-        return Operator(proto.op_type, attributes, proto.domain, proto.overload, extra)
 
     def read_infos(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
         fixed = {info.name for info in (*proto.input, *proto.output)} if proto.value_info else ()
@@ -306,6 +329,13 @@ class _Reader:
             graph.annotations.append(Annotation(resolve(message.tensor_name), tuple(parameters)))
 
 
+def _undefined(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
+    """What to say of a node that reads what nothing defines."""
+    name = next(name for name in proto.input if name and scope.find(name) is None)
+    label = proto.name or next(iter(proto.output), "")
+    return f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"
+
+
 def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
     header = onnx.GraphProto()
     if proto.HasField("name"):
@@ -314,40 +344,3 @@ def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
         header.doc_string = proto.doc_string
     header.metadata_props.extend(proto.metadata_props)
     return header
-
-
-def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
-    """What a node message says beyond its operator: doc string, metadata, device configurations,
-    and which fields it writes out although they are empty."""
-    has = proto.HasField
-    empty = []
-    if not proto.name and has("name"):
-        empty.append("name")
-    if not proto.domain and has("domain"):
-        empty.append("domain")
-    if not proto.overload and has("overload"):
-        empty.append("overload")
-    placed = bool(proto.device_configurations)
-    if not (empty or placed or proto.metadata_props or has("doc_string")):
-        return None
-    extra = onnx.NodeProto(
-        metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
-    )
-    if has("doc_string"):
-        extra.doc_string = proto.doc_string
-    for field in empty:
-        setattr(extra, field, "")
-    if placed:
-        # Sharding speaks of the node's tensors by name: keep the names it means.
-        extra.input.extend(proto.input)
-        extra.output.extend(proto.output)
-    return extra
-
-
-def _shell(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
-    shell = onnx.AttributeProto(name=attribute.name, type=attribute.type)
-    if attribute.HasField("ref_attr_name"):
-        shell.ref_attr_name = attribute.ref_attr_name
-    if attribute.HasField("doc_string"):
-        shell.doc_string = attribute.doc_string
-    return shell

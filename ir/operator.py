@@ -31,6 +31,7 @@ class Operator:
             a shell without them; the graphs are in `Node.bodies`.
         extra: doc string, metadata and device configurations of the node, or None. With the latter
             also the inputs and outputs as they were named, since sharding speaks of them by name.
+        holds_graphs: whether an attribute is one for graphs.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
         references: whether an attribute takes its value from the function that the node is in.
     """
@@ -40,6 +41,7 @@ class Operator:
         "attributes",
         "domain",
         "extra",
+        "holds_graphs",
         "op_type",
         "overload",
         "qualname",
@@ -60,9 +62,9 @@ class Operator:
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
         self._origin: Operator | None = None
-        self.references = bool(attributes) and any(
-            message.ref_attr_name for message in self.attributes.values()
-        )
+        messages = self.attributes.values()
+        self.references = any(message.ref_attr_name for message in messages)
+        self.holds_graphs = any(message.type in _GRAPHS for message in messages)
         self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import onnx
 
@@ -23,9 +23,14 @@ def free_names(graph: onnx.GraphProto) -> set[str]:
 def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
     """The names of its own graph, or of one around it, that a node and its bodies read."""
     yield from proto.input
+    yield from names_in_bodies(proto)
+
+
+def names_in_bodies(proto: onnx.NodeProto) -> Iterator[str]:
+    """The names from around that the bodies of a node read."""
     for attribute in proto.attribute:
         for graph in graphs_in(attribute):
-            yield from free_names(graph)
+            yield from filter(None, free_names(graph))
 
 
 def nesting(nodes: Iterable[onnx.NodeProto]) -> int:

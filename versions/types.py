@@ -104,13 +104,12 @@ class Types:
             return None
         return self._elements.of(value)
 
-    def plain_elem_type(self, value: Value | None) -> int | None:
-        """The element type of a tensor as far as schemas and declarations alone tell it, which
+    def plain_elem_types(self, values: Iterable[Value | None]) -> tuple[int | None, ...]:
+        """The element types of tensors as far as schemas and declarations alone tell them, which
         takes least; 0 where they do not, None for a value that is absent."""
-        if value is None:
-            return None
-        known = self._element(value) if self._calls else self._elements.of(value)
-        return known or 0
+        if not self._calls:
+            return self._elements.of_each(values)
+        return tuple([None if v is None else self._element(v) or 0 for v in values])
 
     def shape(self, value: Value | None) -> list[int | None] | None:
         """The dimensions of a tensor, None for those not known; None for an unknown rank."""

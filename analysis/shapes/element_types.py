@@ -8,6 +8,7 @@ out follows from their bodies, and what a body is handed from the node around it
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import onnx
@@ -19,6 +20,7 @@ from .versions import VersionOf, version_of_root
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""
 
+_NEWEST = 2**31 - 1
 _HANDED_BY_LOOP = (onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
 """The types of the iteration number and the condition."""
 
@@ -36,19 +38,26 @@ class ElementTypes:
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
-        known = self._known
-        if value in known:
-            return known[value]
-        path: list[Value] = []
+        known, path = self._known, []
         found: int | Value | None = value
-        while isinstance(found, Value) and found not in known:
-            path.append(found)
-            known[found] = None
-            found = _look(found, self._version_of)
-        elem_type = known[found] if isinstance(found, Value) else found
+        while isinstance(found, Value):
+            other: int | Value | None = known.get(found, found)
+            if other is found:
+                path.append(found)
+                known[found] = None
+                other = _look(found, self._version_of)
+            found = other
         for passed in path:
-            known[passed] = elem_type
-        return elem_type
+            known[passed] = found
+        return found
+
+    def of_each(self, values: Iterable[Value | None]) -> tuple[int | None, ...]:
+        """The element types of several values; 0 for one that does not follow, and None for one
+        that is absent."""
+        known, of = self._known, self.of
+        return tuple(
+            [None if v is None else (known[v] if v in known else of(v)) or 0 for v in values]
+        )
 
 
 def _look(value: Value, version_of: VersionOf) -> int | Value | None:
@@ -61,23 +70,26 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
     node = value.producer
     if node is None:
         return _handed_by_loop(value) or _handed(value, version_of)
-    qualname = node.op.qualname
+    op = node.op
+    qualname = op.qualname
     if qualname == "Cast":
-        to = node.op.attributes.get("to")
+        to = op.attributes.get("to")
         if to is not None and not to.ref_attr_name:
             return to.i
-    elif qualname == "ConstantOfShape" and not node.op.references:
-        filling = node.op.attributes.get("value")
+    elif qualname == "ConstantOfShape" and not op.references:
+        filling = op.attributes.get("value")
         return onnx.TensorProto.FLOAT if filling is None else filling.t.data_type
     elif node.bodies and qualname in _BODIES:
         return _given_by_body(node, value)
     if node.graph is None:
         return None
-    op_type, domain, version = node.op_type, normal_domain(node.domain), version_of(node)
     # Of a node with very many outputs the schema has one, and their positions need not be found.
-    many = len(node.outputs) > 1 and _formal_outputs(op_type, domain, version) > 1
+    many = len(node.outputs) > 1 and _gives_several(op.op_type, op.domain)
     position = _position(node, value) if many else 0
-    elem_type, index = _told(op_type, domain, version, position)
+    told = _always_told(op.op_type, op.domain, position)
+    if told is None:
+        told = _told(op.op_type, op.domain, version_of(node), position)
+    elem_type, index = told
     if elem_type is not None or node.bodies or index is None:
         return elem_type
     return node.input(index)
@@ -125,18 +137,36 @@ def _position(node: Node, value: Value) -> int:
     return next(index for index, output in enumerate(node.outputs) if output is value)
 
 
-@functools.cache
-def _formal_outputs(op_type: str, domain: str, version: int) -> int:
-    schema = _schema(op_type, domain, version)
-    return 0 if schema is None else len(schema.outputs)
+Told = tuple[int | None, int | None]
+"""What a schema says of an output: its element type, where that leaves no choice, and the position
+of an input of the same type."""
 
 
 @functools.cache
-def _told(op_type: str, domain: str, version: int, position: int) -> tuple[int | None, int | None]:
-    """What a schema says of an output: its element type, where that leaves no choice, and the
-    position of an input of the same type."""
+def _gives_several(op_type: str, domain: str) -> bool:
+    """Whether some version of an operator has several formal outputs."""
+    return any(len(schema.outputs) > 1 for schema in _versions(op_type, domain))
+
+
+@functools.cache
+def _always_told(op_type: str, domain: str, position: int) -> Told | None:
+    """What an operator says of an output in all opsets; None where that depends on the opset."""
+    versions = _versions(op_type, domain)
+    if normal_domain(domain) or not versions or versions[-1].since_version > 1:
+        return None
+    said = {_told_by(schema, position) for schema in versions}
+    return said.pop() if len(said) == 1 else None
+
+
+@functools.cache
+def _told(op_type: str, domain: str, version: int, position: int) -> Told:
+    """What an operator says of an output in one version."""
     schema = _schema(op_type, domain, version)
-    if schema is None or not schema.outputs:
+    return (None, None) if schema is None else _told_by(schema, position)
+
+
+def _told_by(schema: Any, position: int) -> Told:
+    if not schema.outputs:
         return None, None
     output = schema.outputs[min(position, len(schema.outputs) - 1)]
     return _only_type(output), _same_typed_position(schema, output)
@@ -156,7 +186,19 @@ def _only_type(output: Any) -> int | None:
     return int(onnx.TensorProto.DataType.Value(types[0][len("tensor(") : -1].upper()))
 
 
+@functools.cache
+def _versions(op_type: str, domain: str) -> list[Any]:
+    """All versions of an operator, the newest first."""
+    found: list[Any] = []
+    schema = _schema(op_type, domain, _NEWEST)
+    while schema is not None:
+        found.append(schema)
+        schema = _schema(op_type, domain, schema.since_version - 1)
+    return found
+
+
 def _schema(op_type: str, domain: str, version: int) -> Any:
+    domain = normal_domain(domain)
     if not version or not onnx.defs.has(op_type, domain=domain, max_inclusive_version=version):
         return None
     return onnx.defs.get_schema(op_type, version, domain)

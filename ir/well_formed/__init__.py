@@ -9,7 +9,8 @@ One walk over the message, linear in it. Nodes of the same form are decided once
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 
 import onnx
 
@@ -31,8 +32,21 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
     Raises:
         ModelError: it is not well formed; the error names the place.
     """
+    with text_checked(proto):
+        frame = Frame(proto)
+        frame.check_nodes(proto.graph.node)
+        frame.finish()
+
+
+@contextlib.contextmanager
+def text_checked(proto: onnx.ModelProto) -> Iterator[None]:
+    """Say which text of a message is none, where that was come across.
+
+    Raises:
+        ModelError: there is one.
+    """
     try:
-        _check(proto)
+        yield
     except TypeError as error:  # text was joined that was no text
         odd = first_odd_text(proto)
         if odd is None:
@@ -40,23 +54,46 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
         raise ModelError(odd) from error
 
 
-def _check(proto: onnx.ModelProto) -> None:
-    if has_odd_text(proto, _LARGE):
-        raise ModelError(str(first_odd_text(proto)))
-    functions = {key_of(f.domain, f.name, f.overload): f for f in proto.functions}
-    calls = Calls(functions)
-    where = f"model '{proto.graph.name}'"
-    forms = _forms(proto.opset_import, proto.ir_version, where)
-    main = GraphChecker(forms, calls, None)
-    main.check(proto.graph, Place.of_graph(proto.graph.name))
-    for info in proto.training_info:
-        for graph in (info.initialization, info.algorithm):
-            main.check(graph, Place.of_graph(graph.name))
-    for key, function in functions.items():
-        where = f"function '{function.domain}::{function.name}'"
-        forms = _forms(function.opset_import, proto.ir_version, where)
-        GraphChecker(forms, calls, key).check_function(function)
-    calls.check()
+class Frame:
+    """All of a message but the nodes of its main graph, checked. Who reads those checks each just
+    before, which spares a walk.
+
+    Raises:
+        ModelError: it is not well formed.
+        TypeError: a text is no text.
+    """
+
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        if has_odd_text(proto, _LARGE):
+            raise ModelError(str(first_odd_text(proto)))
+        functions = {key_of(f.domain, f.name, f.overload): f for f in proto.functions}
+        self._calls = Calls(functions)
+        forms = _forms(proto.opset_import, proto.ir_version, f"model '{proto.graph.name}'")
+        self._main = GraphChecker(forms, self._calls, None)
+        self._place = Place.of_graph(proto.graph.name)
+        self._main.check_frame(proto.graph, self._place)
+        for info in proto.training_info:
+            for graph in (info.initialization, info.algorithm):
+                self._main.check(graph, Place.of_graph(graph.name))
+        for key, function in functions.items():
+            where = f"function '{function.domain}::{function.name}'"
+            forms = _forms(function.opset_import, proto.ir_version, where)
+            GraphChecker(forms, self._calls, key).check_function(function)
+
+    def check_node(
+        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> None:
+        """Check a node of the main graph, and all that it holds. Errors as the constructor; names
+        are left to the caller."""
+        self._main.check_node(node, inputs, outputs, self._place)
+
+    def check_nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """Check nodes of the main graph with their names. Errors as the constructor."""
+        self._main.check_nodes(nodes, self._place)
+
+    def finish(self) -> None:
+        """Check what is seen in the end only: that calls fit. Errors as the constructor."""
+        self._calls.check()
 
 
 def _forms(imports: Iterable[onnx.OperatorSetIdProto], ir_version: int, where: str) -> Forms:

@@ -44,6 +44,14 @@ class GraphChecker:
             ModelError: it is not well formed.
             TypeError: a text is no text.
         """
+        self.check_frame(graph, place)
+        # A branch may read an input of the function that only some calls give.
+        parameters, self.parameters = self.parameters, frozenset()
+        self.check_nodes(graph.node, place)
+        self.parameters = parameters
+
+    def check_frame(self, graph: onnx.GraphProto, place: Place) -> None:
+        """Check all of a graph but its nodes; errors as `check`."""
         if place.depth > _DEEPEST:
             raise ModelError(f"{place.graph} is nested more than {_DEEPEST} deep")
         if has_odd_text(graph, _MANY):
@@ -57,10 +65,6 @@ class GraphChecker:
         for sparse in graph.sparse_initializer:
             "".join((sparse.values.name,))
             check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)
-        # A branch may read an input of the function that only some calls give.
-        parameters, self.parameters = self.parameters, frozenset()
-        self._check_nodes(graph.node, place)
-        self.parameters = parameters
 
     def check_function(self, function: onnx.FunctionProto) -> None:
         """Check a function; errors as `check`."""
@@ -71,7 +75,7 @@ class GraphChecker:
         self.parameters = frozenset(function.input)
         place = Place(f"graph '{function.name}'", f"{function.domain}::{function.name}/")
         self._check_infos(function.value_info, place)
-        self._check_nodes(function.node, place)
+        self.check_nodes(function.node, place)
 
     def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
         fine = self.types.fine
@@ -79,23 +83,31 @@ class GraphChecker:
             if info.type.SerializeToString() not in fine:
                 self.types.check(info.type, f"'{info.name}' of {place.graph}")
 
-    def _check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place) -> None:
+    def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place) -> None:
+        """Check the nodes of a graph; errors as `check`."""
         # Names that are read need no check: they are those of what is given out, or nothing is.
         texts: list[str] = []
-        fine = self.forms.fine
         for node in nodes:
             inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
             texts += outputs
             texts.append(node.name)
-            key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
-            attributes = node.attribute
-            if attributes:
-                key += tuple([(attribute.name, attribute.type) for attribute in attributes])
-            if "" in inputs or "" in outputs:
-                key += (*map(bool, inputs), *map(bool, outputs))
-            if key not in fine and self._decides(node, inputs, outputs, place):
-                fine.add(key)
+            self.check_node(node, inputs, outputs, place)
         "".join(texts)
+
+    def check_node(
+        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
+    ) -> None:
+        """Check a node and all that it holds; errors as `check`. That what it gives out and itself
+        are named by text is left to the caller."""
+        key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
+        attributes = node.attribute
+        if attributes:
+            key += tuple([(attribute.name, attribute.type) for attribute in attributes])
+        if "" in inputs or "" in outputs:
+            key += (*map(bool, inputs), *map(bool, outputs))
+        fine = self.forms.fine
+        if key not in fine and self._decides(node, inputs, outputs, place):
+            fine.add(key)
 
     def _decides(
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place

@@ -26,6 +26,13 @@ _BY_NAME = frozenset(
 _MANY = 2**31 - 1
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
 _GRAPH = onnx.AttributeProto.GRAPH
+_LARGE = frozenset(
+    {
+        *(onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS),
+        *(onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS),
+        *(onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS),
+    }
+)
 
 Kinds = Mapping[str, int]
 """The kind of each attribute of a node."""
@@ -176,6 +183,12 @@ def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
         for name, found in _kinds(schema).items():
             kinds[name] = kinds.get(name, frozenset()) | found
     return kinds
+
+
+def may_say_much(op_type: str) -> bool:
+    """Whether attributes of an operator may hold tensors or graphs, or ONNX does not know it."""
+    kinds = _other_kinds(op_type).values()
+    return op_type not in _versions() or any(not _LARGE.isdisjoint(found) for found in kinds)
 
 
 @functools.cache

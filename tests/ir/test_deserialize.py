@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import onnx
@@ -9,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from straightline import ir
 from straightline.ir import MAX_OPSET, ModelError
+from straightline.ir.ordering import put_in_order
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21, "own": 1]>
@@ -52,6 +54,16 @@ class TestOrder:
         del proto.graph.node[:]
         proto.graph.node.extend([nodes[0], nodes[2], nodes[1]])
         assert [n.label for n in ir.load(proto).graph.nodes()] == ["a", "b", "y"]
+
+    @pytest.mark.parametrize("order", itertools.permutations(range(4)))
+    def test_every_order_gives_what_sorting_gives(self, order: tuple[int, ...]) -> None:
+        proto = model()
+        proto.graph.node.append(helper.make_node("Abs", ["a"], ["late"]))
+        nodes = [proto.graph.node[index] for index in order]
+        proto.graph.ClearField("node")
+        proto.graph.node.extend(nodes)
+        right = [n.output[0] for n in put_in_order(proto.graph.node, "here")]
+        assert [n.label for n in ir.load(proto).graph.nodes()] == right
 
     def test_an_order_that_is_right_stays(self) -> None:
         proto = model()

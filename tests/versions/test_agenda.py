@@ -127,6 +127,17 @@ def test_what_is_passed_over_would_come_out_the_same(target, cases, monkeypatch)
     assert passed_over == looked_at
 
 
+@pytest.mark.parametrize("target", [9, 22])
+def test_a_form_decided_once_is_decided_as_each_node_alone(target, cases):
+    models = [ir.load(cases[i]) for i in np.random.default_rng(target).permutation(len(cases))[:80]]
+    for model in models:
+        types, version = Types(model), model.opset()
+        plan, alone = (Agenda(model, target, model, types) for _ in range(2))
+        for node in [n for graph in model.graphs() for n in graph.nodes()] * 2:
+            alone._known.clear()
+            assert plan.is_due(node, version) == alone.is_due(node, version)
+
+
 def _converted(model, target):
     try:
         return convert_version(model, target).SerializeToString(deterministic=True)

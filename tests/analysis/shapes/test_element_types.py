@@ -6,6 +6,7 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.analysis.shapes import element_types
 from straightline.analysis.shapes.element_types import ElementTypes
 
 FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -70,3 +71,24 @@ def test_an_operator_that_the_version_lacks_tells_nothing():
 def test_both_names_of_the_default_domain():
     head = HEAD.replace('"" : 18', '"ai.onnx" : 18')
     assert types("y = Neg (x)", head=head)["y"] == FLOAT16
+
+
+def test_what_an_operator_says_in_all_opsets_it_says_in_each():
+    always = 0
+    for op_type in sorted({schema.name for schema in onnx.defs.get_all_schemas()}):
+        for position in range(3):
+            told = element_types._always_told(op_type, "", position)
+            if told is not None:
+                always += 1
+                each = [element_types._told(op_type, "", v, position) for v in range(1, 29)]
+                assert set(each) == {told}
+    assert always > 100
+
+
+def test_several_values_at_once():
+    model = ir.load(
+        as_model(f"{HEAD} g (float16[2] x, untyped) => (y) {{ y = Clip (x, , untyped) }}")
+    )
+    found = ElementTypes()
+    (node,) = model.graph.nodes()
+    assert found.of_each(node.inputs) == found.of_each(node.inputs) == (FLOAT16, None, 0)
