@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 import onnx
 
 from .errors import ModelError
-from .nesting import number
+from .node_bytes import behind_names
 from .operator import Operator
 from .well_formed.places import FunctionKey, key_of
 from .well_formed.schemas import may_say_much
@@ -21,8 +21,6 @@ Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 """Looks at a node with its inputs and outputs before it is read, and raises."""
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
-_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
-"""The bytes before what a node reads, what it gives, and its name. All else stands behind these."""
 
 
 class Operators:
@@ -69,7 +67,7 @@ class Operators:
             return ()
         if self._functions and key_of(domain, op_type, node.overload) in self._functions:
             return ()
-        said = _behind_names(node.SerializePartialToString())
+        said = behind_names(node.SerializePartialToString())
         if "" in inputs or "" in outputs:
             return said, *map(bool, inputs), None, *map(bool, outputs)
         return said, len(inputs), len(outputs)
@@ -78,22 +76,6 @@ class Operators:
 @functools.cache
 def _says_little(op_type: str, domain: str) -> bool:
     return domain in ("", "ai.onnx") and not may_say_much(op_type)
-
-
-def _behind_names(content: bytes) -> bytes:
-    """The bytes of a node behind its inputs, outputs and name. A name that is written out although
-    it is empty is left: that is said of the node."""
-    at, end = 0, len(content)
-    while at < end and content[at] in (_READS, _GIVES, _NAMED):
-        size = content[at + 1]
-        if size > 127:
-            size, at = number(content, at + 1, end)
-            at += size
-        elif size or content[at] != _NAMED:
-            at += 2 + size
-        else:
-            break
-    return content[at:]
 
 
 def _operator(proto: onnx.NodeProto) -> Operator:

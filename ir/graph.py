@@ -80,6 +80,7 @@ class Graph(Wiring):
         bodies = dict(node.bodies)
         bodies[attribute] = (*bodies.get(attribute, ()), graph)
         node.bodies = bodies
+        self._holders[node] = None
         return graph
 
     # Replacing ----------------------------------------------------------------------------------
@@ -216,6 +217,7 @@ class Graph(Wiring):
             raise GraphError(f"{node}: an output is named from outside the data flow, so it stays")
         sources = list(self._topology.sources[node])
         self._topology.discard(node)
+        self._holders.pop(node, None)
         node.graph = None
         self._drop_captures(sources)
 

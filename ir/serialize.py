@@ -14,8 +14,16 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
+from .node_bytes import node_of_graph
+from .operator import Operator
 from .tensor import Tensor, TensorMessage
 from .value import Value
+from .well_formed.attributes import LARGE
+
+_BLOCK = 1 << 20
+"""So many bytes of nodes are handed to protobuf at a time."""
+_MOST_KNOWN = 10_000
+"""Of so many operators is kept what they say."""
 
 MessageOf = Callable[[Tensor, Graph], TensorMessage]
 """What is written for an initializer of a graph."""
@@ -129,6 +137,7 @@ class _Writer:
         self.names = names
         self.listing = listing
         self.message_of = message_of
+        self._said: dict[Operator, bytes | None] = {}
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
@@ -139,8 +148,7 @@ class _Writer:
         for value in listed:
             _write_typed(value, graph.initializers[value], names[value], proto.input.add())
         self.write_initializers(graph, proto, {*graph.inputs, *listed})
-        for node in graph.nodes():
-            self.write_node(node, proto.node.add())
+        self.write_nodes(graph, proto)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             _write_info(info, names[value], proto.output.add())
         self.write_value_infos(graph, proto, listed)
@@ -193,6 +201,36 @@ class _Writer:
         while label in taken:
             label += "_"
         return label
+
+    def write_nodes(self, graph: Graph, proto: onnx.GraphProto) -> None:
+        """Write the nodes of a graph; as bytes, where that takes no more than their names."""
+        names, written = self.names, bytearray()
+        for node in graph.nodes():
+            said = self.said(node._op)
+            if said is None or len(written) > _BLOCK:
+                proto.MergeFromString(bytes(written))
+                written.clear()
+            if said is None:
+                self.write_node(node, proto.node.add())
+            else:
+                written += node_of_graph(
+                    said,
+                    [names[v] if v is not None else "" for v in node._inputs],
+                    [names[v] if v is not None else "" for v in node._outputs],
+                    names.get(node, ""),
+                )
+        proto.MergeFromString(bytes(written))
+
+    def said(self, op: Operator) -> bytes | None:
+        """What nodes of an operator say apart from names; None where that may be much, or differ
+        from node to node."""
+        known = self._said
+        if op not in known:
+            if len(known) == _MOST_KNOWN:
+                known.clear()
+            plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
+            known[op] = op.node_proto().SerializeToString() if plain else None
+        return known[op]
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names

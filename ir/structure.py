@@ -53,6 +53,7 @@ class Structure:
     """The part of a `Graph` that only tells."""
 
     __slots__ = (
+        "_holders",
         "_inputs",
         "_ordered",
         "_outputs",
@@ -79,6 +80,7 @@ class Structure:
         self.reserved: set[str] = set()
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
+        self._holders: dict[Node, None] = {}  # the nodes that hold graphs
         self._wide: dict[Node | Structure, tuple[object, Positions]] = {}
         self._topology = Topology()
         self._topology.insert(self)
@@ -151,12 +153,12 @@ class Structure:
 
     def __len__(self) -> int:
         """The number of nodes."""
-        return sum(1 for _ in self.unordered_nodes())
+        return [type(v) for v in self._topology.sources].count(Node)
 
     def walk(self) -> Iterator[Graph]:
         """This graph, then every graph that its nodes hold, outer before inner."""
         yield self._graph
-        for node in [node for node in self.unordered_nodes() if node.bodies]:
+        for node in list(self._holders):
             for graph in node.graphs():
                 yield from graph.walk()
 

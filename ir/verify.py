@@ -25,7 +25,10 @@ def verify(model: Model) -> None:
 
 
 def check_ownership(graph: Graph) -> None:
-    """Nodes and sources know the graph that they are in, and produce their own outputs."""
+    """Nodes and sources know the graph that they are in, and produce their own outputs; the graph
+    knows which nodes hold graphs."""
+    holders = {node for node in graph.unordered_nodes() if node.bodies}
+    _require(graph._holders.keys() == holders, graph, "it is wrong about which nodes hold graphs")
     for node in graph.unordered_nodes():
         _require(node.graph is graph, graph, f"{node} belongs to another graph")
         for output in node.outputs:

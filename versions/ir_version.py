@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import onnx
 
-from ..ir import Graph, Model, Node, Tensor, Value
+from ..ir import Graph, Model, Operator, Tensor, Value
 from ..ir.arity import fed_by
+from ..ir.constant import constant_tensor
 from .errors import ConversionError
 from .schemas import constant_takes
 
@@ -81,8 +82,8 @@ def _needs(model: Model) -> Iterator[tuple[int, str]]:
         yield _SHARDING, "device configurations"
     for graph in model.graphs():
         yield from _needs_of_graph(graph)
-        for node in filter(_may_need, graph.unordered_nodes()):
-            yield from _needs_of_node(node)
+        for op in dict.fromkeys(node.op for node in graph.unordered_nodes()):
+            yield from _needs_of_operator(op)
 
 
 def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
@@ -102,25 +103,18 @@ def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
                 yield _METADATA, "metadata of values"
 
 
-def _needs_of_node(node: Node) -> Iterator[tuple[int, str]]:
-    op = node.op
+def _needs_of_operator(op: Operator) -> Iterator[tuple[int, str]]:
     extra = op.extra
     if extra is not None and extra.metadata_props:
         yield _METADATA, "metadata of nodes"
     if extra is not None and extra.device_configurations:
         yield _SHARDING, "device configurations"
-    if op.qualname == "Constant" and node.outputs[0] is not None:
-        tensor = node.outputs[0].constant
+    if op.qualname == "Constant":
+        tensor = constant_tensor(op)
         if tensor is not None:
             yield from _needs_of_tensor(tensor)
     if op.qualname == "Cast" and not op.references:
         yield _ELEMENTS.get(op.attribute("to", 0), OLDEST), "element types"
-
-
-def _may_need(node: Node) -> bool:
-    """Whether a node may ask for a version, seen at a glance; most do not."""
-    op = node.op
-    return op.extra is not None or op.qualname in ("Cast", "Constant")
 
 
 def _needs_of_tensor(tensor: Tensor) -> Iterator[tuple[int, str]]:

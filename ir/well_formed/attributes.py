@@ -43,6 +43,9 @@ _VALUED = frozenset(
     }
 )
 
+LARGE = frozenset({_GRAPH, _GRAPHS, *_VALUED} - {_Kind.TYPE_PROTO, _Kind.TYPE_PROTOS})
+"""Kinds of attributes that may hold much: tensors and graphs."""
+
 
 def kind_of(attribute: onnx.AttributeProto) -> int:
     """The kind of an attribute.

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 
 from ..errors import ModelError
-from .attributes import ANY, name_of_kind
+from .attributes import ANY, LARGE, name_of_kind
 from .places import Place
 
 _BY_NAME = frozenset(
@@ -26,13 +26,6 @@ _BY_NAME = frozenset(
 _MANY = 2**31 - 1
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
 _GRAPH = onnx.AttributeProto.GRAPH
-_LARGE = frozenset(
-    {
-        *(onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS),
-        *(onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS),
-        *(onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS),
-    }
-)
 
 Kinds = Mapping[str, int]
 """The kind of each attribute of a node."""
@@ -188,7 +181,7 @@ def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
 def may_say_much(op_type: str) -> bool:
     """Whether attributes of an operator may hold tensors or graphs, or ONNX does not know it."""
     kinds = _other_kinds(op_type).values()
-    return op_type not in _versions() or any(not _LARGE.isdisjoint(found) for found in kinds)
+    return op_type not in _versions() or any(not LARGE.isdisjoint(found) for found in kinds)
 
 
 @functools.cache

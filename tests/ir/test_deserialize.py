@@ -55,7 +55,7 @@ class TestOrder:
         proto.graph.node.extend([nodes[0], nodes[2], nodes[1]])
         assert [n.label for n in ir.load(proto).graph.nodes()] == ["a", "b", "y"]
 
-    @pytest.mark.parametrize("order", itertools.permutations(range(4)))
+    @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
     def test_every_order_gives_what_sorting_gives(self, order: tuple[int, ...]) -> None:
         proto = model()
         proto.graph.node.append(helper.make_node("Abs", ["a"], ["late"]))

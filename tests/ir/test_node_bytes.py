@@ -1,0 +1,30 @@
+"""Nodes as bytes: protobuf reads them as it reads its own."""
+
+from __future__ import annotations
+
+import onnx
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
+from straightline.ir.node_bytes import behind_names, node_of_graph
+
+NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
+SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
+
+
+@given(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=3), NAMES)
+def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
+    said = SAID.SerializeToString()
+    graph = onnx.GraphProto(node=[SAID])
+    graph.MergeFromString(node_of_graph(said, inputs, outputs, name))
+    expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
+    expected.doc_string = SAID.doc_string
+    assert graph.node[1] == expected
+    assert behind_names(expected.SerializeToString()) == said
+
+
+def test_what_is_behind_names() -> None:
+    assert behind_names(b"") == b""
+    assert behind_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
+    empty = onnx.NodeProto(name="", op_type="Neg")
+    assert behind_names(empty.SerializeToString()) == empty.SerializeToString()
