@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .graph import Graph
 from .model import Model
 from .node import Node
@@ -63,17 +65,23 @@ class _Namer:
         for value in (*graph.initializers, *outputs):
             if value.pinned:
                 self.give(value, value.name)
-        for value in graph.initializers:
-            self.give(value, value.name)
+        named = self.names
+        self.give_all([v for v in (*graph.initializers, *outputs) if v not in named], self.values)
+        self.give_all([node for node in nodes if node.name], self.nodes)
         for node in nodes:
-            if node.name:
-                self.names[node] = self.nodes.unique(node.name)
-            for output in node._outputs:
-                if output is not None:
-                    self.give(output, output.name)
-        for node in nodes:
-            for inner in node.graphs():
-                self.name_graph(inner)
+            if node.bodies:
+                for inner in node.graphs():
+                    self.name_graph(inner)
+
+    def give_all(self, labelled: Sequence[Value] | Sequence[Node], taken: _Taken) -> None:
+        """Name values or nodes, none of which has a name, by their labels."""
+        labels = [one.name for one in labelled]
+        fresh = set(labels)
+        if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
+            labels = [taken.unique(label) for label in labels]
+        else:
+            taken.names |= fresh
+        self.names.update(zip(labelled, labels, strict=True))
 
     def give(self, value: Value, label: str) -> None:
         """Name a value unless it has a name."""
