@@ -55,6 +55,8 @@ class Operators:
             placed = op.extra is not None and op.extra.device_configurations  # speaks of names
             if alike and not placed and not op.holds_graphs:
                 self._known[alike] = op
+            elif not (op.attributes or op.extra or op.overload):
+                op = self._known.setdefault((op.domain, op.op_type), op)
         return op
 
     def _alike(
