@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from ...budget import current, limit
-from ...ir import Graph, Model, Node, Operator, Tensor, Value, captured_by, copy_graph, to_proto
+from ...ir import (
+    FunctionKey,
+    Graph,
+    Model,
+    Node,
+    Operator,
+    Tensor,
+    Value,
+    captured_by,
+    copy_graph,
+    to_proto,
+)
 from ...operators import rules_of
 from ...operators.effort import EACH
 from ...operators.randomness import draws_random_numbers, find_random
@@ -72,7 +83,7 @@ class ConstructEvaluator:
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
-        watch = _Watch(node).before
+        watch = _Watch(node, model.functions).before
         self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)], watch=watch)
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
@@ -98,10 +109,12 @@ class _Watch:
 
     Args:
         place: the construct.
+        functions: the model's own, whose nodes are counted themselves.
     """
 
-    def __init__(self, place: Node) -> None:
+    def __init__(self, place: Node, functions: Collection[FunctionKey]) -> None:
         self._place = place
+        self._functions = functions
         self._nodes: dict[int, tuple[onnx.NodeProto, Node]] = {}
 
     def before(self, proto: onnx.NodeProto, values: Sequence[Any]) -> None:
@@ -122,6 +135,7 @@ class _Watch:
         """The steps of a node; none where its bodies are counted themselves."""
         arrays = [v for v in values if v is not None]
         holds = any(a.HasField("g") or a.graphs for a in node.op.attributes.values())
+        holds = holds or node.op.function_key in self._functions
         if holds or not all(isinstance(array, np.ndarray) for array in arrays):
             return EACH * sum(len(v) if isinstance(v, list) else v.size for v in arrays)
         rules = rules_of(node.op)
