@@ -91,7 +91,7 @@ class Target:
         domains: domains of which all operators are taken.
         functions: whether functions of the model's own are taken.
         anywhere: what holds for every operator.
-        forms: what holds for some, by name.
+        forms: for some, by name, the forms that are taken; one of them must fit.
         passes: the pipeline that suits it better than the default one.
         source: where the lists come from.
     """
@@ -106,7 +106,7 @@ class Target:
     domains: frozenset[str] = frozenset()
     functions: bool = False
     anywhere: Form = Form()
-    forms: Mapping[str, Form] = dataclasses.field(default_factory=dict)
+    forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None
 
     def lists(self, operator: str, opset: int) -> bool:

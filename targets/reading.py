@@ -101,7 +101,7 @@ class _Reader:
             domains=frozenset(told.get("domains", ())),
             functions=told.get("functions", False),
             anywhere=self._anywhere(told),
-            forms={op: self._form(op, form) for op, form in told.get("forms", {}).items()},
+            forms={op: self._forms(op, given) for op, given in told.get("forms", {}).items()},
             passes=told.get("passes"),
         )
 
@@ -149,6 +149,11 @@ class _Reader:
         asked = "" if meant is None else f"did you mean '{meant}'? "
         other = "one of another domain is written as 'domain.Name'"
         self._fail(key, f"ONNX has no operator '{operator}'; {asked}{other}")
+
+    def _forms(self, operator: str, given: Any) -> tuple[Form, ...]:
+        """One form, or several of which one must fit."""
+        several = given if isinstance(given, list) else [given]
+        return tuple([self._form(operator, told) for told in several])
 
     def _form(self, operator: str, told: Any) -> Form:
         at = f"forms.{operator}."

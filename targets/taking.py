@@ -55,11 +55,16 @@ class Judge:
         name, opset = name_of(node), _opset(node)
         if not self.target.lists(name, opset):
             return self._not_listed(name, opset)
-        for form in (self.target.anywhere, self.target.forms.get(name)):
-            for why in self._misfits(node, form) if form is not None else ():
-                more = f" ({form.why})" if form is not None and form.why else ""
-                return f"{self.target.name} takes {name} only {why}{more}"
-        return None
+        misfit = self._misfit(node, self.target.anywhere)
+        told = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
+        if misfit is None and told and None not in told:
+            misfit = ", or ".join(dict.fromkeys(why for why in told if why is not None))
+        return None if misfit is None else f"{self.target.name} takes {name} only {misfit}"
+
+    def _misfit(self, node: Node, form: Form) -> str | None:
+        """The first way in which a node differs from a form; None where it has it."""
+        why = next(self._misfits(node, form), None)
+        return f"{why} ({form.why})" if why is not None and form.why else why
 
     def _not_listed(self, name: str, opset: int) -> str:
         told = f"{self.target.name} does not take {name}"

@@ -71,7 +71,7 @@ def test_where_something_is_lacking_in_the_end_all_stays():
 
 
 def test_a_form_that_is_not_taken_becomes_one_that_is():
-    target = lacking(forms={"GatherND": Form(attributes={"batch_dims": (0,)})})
+    target = lacking(forms={"GatherND": (Form(attributes={"batch_dims": (0,)}),)})
     text = one_node("y = GatherND <batch_dims = 1> (x, i)", "float[2, 4] x, int64[2, 1] i")
     outcome = fitted(text, target, {"x": X, "i": PLACES[:, :1]})
     assert "GatherND" in operators(outcome) and not outcome.untaken

@@ -39,9 +39,15 @@ def test_what_a_file_says_is_known(tmp_path):
     assert npu.lists("Pad", 13) and not npu.lists("Pad", 14)
     assert npu.lists("npu.Fused", 1) and npu.lists("npu.more.Any", 1)
     assert not npu.lists("Sub", 13) and not npu.lists("npu.Other", 1)
-    assert npu.forms["Resize"].attributes == {"mode": ("nearest",)}
+    assert [form.attributes for form in npu.forms["Resize"]] == [{"mode": ("nearest",)}]
     assert (npu.anywhere.max_rank, npu.anywhere.static) == (4, ("*",))
     assert npu.to_dict()["source"]["date"] == "2026-01-31"
+
+
+def test_an_operator_may_have_several_forms(tmp_path):
+    several = '[[forms.Resize]]\nmax_rank = 4\n[[forms.Resize]]\nstatic = ["X"]\n'
+    first, second = read(tmp_path, LEAST + SOURCE + several).forms["Resize"]
+    assert (first.max_rank, second.static) == (4, ("X",))
 
 
 def test_a_target_may_say_what_it_lacks_instead(tmp_path):

@@ -18,7 +18,7 @@ def reasons(body, inputs="float[2, 3] x", more="", **told):
 
 
 def only(**form):
-    return {"forms": {"Resize": Form(**form)}}
+    return {"forms": {"Resize": (Form(**form),)}}
 
 
 RESIZE = 'y = Resize <mode = "linear"> (x, , s)'
@@ -72,6 +72,18 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
 )
 def test_what_is_not_taken_is_told_with_the_reason(body, told, expected):
     assert reasons(body, "float[2, 3] x, float[2] s", **told) == expected
+
+
+def test_of_several_forms_one_must_fit():
+    nearest, linear = (Form(attributes={"mode": (mode,)}) for mode in ("nearest", "linear"))
+    flat = Form(attributes={"mode": ("linear",)}, max_rank=1, why="rows")
+    given = "float[2, 3] x, float[2] s"
+    assert reasons(RESIZE, given, forms={"Resize": (nearest, linear)}) == []
+    (said,) = reasons(RESIZE, given, forms={"Resize": (nearest, flat)})
+    assert said == (
+        "npu takes Resize only with mode = 'nearest', not 'linear', or up to rank 1, and 'X' has 2"
+        " (rows)"
+    )
 
 
 def test_constants_that_hold_places_are_no_data():
