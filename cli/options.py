@@ -336,8 +336,7 @@ Patience = Annotated[
     typer.Option(
         "--timeout",
         metavar="SECONDS",
-        help="Seconds for constants of which nobody can tell how many steps they take; 5 if not"
-        " given.",
+        help="Seconds for constants whose steps nobody can count; 5 if not given.",
     ),
 ]
 

@@ -357,9 +357,7 @@ class Terms:
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
         """What is known about the outputs of an operator."""
-        facts = self.facts.of(head, args, self._tensors, count)
-        self.budget.take_sizes(facts)
-        return facts
+        return self.budget.take_sizes(self.facts.of(head, args, self._tensors, count))
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Whether an operator that may draw random numbers does so."""

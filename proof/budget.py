@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from ..budget import limit
 from ..facts.fact import Fact, length_of
@@ -56,8 +55,8 @@ class Budget:
         if operands > _FEW:
             self.step(_EACH * operands)
 
-    def take_sizes(self, facts: Sequence[Fact]) -> None:
-        """Count the terms of sizes, where they are long.
+    def take_sizes(self, facts: list[Fact]) -> list[Fact]:
+        """Count the terms of sizes, where they are long; gives the facts as they are.
 
         Raises:
             OpenError: there are too many.
@@ -65,6 +64,7 @@ class Budget:
         terms = sum(map(length_of, facts))
         if terms > _FEW:
             self.step(_TERM * terms)
+        return facts
 
     def step(self, count: int = 1) -> None:
         """Count steps.
