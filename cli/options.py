@@ -208,9 +208,8 @@ LinkData = Annotated[
     Sharing | None,
     typer.Option(
         metavar="HOW",
-        help="Do not copy external data: 'reference' refers to it where it is, in or below OUT's"
-        " folder; 'hard' makes hard links beside OUT, which onnxruntime reads but onnx.load"
-        " refuses.",
+        help="Do not copy external data: 'reference' leaves it where it is, in or below OUT's"
+        " folder; 'hard' makes hard links beside OUT, which onnx.load refuses.",
     ),
 ]
 MaxInputSize = Annotated[

@@ -15,7 +15,7 @@ from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget, OpenError
 from .chains import Elements
-from .constants import evaluated, key_of
+from .constants import evaluated, key_of, present
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
@@ -345,7 +345,7 @@ class Terms:
         assert head.op is not None, head
         if normal_domain(head.op.domain):
             return None
-        node = self.facts.node(head, args, _present(constants), count)
+        node = self.facts.node(head, args, present(constants), count)
         tensors = evaluated(head, node, constants)
         return None if tensors is None else [self.constant(tensor) for tensor in tensors]
 
@@ -361,7 +361,7 @@ class Terms:
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Whether an operator that may draw random numbers does so."""
-        constants = _present([self.tensor(arg) for arg in args])
+        constants = present([self.tensor(arg) for arg in args])
         node = self.facts.node(head, args, constants, count)
         return rules_of(node.op).draws_random_numbers(node)
 
@@ -384,10 +384,6 @@ class Terms:
         if found is None:
             found = head.made[args] = self.raw(head, args, [self.facts.one(fact)])
         return _first(found)
-
-
-def _present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:
-    return {i: t for i, t in enumerate(tensors) if t is not None}
 
 
 def _first(results: Sequence[Term | None]) -> Term:

@@ -111,3 +111,8 @@ def _kernel(head: Head, node: Node) -> Kernel:
 
         kernel = head.kernels[form] = operator_kernel(connected(node.op, node), head.imports)
     return kernel
+
+
+def present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:
+    """Those that there are, by place."""
+    return {place: tensor for place, tensor in enumerate(tensors) if tensor is not None}
