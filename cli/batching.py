@@ -16,7 +16,8 @@ from . import boundary, interrupts, parsing, report
 from .again import command_again
 from .comparing import comparison, demanded
 from .completing import words
-from .options import Sharing, pipeline_text, require_opset, target_given
+from .opening import require_opset, target_given
+from .options import Sharing, pipeline_text
 
 if TYPE_CHECKING:
     from ..batch import Record

@@ -18,7 +18,7 @@ from .comparing import comparison, demanded, kept_for
 from .diffing import diff
 from .listing import list_passes, list_targets
 from .making import Making
-from .opening import load_passes
+from .opening import load_passes, require_opset, target_given
 from .options import (
     After,
     AssumeMax,
@@ -63,8 +63,6 @@ from .options import (
     chosen,
     limited,
     pipeline_text,
-    require_opset,
-    target_given,
 )
 from .pages import Page, Picture, write_picture
 from .parsing import contents, files_in, whole

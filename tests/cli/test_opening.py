@@ -4,7 +4,8 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from straightline.cli.opening import load_passes, opened
+import typer
+from straightline.cli.opening import load_passes, opened, require_opset, target_given
 from straightline.passes import parse_pipeline
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -52,3 +53,20 @@ def test_passes_of_a_file_can_be_named(tmp_path):
     file.write_text(PASS)
     load_passes([file])
     assert str(parse_pipeline("idle-of-this-test")) == "idle-of-this-test"
+
+
+def test_a_target_is_named_once():
+    assert target_given(None, None) is None
+    assert target_given("tvm", None, True) == "tvm"
+    assert target_given(None, "npu.toml") == "npu.toml"
+    with pytest.raises(typer.BadParameter, match="give one of them"):
+        target_given("tvm", "npu.toml")
+    with pytest.raises(typer.BadParameter, match="name one with --target"):
+        target_given(None, None, True)
+
+
+def test_a_conversion_is_told_where_to():
+    require_opset(17, None)
+    require_opset(None, "tvm")
+    with pytest.raises(typer.BadParameter, match="--opset N, or --target NAME"):
+        require_opset(None, None)
