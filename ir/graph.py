@@ -152,8 +152,7 @@ class Graph(Wiring):
         Raises:
             GraphError: as there.
         """
-        for old, new in values.items():
-            self.replace_reads(old, new)
+        self._replace_reads(values)
         outputs = set(self._outputs)
         given_out = {old: new for old, new in values.items() if old in outputs}
         if given_out:
@@ -165,26 +164,44 @@ class Graph(Wiring):
         Raises:
             GraphError: as there.
         """
-        self._check_defined(old)
-        if old.pinned:
-            raise GraphError(f"{old} is named from outside the data flow and must stay")
-        source = self._source(new)
-        self._replace_in_nodes(old, new)
-        self._drop_captures([source])
+        self._replace_reads({old: new})
 
-    def _replace_in_nodes(self, old: Value, new: Value) -> None:
-        for user in self.users(old):
-            if not isinstance(user, Node):
-                continue
+    def _replace_reads(self, values: Mapping[Value, Value]) -> None:
+        for old in values:
+            self._check_defined(old)
+            if old.pinned:
+                raise GraphError(f"{old} is named from outside the data flow and must stay")
+        sources = self._sources(list(values.values()))
+        self._replace_in_nodes(values)
+        self._drop_captures(sources)
+
+    def _replace_in_nodes(self, values: Mapping[Value, Value]) -> None:
+        """Change what each reader reads once, however many of the values that are."""
+        readers: dict[Node, dict[Value | None, Value]] = {}
+        for old, new in values.items():
+            for user in self.users(old):
+                if isinstance(user, Node):
+                    readers.setdefault(user, {})[old] = new
+        for user, given in readers.items():
             for graph in user.graphs():
-                if old in graph._topology.sources:
-                    graph._replace_in_nodes(old, new)
-                    if old in graph._outputs:
-                        graph._replace_outputs({old: new})
-            if old in user.inputs:
-                user._inputs = tuple([new if v is old else v for v in user._inputs])
+                graph._replace_captured(given)
+            read = [new for old, new in given.items() if old in self._positions(user)]
+            if read:
+                user._inputs = tuple([given.get(v, v) for v in user._inputs])
+            for new in read:
                 self._topology.connect(self._source(new), user)
-            self._release(old, user)
+            for old in {self.vertex(old): old for old in given if old}.values():
+                self._release(old, user)
+
+    def _replace_captured(self, values: Mapping[Value | None, Value]) -> None:
+        """Replace what a graph captures of some values."""
+        inside = {old: new for old, new in values.items() if old in self._topology.sources and old}
+        if inside:
+            self._replace_in_nodes(inside)
+            outputs = set(self._outputs)
+            given_out = {old: new for old, new in inside.items() if old in outputs}
+            if given_out:
+                self._replace_outputs(given_out)
 
     def _replace_outputs(self, values: Mapping[Value, Value]) -> None:
         given = {old: self._to_give_out(new) for old, new in values.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from .copying import Loosened, captured_by, copy_annotations, copy_graph, count_nodes
@@ -18,15 +19,29 @@ Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
 """Computes a node whose inputs are all known; None where it cannot or should not be."""
 
 
-class _Step(NamedTuple):
-    """One node of a body, with its values as positions in the environment of a copy."""
+_Environment = list[Value | None]
 
-    node: Node
+
+class _Step(NamedTuple):
+    """One node of a body, with its values as positions in the environment of a copy.
+
+    Attributes:
+        op: its operator.
+        name: its label, may be empty.
+        read: gives the values that it reads.
+        outputs: where its outputs go; 0 for one that is omitted.
+        labels: their labels.
+        plain: whether a copy has one output and nothing that would have to be copied, too.
+        node: the node.
+    """
+
     op: Operator
-    inputs: tuple[int, ...]
+    name: str
+    read: Callable[[_Environment], tuple[Value | None, ...]]
     outputs: tuple[int, ...]
     labels: tuple[str, ...]
-    keeps_values: bool
+    plain: bool
+    node: Node
 
 
 class Template:
@@ -195,18 +210,26 @@ class Template:
         for value in captured_by(node):
             self._position(value)
         return _Step(
-            node,
             node.op,
-            tuple([self._position(v) for v in node.inputs]),
+            node.name,
+            _reader([self._position(v) for v in node.inputs]),
             tuple([self._position(v) for v in node.outputs]),
             labels,
-            any(v is not None and (v.pinned or v.info is not None) for v in node.outputs),
+            len(labels) == 1 and not node.bodies and not self._is_kept(node.outputs[0]),
+            node,
         )
 
-    def _run(self, steps: list[_Step], environment: list[Value | None], suffix: str) -> None:
-        fold = self.fold
+    def _is_kept(self, value: Value | None) -> bool:
+        """Whether something is said of an output that copies of it keep, or it is omitted."""
+        if value is None or value.pinned:
+            return True
+        return value.info is not None and (self.keep_infos or value in self._captured)
+
+    def _run(self, steps: list[_Step], environment: _Environment, suffix: str) -> None:
+        fold, add_node = self.fold, self.into.add_node
         for step in steps:
-            inputs = [environment[position] for position in step.inputs]
+            op, name, read, outputs, labels, plain, node = step
+            inputs = read(environment)
             if fold is not None:
                 for value in inputs:
                     if value is not None and value.constant is None:
@@ -214,37 +237,34 @@ class Template:
                 else:
                     if self._fold(step, inputs, environment, suffix):
                         continue
-            if step.node.bodies and self._take_branch(step, inputs, environment, suffix):
+            if node.bodies and self._take_branch(step, inputs, environment, suffix):
                 continue
-            self._copy(step, inputs, environment, suffix)
+            if self._floating or self._stand_ins:
+                inputs = tuple([None if v is None else self._read(v) for v in inputs])
+            label = name + suffix if name else ""
+            self.added += 1
+            if plain:
+                copy = add_node(op, inputs, (labels[0] + suffix,), label)
+                environment[outputs[0]] = copy._outputs[0]
+            else:
+                copy = add_node(op, inputs, [v + suffix if v else "" for v in labels], label)
+                self._complete(step, copy, environment)
 
-    def _copy(
-        self,
-        step: _Step,
-        inputs: Sequence[Value | None],
-        environment: list[Value | None],
-        suffix: str,
-    ) -> None:
-        if self._floating or self._stand_ins:
-            inputs = [None if value is None else self._read(value) for value in inputs]
-        labels = [label + suffix if label else "" for label in step.labels]
-        name = step.node.name
-        self.added += 1
-        node = self.into.add_node(step.op, inputs, labels, name + suffix if name else "")
+    def _complete(self, step: _Step, copy: Node, environment: _Environment) -> None:
+        """Give a copy of a node all that it has beside its connections."""
         if step.node.bodies:
-            self.holders.append(node)
-            self._copy_bodies(step.node, node, environment)
-        for position, value in zip(step.outputs, node._outputs, strict=True):
+            self.holders.append(copy)
+            self._copy_bodies(step.node, copy, environment)
+        for position, value in zip(step.outputs, copy._outputs, strict=True):
             if position:
                 environment[position] = value
-        if step.keeps_values:
-            self._keep_values(step.node, node)
+        self._keep_values(step.node, copy)
 
     def _fold(
         self,
         step: _Step,
         inputs: Sequence[Value | None],
-        environment: list[Value | None],
+        environment: _Environment,
         suffix: str,
     ) -> bool:
         assert self.fold is not None
@@ -264,7 +284,7 @@ class Template:
         self,
         step: _Step,
         inputs: Sequence[Value | None],
-        environment: list[Value | None],
+        environment: _Environment,
         suffix: str,
     ) -> bool:
         """Copy the branch that an If takes in its place, if its condition is constant."""
@@ -315,6 +335,16 @@ class Template:
                 assert into is not None
                 inner = into.add_body(copy, attribute, graph.header)
                 copy_graph(graph, inner, mapping, None if self.keep_infos else self._loosened)
+
+
+def _reader(positions: Sequence[int]) -> Callable[[_Environment], tuple[Value | None, ...]]:
+    """What takes the values at some positions out of an environment."""
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    if positions:
+        only = positions[0]
+        return lambda environment: (environment[only],)
+    return lambda environment: ()
 
 
 def _captured_in(graph: Graph) -> set[Value]:

@@ -35,9 +35,13 @@ class Node:
     ) -> None:
         self._op = op
         self._inputs: tuple[Value | None, ...] = tuple(inputs)
-        self._outputs: tuple[Value | None, ...] = tuple(
-            [Value(label, None, self) if label else None for label in outputs]
-        )
+        self._outputs: tuple[Value | None, ...]
+        if len(outputs) == 1 and outputs[0]:
+            self._outputs = (Value(outputs[0], None, self),)
+        else:
+            self._outputs = tuple(
+                [Value(label, None, self) if label else None for label in outputs]
+            )
         self.bodies: Bodies = NO_BODIES
         self.graph: Graph | None = None
         self.name = name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import networkx as nx
@@ -55,8 +55,10 @@ class Structure:
     __slots__ = (
         "_holders",
         "_inputs",
+        "_kinds",
         "_ordered",
         "_outputs",
+        "_split",
         "_topology",
         "_wide",
         "annotations",
@@ -82,9 +84,11 @@ class Structure:
         self._outputs: tuple[Value, ...] = ()
         self._holders: dict[Node, None] = {}  # the nodes that hold graphs
         self._wide: dict[Node | Structure, tuple[object, Positions]] = {}
+        self._split: tuple[int, Node | None, dict[Value, list[Node | Graph]]] = -1, None, {}
         self._topology = Topology()
         self._topology.insert(self)
         self._ordered: tuple[int, list[Node]] = -1, []
+        self._kinds: tuple[int, dict[str, list[Node]]] = -1, {}
 
     @property
     def name(self) -> str:
@@ -151,6 +155,35 @@ class Structure:
         """The nodes from the last one that was added to the first."""
         return (v for v in reversed(self._topology.sources) if type(v) is Node)
 
+    def nodes_of(self, *qualnames: str) -> list[Node]:
+        """The nodes with one of these operators, in the order of `nodes`.
+
+        Raises:
+            ModelError: the graph has a cycle.
+        """
+        kinds = self._by_kind()
+        found = [name for name in qualnames if name in kinds]
+        if len(found) > 1:
+            return [node for node in self.nodes() if node._op.qualname in found]
+        return kinds[found[0]].copy() if found else []
+
+    def kinds(self) -> KeysView[str]:
+        """The operators of the nodes, by `Operator.qualname`."""
+        return self._by_kind().keys()
+
+    def _by_kind(self) -> dict[str, list[Node]]:
+        changes = self._topology.changes
+        if self._kinds[0] != changes:
+            kinds: dict[str, list[Node]] = {}
+            for node in self.nodes():
+                kinds.setdefault(node._op.qualname, []).append(node)
+            self._kinds = changes, kinds
+        return self._kinds[1]
+
+    def holders(self) -> list[Node]:
+        """The nodes that hold graphs, in the order in which they were given the first."""
+        return list(self._holders)
+
     def __len__(self) -> int:
         """The number of nodes."""
         return [type(v) for v in self._topology.sources].count(Node)
@@ -183,7 +216,9 @@ class Structure:
         found = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
             return list(found)
-        return [user for user in found if self._reads(user, (value,))]
+        if min(len(found), len(source.outputs)) > _WIDE:
+            return self._users_of_each(source).get(value, []).copy()
+        return [user for user in found if self._reads(user, source, (value,))]
 
     def uses(self, value: Value) -> list[Use]:
         """Every place that reads the value, in this graph and in all graphs inside it."""
@@ -202,13 +237,20 @@ class Structure:
         found = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
             return bool(found)
-        return any(self._reads(user, (value,)) for user in found)
+        if min(len(found), len(source.outputs)) > _WIDE:
+            return value in self._users_of_each(source)
+        return any(self._reads(user, source, (value,)) for user in found)
 
     def is_needed(self, node: Node) -> bool:
         """Whether anything uses an output of the node, or names one from outside the data flow."""
         if self._topology.users[node]:
             return True
         return any(value is not None and value.pinned for value in node.outputs)
+
+    def unneeded(self) -> list[Node]:
+        """The nodes that are not needed; without them others may not be, either."""
+        loose = [v for v, users in self._topology.users.items() if not users and type(v) is Node]
+        return [node for node in loose if not self.is_needed(node)]
 
     def view(self) -> nx.DiGraph[Any]:
         """A read-only networkx view of this graph, for every algorithm that networkx has.
@@ -254,15 +296,30 @@ class Structure:
         producer = value.producer
         return producer if producer is not None and producer.graph is self else value
 
-    def _reads(self, user: Node | Graph, values: Collection[Value | None]) -> bool:
-        read = self._positions(user)
-        if any(value is not None and value in read for value in values):
+    def _reads(
+        self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
+    ) -> bool:
+        """Whether a user of a vertex reads one of some values that it provides."""
+        if _shared(self._positions(user), source, values):
             return True
-        if not isinstance(user, Node):
+        if not isinstance(user, Node) or not user.bodies:
             return False
-        return bool(user.bodies) and any(
-            v in graph._topology.sources for graph in user.graphs() for v in values if v
-        )
+        return any(_shared(graph._topology.sources, source, values) for graph in user.graphs())
+
+    def _users_of_each(self, source: Node) -> Mapping[Value, list[Node | Graph]]:
+        """The users of each output of a node. Those of the last one are kept: of a Loop with
+        thousands of outputs each may be asked for."""
+        changes = self._topology.changes
+        if self._split[:2] != (changes, source):
+            users: dict[Value, list[Node | Graph]] = {}
+            for user in self._topology.users[source]:
+                read = dict.fromkeys(_provided(self._positions(user), source))
+                for graph in user.graphs() if isinstance(user, Node) else ():
+                    read.update(dict.fromkeys(_provided(graph._topology.sources, source)))
+                for value in read:
+                    users.setdefault(value, []).append(user)
+            self._split = changes, source, users
+        return self._split[2]
 
     def _positions(self, user: Node | Structure) -> Positions:
         """Where a node, or the graph itself, reads each value. That of a wide one is kept: a Loop
@@ -283,3 +340,20 @@ class Structure:
     def __repr__(self) -> str:
         holder = self.holder
         return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")
+
+
+def _provided(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
+    """Which outputs of a node are among what is read."""
+    if len(read) < len(source.outputs):
+        yield from (v for v in read if type(v) is Value and v.producer is source)
+    else:
+        yield from (v for v in source.outputs if v is not None and v in read)
+
+
+def _shared(
+    read: Mapping[Any, object], source: Node | Value, values: Sequence[Value | None]
+) -> bool:
+    """Whether one of some values, all or few of what a vertex provides, is among what is read."""
+    if len(values) > len(read) and isinstance(source, Node):
+        return any(True for _ in _provided(read, source))
+    return any(value is not None and value in read for value in values)

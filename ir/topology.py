@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,8 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         users: for each vertex those that use something of it.
         sources: for each vertex those that it uses something of.
         changes: how often it was changed so far.
+        late: the vertices that were given sources after they were inserted; all sources of any
+            other vertex stand before it.
     """
 
     _succ: dict[Any, dict[Any, Any]]
@@ -43,22 +45,24 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         self.users: dict[Any, dict[Any, Any]] = self._succ
         self.sources: dict[Any, dict[Any, Any]] = self._pred
         self.changes = 0
+        self.late: set[Any] = set()
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
         self.changes += 1
-        succ = self.users
-        feeding = {}
+        users, empty = self.users, _NO_ATTRIBUTES
+        feeding: dict[Any, Any] = {}
         for source in sources:
-            feeding[source] = succ[source][vertex] = _NO_ATTRIBUTES
+            feeding[source] = users[source][vertex] = empty
         self.sources[vertex] = feeding
-        succ[vertex] = {}
-        self._node[vertex] = _NO_ATTRIBUTES
+        users[vertex] = {}
+        self._node[vertex] = empty
 
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Record that `target` uses something of `source`; both must be present."""
         self.changes += 1
         self.users[source][target] = self.sources[target][source] = _NO_ATTRIBUTES
+        self.late.add(target)
 
     def disconnect(self, source: Hashable, target: Hashable) -> None:
         """Forget that `target` uses something of `source`."""
@@ -71,12 +75,13 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         for source in self.sources.pop(vertex):
             del self.users[source][vertex]
         del self.users[vertex], self._node[vertex]
+        self.late.discard(vertex)
 
     def view(self) -> nx.DiGraph[Any]:
         """A view that networkx itself refuses to change."""
         return nx.graphviews.generic_graph_view(self, nx.DiGraph)
 
-    def ordered(self, sink: Hashable = None) -> Iterator[Any]:
+    def ordered(self, sink: Hashable = None) -> list[Any]:
         """Every vertex but `sink` after those that feed it, otherwise in order of insertion.
 
         A depth-first walk against the edges: linear, deterministic, and a graph that was inserted
@@ -86,18 +91,19 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         Raises:
             ModelError: the graph has a cycle.
         """
-        pred = self.sources
-        done: set[Any] = set()
-        for root in pred:
-            if root in done or root is sink:
-                continue
-            if done.issuperset(pred[root]):
-                done.add(root)
-                yield root
-            else:
-                yield from self._ordered_above(root, done)
+        late = self.late - {sink}
+        if not late:
+            return [vertex for vertex in self.sources if vertex is not sink]
+        done: dict[Any, None] = {}
+        for root in self.sources:
+            if root in late and root not in done:
+                self._order_above(root, done)
+            elif root is not sink:
+                done[root] = None
+        return list(done)
 
-    def _ordered_above(self, root: Any, done: set[Any]) -> Iterator[Any]:
+    def _order_above(self, root: Any, done: dict[Any, None]) -> None:
+        """Put a vertex, and before it all that feeds it, among those that are done."""
         pred = self.sources
         stack = [(root, iter(pred[root]))]
         open_vertices = {root}
@@ -112,8 +118,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
                     break
             else:
                 stack.pop()
-                done.add(vertex)
-                yield vertex
+                done[vertex] = None
 
 
 def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:

@@ -43,11 +43,10 @@ class Wiring(Structure):
         try:
             for value in inputs:
                 if value is not None:
-                    producer = value.producer
-                    if producer is not None and producer.graph is self:
-                        sources.append(producer)
-                    else:
-                        sources.append(value if value in present else self._capture(value))
+                    source: Node | Value | None = value.producer
+                    if source is None or source.graph is not self:
+                        source = value if value in present else self._capture(value)
+                    sources.append(source)
         except GraphError:
             self._drop_captures(sources)
             raise
@@ -166,6 +165,7 @@ class Wiring(Structure):
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
         known = "Constant" in (op.qualname, node._op.qualname)
         node._op = op
+        self._kinds = -1, {}
         if known:
             self._read_constant(node)
 
@@ -224,9 +224,10 @@ class Wiring(Structure):
 
     def _release(self, value: Value, user: Node | Graph) -> None:
         """Drop the edge to `user` from what provides `value` unless it still uses something."""
+        self._topology.changes += 1
         source = self.vertex(value)
-        provided = set(source.outputs) if isinstance(source, Node) else (source,)
-        if not self._reads(user, provided):
+        provided = source._outputs if isinstance(source, Node) else (source,)
+        if not self._reads(user, source, provided):
             if user in self._topology.users.get(source, ()):
                 self._topology.disconnect(source, user)
             self._drop_captures([source])

@@ -15,7 +15,7 @@ from typing import ClassVar
 from ..ir import Model, Node, load
 from . import registry
 from .base import Pass, Run
-from .running import Repeated, run_passes
+from .running import Repeated, has_work, run_passes
 from .tools.costs import LEAST_LOAD, MUCH
 from .tools.estimates import Running, loading
 
@@ -35,7 +35,7 @@ class Accelerate(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Choose a pipeline and run it."""
-        if not any(node.bodies for graph in model.graphs() for node in graph.unordered_nodes()):
+        if not any(graph.holders() for graph in model.graphs()):
             return run_passes(self.alternatives[0], model, run, repeat=False)
         chosen, refused = self._chosen(model, run)
         changed = chosen is not None and run_passes(chosen, model, run, repeat=False)
@@ -115,8 +115,7 @@ def _working(stage: Pass, model: Model) -> Stages:
     """The passes of a stage, but those that find nothing to work on in a model: stages that differ
     by these alone make the same of it."""
     passes = stage.passes if isinstance(stage, Repeated) else (stage,)
-    held = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
-    return tuple([p for p in passes if p.works_on is None or not held.isdisjoint(p.works_on)])
+    return tuple([pass_ for pass_ in passes if has_work(pass_, model)])
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -141,7 +140,7 @@ class _Cost:
 
 
 def _loops(model: Model) -> list[Node]:
-    return [n for g in model.graphs() for n in g.unordered_nodes() if n.is_op("Loop", "Scan")]
+    return [n for g in model.graphs() for n in g.nodes_of("Loop", "Scan")]
 
 
 Kinds = list[type[Pass]]

@@ -64,7 +64,7 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     if run.watcher is not None:
         run.watcher.before(pass_, model)
     try:
-        changed = pass_.run(model, run)
+        changed = has_work(pass_, model) and pass_.run(model, run)
         if changed:
             run.forget_facts()
         did = "changed the model" if changed else "changed nothing"
@@ -75,6 +75,12 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     finally:
         if not isinstance(pass_, Repeated):
             run.seconds[pass_.name] += time.perf_counter() - started
+
+
+def has_work(pass_: Pass, model: Model) -> bool:
+    """Whether a model holds any of the operators that a pass is for."""
+    kinds = pass_.works_on
+    return kinds is None or not all(graph.kinds().isdisjoint(kinds) for graph in model.graphs())
 
 
 @dataclasses.dataclass(frozen=True)

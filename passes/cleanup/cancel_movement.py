@@ -41,8 +41,8 @@ class CancelMovement(Pass):
         cancelling = _Cancelling(model, run.inference(model))
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes():
-                if node.graph is graph and node.is_op(*_SHAPING):
+            for node in graph.nodes_of(*_SHAPING):
+                if node.graph is graph:
                     changed |= cancelling.visit(graph, node)
         return changed
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import networkx as nx
-
-from ...ir import Graph, Model, Node, upstream
+from ...ir import Graph, Model, Node
 from ..base import Pass, Run
 
 
@@ -35,7 +33,7 @@ def _sweep(graph: Graph) -> bool:
     """Sweep a graph, then the graphs inside it, then whatever those alone kept alive."""
     changed = _sweep_nodes(graph)
     inner_changed = False
-    for node in [node for node in graph.unordered_nodes() if node.bodies]:
+    for node in graph.holders():
         for inner in node.graphs():
             inner_changed |= _sweep(inner)
     if inner_changed:
@@ -44,22 +42,15 @@ def _sweep(graph: Graph) -> bool:
 
 
 def _sweep_nodes(graph: Graph) -> bool:
-    live = nx.ancestors(graph.view(), graph)
-    others = [node for node in graph.unordered_nodes() if node not in live]
-    named = [node for node in others if _is_named(node)]
-    if named:
-        live |= upstream(graph.view(), named)
-    if all(node in live for node in others):
-        return False
-    for node in reversed(graph.nodes()):
-        if node not in live:
-            graph.remove(node)
-    return True
-
-
-def _is_named(node: Node) -> bool:
-    """Whether something names an output of a node from outside the data flow."""
-    return any(value is not None and value.pinned for value in node.outputs)
+    """Remove what nothing needs, then what only that had needed."""
+    dead = graph.unneeded()
+    changed, view = bool(dead), graph.view()
+    while dead:
+        node = dead.pop()
+        sources = list(view.pred[node])
+        graph.remove(node)
+        dead += [s for s in sources if isinstance(s, Node) and not graph.is_needed(s)]
+    return changed
 
 
 def _sweep_initializers(graph: Graph) -> bool:

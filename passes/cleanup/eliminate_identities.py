@@ -27,9 +27,8 @@ class EliminateIdentities(Pass):
         changed = False
         for graph in model.graphs():
             given = set(graph.outputs)
-            for node in graph.nodes():
-                if node.is_op("Identity"):
-                    changed |= _eliminate(graph, node, given)
+            for node in graph.nodes_of("Identity"):
+                changed |= _eliminate(graph, node, given)
         return changed
 
 

@@ -40,7 +40,7 @@ class FoldShapes(Pass):
         followed: set[Value] = set()
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes():
+            for node in graph.nodes() if followed or graph.nodes_of(*_STARTS) else ():
                 if _is_followed(node, followed):
                     changed |= _fold(graph, node, inference, followed)
         declare_facts(inference)
@@ -49,9 +49,9 @@ class FoldShapes(Pass):
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:
-    if not rules_of(node.op).defines(OperatorRules.content):
+    if followed.isdisjoint(node.inputs) and not node.is_op(*_STARTS):
         return False
-    return node.is_op(*_STARTS) or not followed.isdisjoint(v for v in node.inputs if v)
+    return rules_of(node.op).defines(OperatorRules.content)
 
 
 def _fold(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:

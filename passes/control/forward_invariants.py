@@ -22,7 +22,7 @@ from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
 from ..base import Pass, Run
 from ..tools.guards import can_carry
-from ..tools.replace import replace_value
+from ..tools.replace import replace_value, replace_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ForwardInvariants(Pass):
         """Forward in every graph, outer constructs before inner ones."""
         changed = False
         for graph in model.graphs():
-            for node in [n for n in graph.unordered_nodes() if n.bodies]:
+            for node in graph.holders():
                 changed |= _forward(graph, node, model)
             for node in list(graph.unordered_nodes()) if model.functions else ():
                 function = model.functions.get(node.op.function_key)
@@ -60,8 +60,8 @@ def _forward_carried(
     graph: Graph, node: Node, first_input: int, first_output: int, model: Model
 ) -> bool:
     """Carried values that the body gives back as they came are the initial ones, always."""
-    body = node.body("body")
-    changed = False
+    body, outputs = node.body("body"), set(graph.outputs)
+    changed, forwarded = False, {}
     for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
         initial, given = node.inputs[first_input + state], body.inputs[first_input + state]
         result = body.outputs[first_output + state]
@@ -76,9 +76,11 @@ def _forward_carried(
             changed = True
         final = node.outputs[state] if state < len(node.outputs) else None
         if final is not None and _may_replace(graph, final, initial):
-            replace_value(graph, final, initial)
-            changed = changed or not graph.is_used(final)
-    return changed
+            forwarded[final] = initial
+            if final in outputs:  # whether the next one may depends on what the graph gives out
+                replace_value(graph, final, initial)
+    replace_values(graph, {old: new for old, new in forwarded.items() if old not in outputs})
+    return changed or any(not graph.is_used(old) for old in forwarded)
 
 
 def _passed_on(body: Graph, given: Value) -> Value:

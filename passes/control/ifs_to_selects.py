@@ -24,7 +24,7 @@ from ...ir import Graph, Model, Node, Template, Value
 from ..base import Pass, Run
 from ..tools.emit import Emitter
 from ..tools.guards import given_by_caller, named_from_outside
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 from ..tools.select import broadcasting, select
 
 _BRANCHES = ("then_branch", "else_branch")
@@ -41,7 +41,7 @@ class IfsToSelects(Pass):
         converter = _Converter(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("If")]:
+            for node in graph.nodes_of("If"):
                 changed |= converter.visit(graph, node)
         return changed
 
@@ -98,10 +98,12 @@ class _Converter:
         shape = self.speculation.outside(given).fact.shape
         rank = min((len(fact.shape or ()) for fact in facts), default=0)
         condition = broadcasting(emitter, given, shape, rank, f"{given.name}_scalar")
-        for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False):
-            if old is not None and graph.is_used(old):
-                new = select(emitter, condition, a, b, fact.elem_type, old.name)
-                replace_value(graph, old, new)
+        chosen = {
+            old: select(emitter, condition, a, b, fact.elem_type, old.name)
+            for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False)
+            if old is not None and graph.is_used(old)
+        }
+        replace_values(graph, chosen)
         graph.remove(node)
         self.run.rewritten(self.options, node, path, "both branches run, selects choose")
 

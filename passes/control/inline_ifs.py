@@ -19,7 +19,7 @@ from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Template, Tensor
 from ..base import Pass, Run
 from ..tools.guards import given_by_caller, named_from_outside, unnameable_output
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class InlineIfs(Pass):
     def _visit_graph(self, graph: Graph, folder: Folder, run: Run) -> bool:
         changed = False
         # A stack: the next node is the last.
-        pending = [node for node in graph.unordered_nodes() if node.bodies][::-1]
+        pending = graph.holders()[::-1]
         while pending:
             node = pending.pop()
             reason = self._obstacle(node) if node.is_op("If") else ""
@@ -75,11 +75,11 @@ class InlineIfs(Pass):
         branch = _taken_branch(node, condition.constant)
         template = Template(branch, graph, fold=folder.fold)
         results = template.instantiate([])
-        for old, new in zip(node.outputs, results, strict=False):
-            if old is not None:
-                # What was declared for the If spoke of both branches, so it is not passed on.
-                old.info = None
-                replace_value(graph, old, new)
+        given = {old: v for old, v in zip(node.outputs, results, strict=False) if old is not None}
+        for old in given:
+            # What was declared for the If spoke of both branches, so it is not passed on.
+            old.info = None
+        replace_values(graph, given)
         graph.remove(node)
         always = "true" if branch is node.body("then_branch") else "false"
         run.rewritten(self, node, path, f"inlined, its condition is always {always}")

@@ -36,7 +36,7 @@ from ..base import Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.emit import Emitter
 from ..tools.guards import given_by_caller, named_from_outside, unstackable_output
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 from ..tools.select import broadcasting, select
 
 _SELECT_NODES = 4
@@ -64,7 +64,7 @@ class PredicateLoops(Pass):
         predicator = _Predicator(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Loop")]:
+            for node in graph.nodes_of("Loop"):
                 changed |= predicator.visit(graph, node)
         return changed
 
@@ -135,9 +135,8 @@ class _Predicator:
             writer.write_trip(number, trip, last=number + 1 == len(trips))
             if self.run.progress is not None and number % 100 == 0:
                 self.run.progress(f"predicating {path}", number, len(trips))
-        for old, new in zip(loop.outputs, writer.outputs(), strict=False):
-            if old is not None and new is not None:
-                replace_value(graph, old, new)
+        given_out = zip(loop.outputs, writer.outputs(), strict=False)
+        replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
         graph.remove(loop)
         writer.drop_unused()
         what = f"{len(trips)} trips written out, selects keep what the live ones give"

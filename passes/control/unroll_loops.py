@@ -30,7 +30,7 @@ from ..tools.guards import (
     unnameable_output,
     unstackable_output,
 )
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ class UnrollLoops(Pass):
         unroller = _LoopUnroller(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.unordered_nodes() if n.is_op("Loop")]:
+            for node in graph.nodes_of("Loop"):
                 changed |= unroller.visit(graph, node)
         return changed
 
@@ -142,9 +142,8 @@ class _LoopUnroller:
             self.report(path, trip, trips)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(graph, loop, scanned)]
-        for old, new in zip(loop.outputs, outputs, strict=False):
-            if old is not None and new is not None:
-                replace_value(graph, old, new)
+        given_out = zip(loop.outputs, outputs, strict=False)
+        replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
         graph.remove(loop)
         given.drop_unused()
         what = self.run.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")

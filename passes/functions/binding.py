@@ -10,7 +10,7 @@ from ...ir import Fold, Function, Graph, Model, Node, Operator, Template, normal
 from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
 from ..tools.guards import unnameable_output
-from ..tools.replace import replace_value
+from ..tools.replace import replace_values
 from .calls import CallGraph
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
@@ -32,9 +32,8 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[N
     missing = len(bound.graph.inputs) - len(call.inputs)
     template = Template(bound.graph, graph, fold=fold)
     results = template.instantiate([*call.inputs, *[None] * missing], f"_{call.label}")
-    for old, new in zip(call.outputs, results, strict=False):
-        if old is not None:
-            replace_value(graph, old, new)
+    given = zip(call.outputs, results, strict=False)
+    replace_values(graph, {old: new for old, new in given if old is not None})
     graph.remove(call)
     imports = graph.root.opset_imports
     for domain, version in bound.opset_imports.items():

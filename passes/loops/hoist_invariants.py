@@ -38,8 +38,8 @@ class HoistInvariants(Pass):
         hoister = _Hoister(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in graph.nodes():
-                if node.is_op("Loop", "Scan") and not node.op.references:
+            for node in graph.nodes_of("Loop", "Scan"):
+                if not node.op.references:
                     changed |= hoister.visit(graph, node)
         return changed
 

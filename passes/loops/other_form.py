@@ -42,7 +42,7 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         """Rewrite inner constructs before the ones around them; whether anything changed."""
         changed = False
         for graph in reversed(list(self.model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op(self.op_type)]:
+            for node in graph.nodes_of(self.op_type):
                 path, plan = node.path, self._plan(node)
                 if isinstance(plan, str):
                     run.kept(pass_, node, plan)

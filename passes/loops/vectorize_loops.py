@@ -39,7 +39,7 @@ class VectorizeLoops(Pass):
         inference = run.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op(*self.works_on)]:
+            for node in graph.nodes_of(*self.works_on):
                 changed |= self._read_tensors(node, inference, run)
                 changed |= self._visit(graph, node, inference, run)
         return changed

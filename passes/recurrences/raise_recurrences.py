@@ -68,7 +68,7 @@ class RaiseRecurrences(Pass):
         known = Speculation(inference, model.functions).outside
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op(*self.works_on)]:
+            for node in graph.nodes_of(*self.works_on):
                 changed |= self._visit(graph, node, inference, known, run)
         return changed
 
@@ -181,7 +181,6 @@ class _Raising:
 def _leave_out(graph: Graph, results: Sequence[Value | None]) -> None:
     """Let operators compute only the outputs that something reads."""
     leave_out_unread(graph, results)
-    for node in list(graph.unordered_nodes()):
-        if node.is_op("RNN", "GRU", "LSTM"):
-            read = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
-            graph.set_node_outputs(node, read)
+    for node in graph.nodes_of("RNN", "GRU", "LSTM"):
+        read = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
+        graph.set_node_outputs(node, read)

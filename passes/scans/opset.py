@@ -87,8 +87,8 @@ def survey_scans(
     surveyed = {}
     for root in roots:
         for graph in root.graph.walk():
-            for node in graph.nodes():
-                if node.is_op("Scan") and unreadable(node, version) is None:
+            for node in graph.nodes_of("Scan"):
+                if unreadable(node, version) is None:
                     surveyed[node] = ScanShapes(node, version, inference)
                     surveyed[node].survey()
     return surveyed
@@ -98,9 +98,8 @@ def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
     """Every Scan with its graph, those inside a body before the node that holds it."""
     for root in roots:
         for graph in reversed(list(root.graph.walk())):
-            for node in graph.nodes():
-                if node.is_op("Scan"):
-                    yield graph, node
+            for node in graph.nodes_of("Scan"):
+                yield graph, node
 
 
 def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:

@@ -58,7 +58,7 @@ class UnrollScans(Pass):
         unroller = _ScanUnroller(self, model, run)
         changed = False
         for graph in reversed(list(model.graphs())):
-            for node in [n for n in graph.nodes() if n.is_op("Scan")]:
+            for node in graph.nodes_of("Scan"):
                 changed |= unroller.visit(graph, node)
         return changed
 

@@ -104,7 +104,7 @@ class _Lowering:
         """Remove sequence operators that nothing needs any more."""
         self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_made))
         for graph in reversed(list(self.model.graphs())):
-            for node in reversed(graph.nodes()):
+            for node in reversed(graph.nodes_of(*_RULES)):
                 if self._is_ours(node) and not graph.is_needed(node):
                     path = node.path
                     graph.remove(node)
@@ -112,17 +112,14 @@ class _Lowering:
                     self.run.rewritten(self.options, node, path, "removed, nothing needs it")
 
     def _is_ours(self, node: Node) -> bool:
-        if node.is_op("Identity"):
-            return node.outputs[0] in self.structures.known
-        return node.op.qualname in _RULES
+        return not node.is_op("Identity") or node.outputs[0] in self.structures.known
 
     def report(self) -> None:
         """Say why each sequence operator that is left must stay."""
         for graph in self.model.graphs():
-            for node in graph.nodes():
-                if node.op.qualname in _RULES and not node.is_op("Identity"):
-                    reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
-                    self.run.kept(self.options, node, str(reason))
+            for node in graph.nodes_of(*self.options.works_on):
+                reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
+                self.run.kept(self.options, node, str(reason))
 
     # Sequences ----------------------------------------------------------------------------------
 

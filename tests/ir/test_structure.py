@@ -168,3 +168,55 @@ def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):
     branch = holder.body("then_branch")
     node = branch.add_node(RELU, [exp.output()], ["r"])
     assert node in branch.users(exp.output())
+
+
+def test_nodes_by_operator_and_those_that_hold_graphs() -> None:
+    """They follow every change, and are found without a walk over all nodes."""
+    model = ir.parse(
+        """<ir_version: 10, opset_import: ["": 21]>
+        main (float[2] x, bool c) => (float[2] y) {
+            a = Neg (x)
+            b = If (c) <then_branch = t () => (p) { p = Neg (a) }, else_branch = e () => (q) {
+                q = Abs (a) }>
+            d = Neg (b)
+            y = Add (d, a)
+        }"""
+    )
+    graph = model.graph
+    first, held, last, add = graph.nodes()
+    assert graph.nodes_of("Neg") == [first, last] and graph.nodes_of("Add", "If") == [held, add]
+    assert graph.nodes_of("Loop") == [] and set(graph.kinds()) == {"Neg", "If", "Add"}
+    assert graph.holders() == [held] and [g.name for g in graph.walk()][1:] == ["t", "e"]
+    graph.set_operator(last, ir.Operator("Abs"))
+    assert graph.nodes_of("Neg") == [first] and graph.nodes_of("Abs") == [last]
+    assert graph.unneeded() == []
+    graph.replace_uses(last.output(), first.output())
+    assert graph.unneeded() == [last]
+    graph.remove(last)
+    assert graph.unneeded() == [held]
+    graph.remove(held)
+    assert graph.holders() == [] and graph.nodes_of("If", "Abs") == [] and len(graph) == 2
+    ir.verify(model)
+
+
+def test_users_of_each_output_of_a_wide_node() -> None:
+    """Split with many outputs that as many nodes read, one of them in a branch."""
+    count = 100
+    model = ir.parse(
+        '<ir_version: 10, opset_import: ["": 21]> main (float[2] x) => (float[2] x) {}'
+    )
+    graph = model.graph
+    wide = graph.add_node(ir.Operator("Split"), graph.inputs, [f"o{k}" for k in range(count)])
+    readers = [graph.add_node(ir.Operator("Neg"), [wide.output(k)], [f"n{k}"]) for k in range(99)]
+    holder = graph.add_node(ir.Operator("If"), [wide.output(0)], ["h"])
+    body = graph.add_body(holder, "then_branch", onnx.GraphProto(name="t"))
+    inner = body.add_node(ir.Operator("Neg"), [wide.output(98)], ["i"])
+    assert graph.users(wide.output(5)) == [readers[5]]
+    assert graph.users(wide.output(0)) == [readers[0], holder]
+    assert graph.users(wide.output(98)) == [readers[98], holder]
+    assert not graph.is_used(wide.output(99)) and graph.is_used(wide.output(98))
+    body.set_input(inner, 0, wide.output(99))
+    assert graph.users(wide.output(98)) == [readers[98]] and graph.is_used(wide.output(99))
+    graph.replace_all_uses({value: graph.inputs[0] for value in wide.outputs if value})
+    assert all(reader.inputs == graph.inputs for reader in (*readers, inner))
+    assert graph.unneeded()[0] is wide
