@@ -88,8 +88,8 @@ class OperatorRules:
         return None
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
-        """All about its outputs, where that follows even if the types of the inputs do not; None
-        where it must be inferred."""
+        """All about its outputs, where that follows even if the types of the inputs do not, or onnx
+        does not know the operator; None where it must be inferred."""
         return None
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:

@@ -200,7 +200,8 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
         raise Hazard(node, "draws random numbers, and an extra draw changes the later ones")
     if node.bodies:
         raise Hazard(node, "holds graphs of its own, which other passes must dissolve first")
-    if normal_domain(node.domain):
+    rules = rules_of(node.op)
+    if normal_domain(node.domain) and not rules.defines(OperatorRules.prove_safe):
         raise Hazard(node, f"is of domain '{node.domain}', where any operator may fail")
     if node.op.references:
         raise Hazard(
@@ -210,7 +211,6 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
         )
     if opset < OLDEST_OPSET:
         raise Hazard(node, f"is of opset {opset}; convert to opset {OLDEST_OPSET} first")
-    rules = rules_of(node.op)
     if not rules.defines(OperatorRules.prove_safe):
         raise Hazard(node, "is not among the operators that are known not to fail")
     try:

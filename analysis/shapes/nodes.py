@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Content, Fact, Shape, Symbols
 from ...ir import Node, Operator, Value, normal_domain
+from ...operators import rules_of
 from ...operators.outputs import content_of, shapes_of, with_counts
 from .asking import Kind, Memory, OnnxFacts
 
@@ -79,6 +80,9 @@ class NodeFacts:
             f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
         )
         if normal_domain(op.domain) or node.op.references:
+            told = None if node.op.references else rules_of(op).facts(node, inputs)
+            if told is not None:
+                return told
             if typed and not node.bodies and not op.references:
                 return self._asked.of(node, inputs, op)
             return [UNKNOWN] * len(node.outputs)
