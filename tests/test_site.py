@@ -18,7 +18,7 @@ NAMED = {
     for page in (ROOT / "docs" / "api").glob("*.md")
     for name in re.findall(r"^::: straightline\.(\S+)$", page.read_text("utf-8"), re.MULTILINE)
 }
-MODULES = {"batch", "interop", "ir", "passes", "reference", "report", "versions"}
+MODULES = {"batch", "interop", "ir", "passes", "reference", "report", "targets", "versions"}
 
 
 @pytest.fixture(scope="module")

@@ -37,8 +37,10 @@ def deciding(node: Node) -> list[Asked]:
 
 
 def _deciding_length(scan: Node) -> list[Asked]:
-    """The lengths of rows, which are the first input at opset 8, and the first of what is read."""
-    scanned = scan.inputs[-scan.attribute("num_scan_inputs", 0) :][:1]
+    """The lengths of rows, which are the first input at opset 8, and the first of what is read: the
+    last input is read where the function around tells how many are."""
+    many = 1 if scan.op.references else scan.attribute("num_scan_inputs", 0)
+    scanned = scan.inputs[-many:][:1]
     lengths = scan.inputs[:1] if len(scan.inputs) > len(scan.body("body").inputs) else []
     found = [Asked(value, False) for value in lengths if value is not None]
     return [*found, *(Asked(value, True) for value in scanned if value is not None)]

@@ -6,7 +6,7 @@ import pytest
 import straightline as sl
 import typer
 from straightline.cli.opening import load_passes, opened, require_opset, target_given
-from straightline.passes import parse_pipeline
+from straightline.passes import parse_pipeline, plugins
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[T, 2] x) => (float[T, 2] y) { y = Abs (x) }"""
@@ -47,7 +47,8 @@ def test_what_is_read_is_no_place_for_the_result(model, tmp_path):
         opened(model, None, tmp_path / "o.onnx", [], tmp_path / "o.onnx", False)
 
 
-def test_passes_of_a_file_can_be_named(tmp_path):
+def test_passes_of_a_file_can_be_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(plugins, "_loaded", {})
     load_passes(None)
     file = tmp_path / "mine.py"
     file.write_text(PASS)
