@@ -105,7 +105,7 @@ def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[
 
 def _temporary(path: Path) -> Path:
     if not path.parent.is_dir():
-        raise SaveError(f"cannot write '{path}': the folder '{path.parent}' does not exist")
+        raise SaveError(f"cannot write '{path}': make the folder '{path.parent}' first")
     if path.exists() and not path.is_file():
         raise SaveError(f"cannot write '{path}': it is not a regular file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)

@@ -139,7 +139,7 @@ def _place(path: Path) -> Path:
         raise SaveError(f"cannot write '{path}': it is an open stream, not a regular file")
     file = Path(os.path.realpath(path))
     if not file.parent.is_dir():
-        raise SaveError(f"cannot write '{path}': the folder '{path.parent}' does not exist")
+        raise SaveError(f"cannot write '{path}': make the folder '{path.parent}' first")
     if file.is_dir():
         raise SaveError(f"cannot write '{path}': it is a folder, not a regular file")
     if file.exists() and not file.is_file():
