@@ -69,8 +69,8 @@ def assignment(text: str) -> Given:
         return Given(name, json.loads(value), text)
     except json.JSONDecodeError:
         return Given(name, value, text)
-    except (ValueError, RecursionError) as error:  # too many digits, too many brackets
-        raise typer.BadParameter(f"{name}: the value cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"{name}: too many digits or brackets; use @file.npy") from error
 
 
 def shape(text: str) -> Given:

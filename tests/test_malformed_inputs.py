@@ -100,12 +100,12 @@ def model(tmp_path: Path) -> Path:
 
 def test_values_that_no_number_is_read_from(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.onnx"
-    assert_refused(run("rewrite", model, out, "--set", "n=" + "9" * 5000), 2, "'--set': n:")
-    assert_refused(run("rewrite", model, out, "--set", "n=" + "[" * 100_000), 2, "'--set': n:")
-    assert_refused(run("inspect", model, "--set", "n=-" + "9" * 5000), 2, "'--set': n:")
+    assert_refused(run("rewrite", model, out, "--set", "n=" + "9" * 5000), 2, "--set n:")
+    assert_refused(run("rewrite", model, out, "--set", "n=" + "[" * 100_000), 2, "--set n:")
+    assert_refused(run("inspect", model, "--set", "n=-" + "9" * 5000), 2, "--set n:")
     assert_refused(run("inspect", model, "--set", "n=" + "9" * 4000), 1, "input 'n' is int64")
     assert_refused(run("inspect", model, "--set", "n=1e999"), 1, "input 'n' is int64")
-    assert_refused(run("inspect", model, "--shape", "x=" + "9" * 5000), 2, "'--shape': x=")
+    assert_refused(run("inspect", model, "--shape", "x=" + "9" * 5000), 2, "--shape x=")
     assert_refused(run("inspect", model, "--shape", "x=99999999999999999999999"), 1, "input 'x'")
     assert_refused(
         run("inspect", model, "--passes", "unroll-loops{max_trips=" + "9" * 5000 + "}"), 2

@@ -14,10 +14,10 @@ from straightline.reference import Workers
 from straightline.reference.verify import verify
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
-BATCH = 30
-STATIC = [("static", model_and_feeds(static_only=True), number) for number in range(10)]
-DYNAMIC = [("any", model_and_feeds(), number) for number in range(8)]
-SCANS = [("scan-8", scan_8_model_and_feeds(), number) for number in range(2)]
+BATCH = 50
+STATIC = [("static", model_and_feeds(static_only=True), number) for number in range(6)]
+DYNAMIC = [("any", model_and_feeds(), number) for number in range(5)]
+SCANS = [("scan-8", scan_8_model_and_feeds(), number) for number in range(1)]
 
 
 @pytest.mark.parametrize(

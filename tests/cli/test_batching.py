@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -129,10 +130,11 @@ def test_ctrl_c_in_a_terminal_says_how_to_go_on():
         os.execv(sys.executable, [*COMMAND, "rewrite", "models", "-o", "out", "--jobs", "1"])
     shown, sent = b"", False
     while True:
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:  # the other end is closed
-            break
+        if select.select([terminal], [], [], 0.005)[0]:
+            try:
+                shown += os.read(terminal, 4096)
+            except OSError:  # the other end is closed
+                break
         if not sent and Path("out").exists() and len(written()) > 3:
             os.write(terminal, b"\x03")
             sent = True
