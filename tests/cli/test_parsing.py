@@ -136,7 +136,7 @@ def test_places_of_models(text, path):
     [
         (parsing.assignment, "n", "n: write it as in n=3"),
         (parsing.assignment, "=3", "=3: write it"),
-        (parsing.assignment, "n=" + "[" * 100_000, "n: the value cannot be read"),
+        (parsing.assignment, "n=" + "[" * 100_000, "n: too many digits or brackets"),
         (parsing.shape, "x=1,a", "x=1,a: write numbers and"),
         (parsing.shape, "x=1,,2", "x=1,,2"),
         (parsing.shape, "x", "x: write it as in x=1,512"),
