@@ -190,7 +190,8 @@ def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[s
 
 def _data(file: Path, target: Target, job: Job) -> list[Path]:
     """The files of external data that were made; each may go to its place."""
-    made = sorted(path for path in file.parent.iterdir() if path != file)
+    beside = (path for path in file.parent.iterdir() if path != file)
+    made = sorted(beside, key=lambda path: (len(path.name), path.name))  # as they are numbered
     if made:
         target.require_data_beside()
     taken: list[Path] = []

@@ -5,8 +5,10 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import onnx
 import pytest
+from straightline import ir
 from straightline.batch import work as module
 from straightline.batch.sources import jobs_of
 from straightline.batch.treatment import Treatment
@@ -72,6 +74,29 @@ def test_data_is_linked_where_that_is_asked_for(job):
     known = dataclasses.replace(job, known=done.entry)
     assert work(known, Treatment(link_data=True), "key").record.status == "skipped"
     assert Treatment(link_data=True).key() != Treatment().key()
+
+
+def test_several_data_files_are_linked_each_under_the_name_that_the_result_has_for_it(tmp_path):
+    names = [f"{letter}.bin" for letter in "abcdefghijkl"]
+    weights = [onnx.TensorProto(name=name[0], data_type=1, dims=[600]) for name in names]
+    for number, (weight, name) in enumerate(zip(weights, names, strict=True)):
+        weight.data_location = onnx.TensorProto.EXTERNAL
+        weight.external_data.add(key="location", value=name)
+        np.full(600, number, np.float32).tofile(tmp_path / name)
+    nodes = [onnx.helper.make_node("Concat", [name[0] for name in names], ["y"], axis=0)]
+    y = onnx.helper.make_tensor_value_info("y", 1, [600 * len(names)])
+    graph = onnx.helper.make_graph(nodes, "many", [], [y], weights)
+    imports = [onnx.helper.make_opsetid("", 21)]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=10)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    (found,) = jobs_of([str(tmp_path / "m.onnx")], tmp_path / "out")
+    (tmp_path / "staging").mkdir()
+    job = dataclasses.replace(found, staging=tmp_path / "staging", owns_data=True)
+    for _ in range(2):
+        done = work(job, Treatment((), link_data=True), "key")
+        assert done.record.status == "written", done.record
+        made = ir.load(job.target).graph.initializers
+        assert [tensor.numpy()[-1] for tensor in made.values()] == list(range(len(names)))
 
 
 def _only_data(place):

@@ -1,7 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from straightline import reference, rewrite
 from straightline.passes import UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
@@ -384,6 +384,15 @@ def test_a_part_of_the_condition_is_a_bound(maximum, go):
     check(text, feeds)
     (remark,) = run_passes(text, PredicateLoops()).remarks
     assert remark.reason.startswith("3 trips written out")
+
+
+def test_a_maximum_that_run_time_tells_ends_a_loop_too():
+    """However few trips the condition allows: a maximum below that would not be seen."""
+    text = bounded("n")
+    assert_keeps(PredicateLoops(), text, "its maximum depends on input 'n'; decide it with --set")
+    feed = {"x": np.array([1, 2], np.float32), "limit": np.array(99, np.float32)}
+    for n in (-1, 0, 2, 9):
+        assert_equal_outputs(text, rewrite(as_model(text), "selects"), feed | {"n": np.array(n)})
 
 
 def test_what_is_no_bound():
