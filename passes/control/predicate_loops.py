@@ -23,6 +23,7 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.constants.origins import origins
 from ...analysis.safety.predication import Prediction, Trip, predict
 from ...analysis.safety.selectable import without_select
 from ...analysis.safety.speculation import Speculation
@@ -114,6 +115,9 @@ class _Predicator:
 
     def maximum(self, loop: Node) -> tuple[int, str | None]:
         """The most trips that a Loop can make, or why nothing bounds them."""
+        given = loop.input(0)
+        if given is not None and given.constant is None:  # it may end the Loop before the condition
+            return 0, f"its maximum depends on {origins(given)}"
         limit = self.budget.most_trips()
         found = maximum(loop, self.folder, limit, self.options.absent_cond)
         if found.trips is not None:
