@@ -30,6 +30,7 @@ from .passes.running import Repeated, run_passes
 from .rewriting import Rewriting
 from .targets.description import Target, TargetError
 from .targets.expanding import Replaced, replace_untaken
+from .targets.outputs import givers
 from .targets.taking import Judge
 from .versions import ConversionError
 
@@ -202,7 +203,8 @@ class _Fit:
     def _in(self, opset: int) -> Fitted:
         """The model in an opset, operators that are lacking replaced as far as can be."""
         before = self.model.opset()
-        if opset == before and not Judge(self.target, self.model).untaken():
+        is_taken = not (self.target.own_outputs and any(givers(self.model)))
+        if opset == before and is_taken and not Judge(self.target, self.model).untaken():
             return Fitted(self.model, before, {})
         rewriting = Rewriting(self.model, Pipeline(()))
         copy, straightened, changes = self.model, tuple[Remark, ...](), ""

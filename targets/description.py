@@ -58,7 +58,11 @@ class Form:
     Attributes:
         attributes: by name, the values that are taken.
         lacks_attributes: by name, values that are not taken.
+        written: attributes that must be written, even where they have their defaults.
+        unwritten: attributes that must not be written.
         constant: inputs that must be constants.
+        computed: inputs that must not be constants.
+        ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
         max_rank: the highest rank of an input.
         element_types: those that inputs and outputs may have.
@@ -68,7 +72,11 @@ class Form:
 
     attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     lacks_attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    written: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
     constant: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
@@ -90,6 +98,7 @@ class Target:
         lacks: operators that it does not take, each in some ranges of opsets.
         domains: domains of which all operators are taken.
         functions: whether functions of the model's own are taken.
+        own_outputs: whether each output of the graph must be all that a node gives.
         anywhere: what holds for every operator.
         forms: for some, by name, the forms that are taken; one of them must fit.
         passes: the pipeline that suits it better than the default one.
@@ -105,6 +114,7 @@ class Target:
     lacks: Mapping[str, tuple[Opsets, ...]] = dataclasses.field(default_factory=dict)
     domains: frozenset[str] = frozenset()
     functions: bool = False
+    own_outputs: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None

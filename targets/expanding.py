@@ -35,6 +35,7 @@ from ..versions.errors import Refused
 from ..versions.registry import LONGER_FORMS
 from ..versions.schemas import OLDEST, REVIEWED, first_opset, schema_at
 from .description import Target
+from .outputs import give_own_outputs, givers
 from .spellings import SPELLINGS
 from .taking import Judge, name_of
 
@@ -71,7 +72,14 @@ def replace_untaken(model: Model, target: Target) -> tuple[list[Replaced], Mappi
     """
     if model.functions and not target.functions:
         _inline_functions(model)
-    return _Replacing(model, target).run()
+    replaced: list[Replaced] = []
+    while True:
+        behind = give_own_outputs(model) if target.own_outputs else []
+        replaced += [Replaced(n.op_type, n.path, "given out by Identity") for n in behind]
+        more, left = _Replacing(model, target).run()
+        replaced += more
+        if not (target.own_outputs and any(givers(model))):
+            return replaced, left
 
 
 def _inline_functions(model: Model) -> None:
@@ -115,6 +123,7 @@ class _Replacing:
     def run(self) -> tuple[list[Replaced], Mapping[Node, str]]:
         """Replace until nothing is left that was not tried; what is replaced brings only what is
         taken, so that this ends."""
+        self._write_out()
         while True:
             left = self.judge.untaken()
             if all(node in self._tried for node in left):
@@ -123,6 +132,15 @@ class _Replacing:
             for node in left:
                 if node not in self._tried and not self._is_gone(node):
                     self._tried[node] = self._replace(node)
+
+    def _write_out(self) -> None:
+        """Write out the defaults that the target wants written."""
+        for node, defaults in list(self.judge.to_be_written()):
+            assert node.graph is not None
+            written = [*node.op.attributes.values(), *defaults.values()]
+            node.graph.set_operator(node, node.op.with_attributes(written))
+            told = f"{', '.join(defaults)} written out"
+            self._replaced.append(Replaced(node.op_type, node.path, told))
 
     def _is_gone(self, node: Node) -> bool:
         """Whether a node was in a body of one that was replaced."""
@@ -171,6 +189,8 @@ class _Replacing:
         if any(node.bodies for node in left):
             rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)
             _, left = _Replacing(scratch, self.target, within).run()
+        if any(name_of(node) == name for node in left):
+            return ""
         needed = dict.fromkeys(name_of(node) for node in left)
         return f"in other words it needs {', '.join(needed)}" if needed else None
 

@@ -27,6 +27,7 @@ _KEYS = {
     "lacks": "a list of texts",
     "domains": "a list of texts",
     "functions": "true or false",
+    "own_outputs": "true or false",
     "static_shapes": "true or false",
     "max_rank": "a number",
     "element_types": "a list of texts",
@@ -39,7 +40,11 @@ _SOURCE_KEYS = {"list": "a text", "version": "a text", "date": "a date", "url": 
 _FORM_KEYS = {
     "attributes": "a table",
     "lacks_attributes": "a table",
+    "written": "a list of texts",
+    "unwritten": "a list of texts",
     "constant": "a list of texts",
+    "computed": "a list of texts",
+    "ranks": "a table",
     "static": "a list of texts",
     "max_rank": "a number",
     "element_types": "a list of texts",
@@ -100,6 +105,7 @@ class _Reader:
             lacks=self._listed("lacks", told.get("lacks", ())),
             domains=frozenset(told.get("domains", ())),
             functions=told.get("functions", False),
+            own_outputs=told.get("own_outputs", False),
             anywhere=self._anywhere(told),
             forms={op: self._forms(op, given) for op, given in told.get("forms", {}).items()},
             passes=told.get("passes"),
@@ -167,15 +173,25 @@ class _Reader:
                 self._require_name(f"{at}{key}.{name}", name, attributes, "attribute")
                 if not isinstance(values, list):
                     self._fail(f"{at}{key}.{name}", "write a list of values")
-        for key in ("constant", "static"):
+        for key in ("written", "unwritten"):
+            for name in told.get(key, ()):
+                self._require_name(f"{at}{key}", name, attributes, "attribute")
+        for key in ("constant", "computed", "static", "ranks"):
             for name in told.get(key, ()):
                 self._require_name(f"{at}{key}", name, inputs, "input")
+        for name, ranks in told.get("ranks", {}).items():
+            if not _is_list(ranks, int):
+                self._fail(f"{at}ranks.{name}", "write a list of numbers")
         return Form(
             attributes={name: tuple(v) for name, v in told.get("attributes", {}).items()},
             lacks_attributes={
                 name: tuple(v) for name, v in told.get("lacks_attributes", {}).items()
             },
+            written=tuple(told.get("written", ())),
+            unwritten=tuple(told.get("unwritten", ())),
             constant=tuple(told.get("constant", ())),
+            computed=tuple(told.get("computed", ())),
+            ranks={name: tuple(ranks) for name, ranks in told.get("ranks", {}).items()},
             static=tuple(told.get("static", ())),
             max_rank=self._rank(at, told),
             why=told.get("why", ""),

@@ -13,6 +13,7 @@ import onnx
 
 from ..ir import Array, Value
 from ..versions.engine import Form
+from ..versions.flat_indices import tuples_of_elements
 from ..versions.phrases import numbers_below
 from ..versions.site import Site
 
@@ -142,6 +143,76 @@ def slices(site: Site) -> Sequence[Value | None]:
         None if output is None else _slice(site, axis, int(start), int(end))
         for output, start, end in zip(site.node.outputs, starts, ends, strict=True)
     ]
+
+
+@spells("ReduceL1")
+def sum_of_sizes(site: Site) -> Sequence[Value | None]:
+    """The sum of what is without its sign."""
+    _require_axes_in_use(site)
+    return [_sum(site, site.emit("Abs", [site.input(0)], "sizes"))]
+
+
+@spells("ReduceLogSum")
+def logarithm_of_sum(site: Site) -> Sequence[Value | None]:
+    """The logarithm of the sum."""
+    _require_axes_in_use(site)
+    if site.required_dtype(0, "a logarithm").kind != "f":
+        site.refuse("Log takes no whole numbers")
+    return [site.emit("Log", [_sum(site, site.input(0))])]
+
+
+def _require_axes_in_use(site: Site) -> None:
+    if site.source >= 18 and site.attribute("noop_with_empty_axes"):
+        site.refuse("without axes it may reduce nothing")
+
+
+def _sum(site: Site, value: Value | None) -> Value:
+    """A ReduceSum along the axes of a node that is another reduction."""
+    keepdims = site.attribute("keepdims")
+    if site.source >= 18:
+        return site.emit("ReduceSum", [value, site.input(1)], "sum", keepdims=keepdims)
+    axes = site.attribute("axes")
+    if axes is None:
+        return site.emit("ReduceSum", [value], "sum", keepdims=keepdims)
+    if site.source >= 13:
+        given = [value, site.ints(axes, "axes")]
+        return site.emit("ReduceSum", given, "sum", keepdims=keepdims)
+    return site.emit("ReduceSum", [value], "sum", axes=list(axes), keepdims=keepdims)
+
+
+@spells("Unsqueeze")
+def axes_in_a_row(site: Site) -> Sequence[Value | None]:
+    """The same with axes of rank 1, where they are a number alone, which runtimes take, too."""
+    if site.rank(1) != 0:
+        site.refuse("its axes are no number alone")
+    axes = site.emit("Reshape", [site.input(1), site.ints([1], "row")], "axes")
+    return [site.emit("Unsqueeze", [site.input(0), axes])]
+
+
+@spells("Gather")
+def gathered_in_a_row(site: Site) -> Sequence[Value | None]:
+    """The same with indices of rank 1, and the shape that they had afterwards."""
+    rank, indices, shape = site.required_rank("flat indices"), site.shape(1), site.shape()
+    if indices is None or len(indices) == 1:
+        site.refuse("its indices are of rank 1, or nobody knows")
+    axis = site.attribute("axis") % rank
+    rest = [*indices, *(shape or [None] * rank)[axis + 1 :]]
+    if None in rest or 0 in rest:
+        site.refuse_unknown("the shape of what it gathers")
+    flat = site.emit("Reshape", [site.input(1), site.ints([-1], "row")], "indices")
+    parts = site.emit("Gather", [site.input(0), flat], "parts", axis=axis)
+    as_before = [0] * axis  # these lengths stay
+    wanted = site.ints([*as_before, *(length or 0 for length in rest)], "shape")
+    return [site.emit("Reshape", [parts, wanted])]
+
+
+@spells("ScatterElements")
+def scattered_by_tuples(site: Site) -> Sequence[Value | None]:
+    """ScatterND, with a whole tuple of indices for each element."""
+    reduction = {name: a for name, a in site.attributes.items() if name == "reduction"}
+    rank = site.required_rank("tuples of indices")
+    places = tuples_of_elements(site, site.attribute("axis") % rank, rank)
+    return [site.emit("ScatterND", [site.input(0), places, site.input(2)], attributes=reduction)]
 
 
 @spells("DepthToSpace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import onnx
 from onnx import TensorProto
 
 from ..ir import Function, Model, Node, Value, normal_domain
@@ -37,14 +38,27 @@ class Judge:
 
     def untaken(self) -> dict[Node, str]:
         """The nodes that are not taken, each with the reason; outer ones before those inside."""
-        roots = [r for r in self.model.roots() if self.target.functions or r is self.model]
-        return {
-            node: reason
-            for root in roots
-            for graph in root.graph.walk()
-            for node in graph.nodes()
-            if (reason := self.reason(node)) is not None
+        return {node: reason for node in self._nodes() if (reason := self.reason(node)) is not None}
+
+    def to_be_written(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
+        """The nodes that leave to their defaults what the target wants written, with that."""
+        wanted = {
+            name for name, forms in self.target.forms.items() if any(f.written for f in forms)
         }
+        for node in self._nodes() if wanted else ():
+            if name_of(node) in wanted:
+                schema = _schema(node)
+                forms = self.target.forms[name_of(node)]
+                absent = {n: m for f in forms for n, m in _unwritten(node, f, schema).items()}
+                if absent:
+                    yield node, absent
+
+    def _nodes(self) -> Iterator[Node]:
+        """All nodes of the roots that are judged."""
+        for root in self.model.roots():
+            if self.target.functions or root is self.model:
+                for graph in root.graph.walk():
+                    yield from graph.nodes()
 
     def reason(self, node: Node) -> str | None:
         """Why a node is not taken; None where it is."""
@@ -82,14 +96,17 @@ class Judge:
 
     def _misfits(self, node: Node, form: Form) -> Iterator[str]:
         """How a node differs from the form in which it is taken."""
-        schema = (
-            schema_at(node.op_type, _opset(node)) if not normal_domain(node.op.domain) else None
-        )
+        schema = _schema(node)
         yield from _wrong_attributes(node, form, schema)
-        inputs = list(_named_inputs(node, schema))
-        for name, value in inputs:
+        for name, value in _named_inputs(node, schema):
             if name in form.constant and value.constant is None:
                 yield f"with a constant '{name}'"
+            if name in form.computed and value.constant is not None:
+                yield f"with a '{name}' that is no constant"
+            if name in form.ranks:
+                rank, ranks = self.types.rank(value), form.ranks[name]
+                if rank is not None and rank not in ranks:
+                    yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
             if form.static and (name in form.static or "*" in form.static):
                 shape = self.types.shape(value)
                 if shape is None or None in shape:
@@ -127,6 +144,11 @@ def name_of(node: Node) -> str:
     return f"{domain}.{node.op_type}" if domain else node.op_type
 
 
+def _schema(node: Node) -> Any:
+    """What ONNX says of the operator of a node; None where it is of another domain."""
+    return None if normal_domain(node.op.domain) else schema_at(node.op_type, _opset(node))
+
+
 def _opset(node: Node) -> int:
     """The opset in which a node is written."""
     assert node.graph is not None
@@ -135,6 +157,11 @@ def _opset(node: Node) -> int:
 
 
 def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
+    for name in _unwritten(node, form, schema):
+        yield f"with {name} written out"
+    for name in form.unwritten:
+        if name in node.op.attributes:
+            yield f"without {name}"
     for name, values in form.attributes.items():
         value = _attribute(node, name, schema)
         if value is not None and value not in values:
@@ -143,6 +170,18 @@ def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
         value = _attribute(node, name, schema)
         if value is not None and value in values:
             yield f"with another {name} than {value!r}"
+
+
+def _unwritten(node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeProto]:
+    """The defaults of attributes that a form wants written and a node does not write."""
+    if schema is None:
+        return {}
+    absent = [name for name in form.written if name not in node.op.attributes]
+    return {
+        name: schema.attributes[name].default_value
+        for name in absent
+        if default_of(schema, name) is not None
+    }
 
 
 def _attribute(node: Node, name: str, schema: Any) -> Any:

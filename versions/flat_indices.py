@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .phrases import length_of, reshaped
+from .phrases import length_of, numbers_below, reshaped
 from .site import Site
 
 _END = np.iinfo(np.int64).max
@@ -28,6 +28,30 @@ def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
         flat = part
     assert flat is not None
     return flat
+
+
+def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
+    """For indices along one axis (input 1), where each points to, as a tuple along a last axis:
+    along all other axes, indices stand where their elements do."""
+    data, indices, taken = site.input(0), as_int64(site, 1), site.shape(1)
+    known = None
+    if taken is not None and None not in taken:
+        known = np.indices([length or 0 for length in taken], np.int64)
+    around = site.emit("Shape", [indices], "around")
+    columns = []
+    for place in range(rank):
+        if place == axis:
+            length = length_of(site, site.emit("Shape", [data], "shape"), axis)
+            part = from_the_front(site, indices, length)
+        elif known is not None:
+            part = site.const(known[place], "numbers")
+        else:
+            part = numbers_below(site, length_of(site, around, place, rank=1))
+            if place < rank - 1:
+                part = site.unsqueeze(part, range(1, rank - place))
+            part = site.emit("Expand", [part, around], "numbers")
+        columns.append(site.unsqueeze(part, [rank]))
+    return site.emit("Concat", columns, "tuples", axis=rank)
 
 
 def from_the_front(site: Site, indices: Value, length: Value) -> Value:

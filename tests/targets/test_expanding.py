@@ -110,3 +110,41 @@ def test_other_domains_stay_and_are_told():
     outcome = fitted(text + " b = x.Odd (a) }", taking("Add"))
     (left,) = outcome.untaken
     assert left.reason == "npu does not take x.Odd"
+
+
+def test_defaults_are_written_out_where_the_target_wants_them():
+    forms = {"CumSum": (Form(written=("reverse", "exclusive")),)}
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2, 4] x) => (float[2, 4] y) {
+        k = Constant <value = int64 {1}> ()
+        y = If (c) <
+            then_branch = t () => (float[2, 4] p) { p = CumSum <exclusive = 1> (x, k) },
+            else_branch = e () => (float[2, 4] q) { q = CumSum <exclusive = 0, reverse = 1> (x, k) }
+        >
+    }"""
+    feeds = [{"c": np.array(c), "x": X} for c in (True, False)]
+    outcome = fitted(text, lacking(forms=forms), *feeds)
+    assert not outcome.untaken
+    (told,) = [r.reason for r in outcome.remarks if r.op_type == "CumSum"]
+    assert told == "reverse written out"
+    nodes = [n for g in outcome.ir.graphs() for n in g.nodes() if n.op_type == "CumSum"]
+    assert all({"reverse", "exclusive"} == set(n.op.attributes) for n in nodes)
+
+
+def test_constants_that_are_no_tensors_become_tensors():
+    forms = {"Constant": (Form(unwritten=("value_int", "value_float")),)}
+    text = one_node("k = Constant <value_float = 2.5> () y = Mul (x, k)", "float[2, 4] x")
+    outcome = fitted(text, lacking(forms=forms), {"x": X}, passes=())
+    assert operators(outcome) == ["Mul"]
+
+
+def test_reductions_are_said_by_sums_where_they_are_lacking():
+    for name in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp"):
+        for opset in (11, 17, 18):
+            told = "keepdims = 0" if opset == 18 else "keepdims = 0, axes = [-1]"
+            node = f"a = Constant <value_ints = [-1]> () y = {name} <{told}> (x, a)"
+            node = node if opset == 18 else node.partition("() ")[2].replace(", a)", ")")
+            model = one_node(node, "float[n, 4] x", opset)
+            feeds = [{"x": np.abs(X)}, {"x": np.abs(X[:1])}]
+            outcome = fitted(model, lacking(name, opsets=(11, 18)), *feeds, passes=())
+            assert name not in operators(outcome) and not outcome.untaken

@@ -82,6 +82,14 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
             "forms.Resize.constant: it has no input 'size'; did you mean 'sizes'?",
         ),
         (
+            LEAST + SOURCE + "[forms.CumSum]\nwritten = ['reversed']\n",
+            "forms.CumSum.written: it has no attribute 'reversed'; did you mean 'reverse'?",
+        ),
+        (
+            LEAST + SOURCE + "[forms.Gather]\nranks = { indices = 1 }\n",
+            "forms.Gather.ranks.indices: write a list of numbers",
+        ),
+        (
             LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
             "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?",
         ),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from straightline import transform
+from straightline.targets import Form
 from straightline.targets.spellings import SPELLINGS
 
 from targets import fitted, lacking, one_node, operators
@@ -31,6 +32,13 @@ CASES = {
         {},
     ),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
+    "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
+    "ScatterElements": (
+        "y = ScatterElements <axis = 1> (x, p, u)",
+        "float[a, 4] x, int64[b, c] p, float[b, c] u",
+        {"p": np.array([[-1, 0, 2]]), "u": X[:1, :3]},
+    ),
     "SpaceToDepth": ("y = SpaceToDepth <blocksize = 2> (i)", "float[n, 8, 4, 4] i", {"i": IMAGE}),
 }
 
@@ -47,7 +55,7 @@ def text_of(name, opset):
 @pytest.mark.parametrize("opset", [9, 17, 21])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
-    if opset < {"CastLike": 15, "BitwiseNot": 18, "Range": 11}.get(name, 1):
+    if opset < {"CastLike": 15, "BitwiseNot": 18, "Range": 11, "ScatterElements": 11}.get(name, 1):
         pytest.skip("it came later")
     _, inputs, given = CASES[name]
     feed = {"x": X, **given} if " x" in inputs else given
@@ -92,6 +100,7 @@ def test_each_mode_of_depth_to_space_is_said():
             "it may be in training",
         ),
         ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
+        ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "no whole numbers"),
         ("Range", "y = Range (a, b, c)", "int64 a, int64 b, int64 c", "the step of it is computed"),
         ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
     ],
@@ -103,5 +112,47 @@ def test_what_is_not_known_leaves_it(name, node, inputs, reason):
     assert reason in left.reason
 
 
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_elements_are_scattered_by_tuples(rows, is_known):
+    rng = np.random.default_rng(1)
+    shape = f"{rows}, 3" if is_known else "rows, columns"
+    places = np.argsort(rng.random((rows, 4)))[:, :3] - 2  # some count from the back
+    node = 'y = ScatterElements <axis = -1, reduction = "add"> (x, p, u)'
+    text = one_node(node, f"float[5, 4] x, int32[{shape}] p, float[{shape}] u")
+    updates = rng.random((rows, 3)).astype(np.float32)
+    data = np.ones((5, 4), np.float32)
+    feed = {"x": data, "p": places.astype(np.int32), "u": updates}
+    outcome = fitted(text, lacking("ScatterElements"), feed)
+    assert "ScatterND" in operators(outcome)
+
+
+IN_A_ROW = {
+    "Gather": (
+        "k = Constant <value = int64[2, 2] {0, -1, 2, 0}> () y = Gather <axis = 1> (x, k)",
+        "indices",
+    ),
+    "Unsqueeze": ("k = Constant <value_int = -1> () y = Unsqueeze (x, k)", "axes"),
+}
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("name", sorted(IN_A_ROW))
+def test_an_input_of_another_rank_is_put_in_a_row(name, opset):
+    node, what = IN_A_ROW[name]
+    target = lacking(forms={name: (Form(ranks={what: (1,)}),)})
+    model = one_node(node, "float[n, 4] x", opset)
+    outcome = fitted(model, target, {"x": X}, {"x": X[:0]}, passes=())
+    assert name in operators(outcome) and not outcome.untaken
+    assert not fitted(model, lacking(), passes=()).changed
+
+
+def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
+    target = lacking(forms={"Gather": (Form(ranks={"indices": (0, 1)}),)})
+    node = one_node("y = Gather (x, i)", "float[4] x, int64[a, b] i")
+    (left,) = transform(node, (), target=target, verify=False).untaken
+    assert "with 'indices' of rank 0 or 1, not 2; the shape of what it gathers" in left.reason
+
+
 def test_every_spelling_is_tested():
-    assert set(SPELLINGS) == {*CASES, "Constant"}
+    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant"}

@@ -1,0 +1,35 @@
+"""Outputs that are all that a node gives."""
+
+import numpy as np
+
+from targets import fitted, lacking, one_node, operators
+
+X = np.arange(8, dtype=np.float32).reshape(2, 4)
+TOP = "k = Constant <value = int64[1] {2}> () v, i = TopK (x, k)"
+
+
+def test_what_one_of_several_outputs_gives_out_goes_through_an_identity():
+    model = one_node(TOP + " y = Neg (i)", "float[2, 4] x", outputs="i, y")
+    outcome = fitted(model, lacking(own_outputs=True), {"x": X}, passes=())
+    giver = outcome.ir.graph.outputs[0].producer
+    assert giver is not None and giver.op_type == "Identity"
+    assert [info.name for info in outcome.model.graph.output] == ["i", "y"]
+    said = [(r.op_type, r.action, r.reason) for r in outcome.remarks]
+    assert said == [("TopK", "rewritten", "given out by Identity")]
+    assert not fitted(model, lacking(), {"x": X}, passes=()).changed
+
+
+def test_what_is_an_output_of_its_own_stays():
+    for text in (
+        one_node("y = Neg (x)", "float[2, 4] x"),
+        one_node(TOP + " y = Neg (i)", "float[2, 4] x"),
+    ):
+        outcome = fitted(text, lacking(own_outputs=True), {"x": X}, passes=())
+        assert not outcome.changed and "Identity" not in operators(outcome)
+
+
+def test_where_the_target_has_no_identity_another_one_stands_for_it():
+    model = one_node(TOP, "float[2, 4] x", outputs="v, i")
+    target = lacking("Identity", own_outputs=True)
+    outcome = fitted(model, target, {"x": X}, passes=())
+    assert "Reshape" in operators(outcome) and not outcome.untaken
