@@ -177,10 +177,11 @@ LACKING = ("Loop", "If", "Scan", "Squeeze", "Split", "Size", "Sum", "Identity", 
     drawn=model_and_feeds(),
     lacks=st.sets(st.sampled_from((*OPERATORS, *LACKING))),
     first=st.sampled_from([9, 13, 17]),
+    own=st.booleans(),
 )
-def test_random_models_for_random_targets(drawn, lacks, first):
+def test_random_models_for_random_targets(drawn, lacks, first, own):
     model, feeds = drawn
-    target = lacking(*sorted(lacks), opsets=(first, first + 4))
+    target = lacking(*sorted(lacks), opsets=(first, first + 4), own_outputs=own)
     outcome = sl.transform(model, target=target, verify=False, hints=False)
     sl.ir.verify(outcome.ir)
     told = {remark.op_type for remark in outcome.untaken}

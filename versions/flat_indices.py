@@ -33,25 +33,32 @@ def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
 def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
     """For indices along one axis (input 1), where each points to, as a tuple along a last axis:
     along all other axes, indices stand where their elements do."""
-    data, indices, taken = site.input(0), as_int64(site, 1), site.shape(1)
+    indices, taken = as_int64(site, 1), site.shape(1)
     known = None
     if taken is not None and None not in taken:
         known = np.indices([length or 0 for length in taken], np.int64)
-    around = site.emit("Shape", [indices], "around")
     columns = []
     for place in range(rank):
         if place == axis:
-            length = length_of(site, site.emit("Shape", [data], "shape"), axis)
-            part = from_the_front(site, indices, length)
+            part = from_the_front(site, indices, _length(site, axis))
         elif known is not None:
             part = site.const(known[place], "numbers")
         else:
+            around = site.emit("Shape", [indices], "around")
             part = numbers_below(site, length_of(site, around, place, rank=1))
             if place < rank - 1:
                 part = site.unsqueeze(part, range(1, rank - place))
             part = site.emit("Expand", [part, around], "numbers")
         columns.append(site.unsqueeze(part, [rank]))
     return site.emit("Concat", columns, "tuples", axis=rank)
+
+
+def _length(site: Site, axis: int) -> Value:
+    """The length of an axis of input 0, a number where it is known."""
+    shape = site.shape()
+    if shape is not None and shape[axis] is not None:
+        return site.const(np.array(shape[axis]), "length")
+    return length_of(site, site.emit("Shape", [site.input(0)], "shape"), axis)
 
 
 def from_the_front(site: Site, indices: Value, length: Value) -> Value:
