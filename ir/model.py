@@ -28,6 +28,8 @@ class Model:
         base_dir: the folder that external data is relative to; None when it is not known.
         file: the file that the model was read from, if it was one.
         data_files: the files of the external data that it had then.
+        settled: its functions are as whoever works on it wants them: they are called, and `roots`
+            and `graphs` leave them out.
     """
 
     name = ""
@@ -41,6 +43,7 @@ class Model:
         self.functions: dict[FunctionKey, Function] = {}
         self.training_info: list[onnx.TrainingInfoProto] = []
         self.trained: set[Value] = set()
+        self.settled = False
         self.graph = Graph(self, onnx.GraphProto())
         self._loaded: dict[Graph, int] = {}
         self._loaded_version = 0
@@ -90,12 +93,13 @@ class Model:
         return _opset(self.opset_imports, domain)
 
     def roots(self) -> Iterator[Model | Function]:
-        """The model itself, then each of its functions."""
+        """The model itself, then each of its functions that may change."""
         yield self
-        yield from self.functions.values()
+        if not self.settled:
+            yield from self.functions.values()
 
     def graphs(self) -> Iterator[Graph]:
-        """Every graph: the main one, those of functions, and all that nodes hold."""
+        """Every graph of the `roots`: the main one, those of functions, and all that nodes hold."""
         for root in self.roots():
             yield from root.graph.walk()
 

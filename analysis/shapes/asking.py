@@ -41,6 +41,7 @@ class Memory:
         types: what onnx said of a node's outputs.
         facts: the one fact that stands for all that say the same.
         by_rule: what rules tell of a node, all sizes being made of those of its inputs.
+        calls: what calls of functions give out that do not change any more.
     """
 
     alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
@@ -49,6 +50,7 @@ class Memory:
     types: dict[Hashable, list[onnx.TypeProto | None]] = dataclasses.field(default_factory=dict)
     facts: dict[Hashable, Fact] = dataclasses.field(default_factory=dict)
     by_rule: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
+    calls: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
 
 
 class OnnxFacts:

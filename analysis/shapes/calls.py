@@ -25,11 +25,12 @@ class CallFacts:
     Args:
         symbols: makes new symbols. A size that a call makes anew (how many elements are not zero)
             is another one in every call, however alike the arguments are.
+        known: what other inferences have found out, to which this one adds.
     """
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, known: dict[Hashable, list[Fact]] | None = None) -> None:
         self._symbols = symbols
-        self._known: dict[Hashable, list[Fact]] = {}
+        self._known = {} if known is None else known
 
     def of(
         self,

@@ -89,7 +89,8 @@ class ShapeInference:
         memory = Memory() if memory is None else memory
         asked = OnnxFacts(model, self.symbols, version_of, memory)
         self._nodes = NodeFacts(self.symbols, asked, memory)
-        self._calls = CallFacts(self.symbols)
+        shared = model.settled and version_of is version_of_root and not trusts_bodies
+        self._calls = CallFacts(self.symbols, memory.calls if shared else None)
         self.attributes: Attributes = {}
         # The functions whose calls are looked into.
         self._calling: _Calling | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import networkx as nx
 import onnx
@@ -28,6 +30,15 @@ _MOST_REPEATED = 4
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 
+class _Sizes(NamedTuple):
+    """Numbers of nodes: of a function's own, of all that it stands for, and of the functions on
+    one of the ways from it, which are counted once."""
+
+    own: int
+    expanded: int
+    once_at_least: int
+
+
 class CallGraph:
     """Who calls whom among some functions (ONNX IR specification, "Functions")."""
 
@@ -41,7 +52,7 @@ class CallGraph:
         own = [key for key, f in functions.items() if count_control_flow(f.graph)]
         self._holding = upstream(self._calls, own)
         self._recursive = upstream(self._calls, _in_circles(self._calls))
-        self._expanded: dict[FunctionKey, int] = {}
+        self._repeating: dict[FunctionKey, bool] = {}
 
     def called(self, node: Node) -> Function | None:
         """The function that a node calls; None if it is an operator."""
@@ -77,18 +88,45 @@ class CallGraph:
         """The number of nodes that a function stands for, in which every call that leads to control
         flow is inlined; counted without walking the calls, of which there may be 2 to the power of
         the functions."""
-        if not self._expanded:
-            for callee in self.callees_first():
-                inside = self.leading_to_control_flow(callee.graph)
-                counted = (self._expanded.get(called.key, 0) for _, called in inside)
-                self._expanded[callee.key] = function_size(callee) + sum(counted)
-        return self._expanded[function.key]
+        return self._sizes[function.key].expanded
+
+    @functools.cached_property
+    def _sizes(self) -> dict[FunctionKey, _Sizes]:
+        found: dict[FunctionKey, _Sizes] = {}
+        for function in self.callees_first():
+            inside = [
+                found[called.key]
+                for _, called in self.leading_to_control_flow(function.graph)
+                if called.key in found
+            ]
+            own = function_size(function)
+            found[function.key] = _Sizes(
+                own,
+                own + sum(sizes.expanded for sizes in inside),
+                own + max((sizes.once_at_least for sizes in inside), default=0),
+            )
+        return found
 
     def repeats_itself(self, function: Function) -> bool:
         """Whether calls of the same functions are most of what a function stands for."""
+        known = self._repeating.get(function.key)
+        if known is None:
+            known = self._repeating[function.key] = self._repeats_itself(function)
+        return known
+
+    def _repeats_itself(self, function: Function) -> bool:
+        sizes = self._sizes[function.key]
+        if sizes.expanded <= _MOST_REPEATED * sizes.once_at_least:
+            return False
+        if sizes.expanded > _MOST_REPEATED * self._size_of_all > 0:
+            return True
         reached = self.reached([function.key]) & self._holding
-        once = sum(function_size(self.functions[key]) for key in reached)
-        return self.expanded_size(function) > _MOST_REPEATED * once > 0
+        once = sum(self._sizes[key].own for key in reached)
+        return sizes.expanded > _MOST_REPEATED * once > 0
+
+    @functools.cached_property
+    def _size_of_all(self) -> int:
+        return sum(self._sizes[key].own for key in self._holding)
 
     def reached_from(self, graph: Graph) -> set[FunctionKey]:
         """The functions that a graph calls, directly or through others."""

@@ -11,7 +11,7 @@ import onnx
 from ...analysis.constants.equal import content_key
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
-from ...ir import Function, Graph, Model, Node, Tensor, Value
+from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.ways import by
 from ..base import Pass, Remark, Run
@@ -117,16 +117,20 @@ class InliningTrials:
         self.model = model
         self.passes = passes
         self.budget = budget
-        self.inference = ShapeInference(model)
-        self.functions = self._simplified()
+        # What calls give out is shared by the trials, which find the same functions.
+        self.memory = dataclasses.replace(budget.run.memory, calls={})
+        self.inference = ShapeInference(model, memory=self.memory)
+        simplified = Run(memory=self.memory)
+        self.functions = self._simplified(simplified)
         self.calls = CallGraph(self.functions)
+        self._said = _SaidInside(self.calls, simplified)
         self._verdicts: dict[Hashable, str | None] = {}
 
-    def _simplified(self) -> dict[tuple[str, str, str], Function]:
+    def _simplified(self, run: Run) -> dict[FunctionKey, Function]:
         library = self._scratch(self.model.opset_imports)
         for key, function in self.model.functions.items():
             library.functions[key] = copy_function(function)
-        rewrite_model(self.passes, library, Run(), repeat=True)
+        rewrite_model(self.passes, library, run, repeat=True)
         return library.functions
 
     def _scratch(self, opset_imports: dict[str, int]) -> Model:
@@ -172,13 +176,15 @@ class InliningTrials:
             )
         reached = self.calls.reached_from(scratch.graph)
         scratch.functions = {key: self.functions[key] for key in reached}
+        scratch.settled = True
         if count_control_flow(scratch.graph) < written:
             return _Tried(None)
-        run = Run()
+        run = Run(memory=self.memory)
         rewrite_model(self.passes, scratch, run, repeat=True)
-        remarks = [r for r in run.remarks if r.op_type in (*CONTROL_FLOW, *SEQUENCES)]
+        remarks = [r for r in run.remarks if _is_of_control_flow(r)]
         if any(remark.action == "rewritten" for remark in remarks):
             return _Tried(None)
+        remarks += self._said.of_calls_in(scratch.graph)
         return _Tried(_reason(asked, remarks), self._inside(scratch, asked) if shared else [])
 
     def _expand(self, scratch: Model, asked: _Question, shared: bool) -> int | None:
@@ -201,7 +207,7 @@ class InliningTrials:
 
     def _inside(self, scratch: Model, asked: _Question) -> list[_Question]:
         """The same about the calls that are left where one was inlined."""
-        inference = ShapeInference(scratch)
+        inference = ShapeInference(scratch, memory=self.memory)
         return [
             _Question(call, function, inference, asked.settable)
             for call, function in self._calls_to_expand(scratch.graph)
@@ -210,6 +216,35 @@ class InliningTrials:
     def _calls_to_expand(self, graph: Graph) -> list[tuple[Node, Function]]:
         calls = self.calls.leading_to_control_flow(graph)
         return [(node, f) for node, f in calls if obstacle(f, node, self.calls) is None]
+
+
+class _SaidInside:
+    """What was said of control flow in functions, when they were simplified.
+
+    Args:
+        calls: the functions.
+        run: what simplified them.
+    """
+
+    def __init__(self, calls: CallGraph, run: Run) -> None:
+        self._calls = calls
+        self._remarks: dict[FunctionKey, list[Remark]] = {}
+        for remark, node in run.said().remarks:
+            root = None if node is None or node.graph is None else node.graph.root
+            if isinstance(root, Function) and _is_of_control_flow(remark):
+                self._remarks.setdefault(root.key, []).append(remark)
+        for function in calls.callees_first():
+            if function.key not in self._remarks:
+                self._remarks[function.key] = self.of_calls_in(function.graph)
+
+    def of_calls_in(self, graph: Graph) -> list[Remark]:
+        """What was said inside of the first call of which something was."""
+        said = (self._remarks.get(key) for key in self._calls.callees(graph))
+        return next(filter(None, said), [])
+
+
+def _is_of_control_flow(remark: Remark) -> bool:
+    return remark.op_type in (*CONTROL_FLOW, *SEQUENCES)
 
 
 def _argument(constant: Tensor | None, type_: onnx.TypeProto | None) -> Hashable:

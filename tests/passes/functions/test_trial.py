@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import ClassVar
+
 import onnx
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.budget import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
-from straightline.passes.base import Run
+from straightline.passes.base import Pass, Run
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.registry import default_passes
@@ -114,14 +118,18 @@ def test_all_trials_of_a_run_share_it():
     assert not any(verdicts(main, OUTER, CHOOSE, max_nodes=18, constants=constants).values())
 
 
+def doubling(levels):
+    """Functions that each call the one before twice."""
+    yield f"f0 {CHOOSE.removeprefix('choose')}"
+    for level in range(1, levels):
+        call = f"local.f{level - 1}"
+        yield f"f{level} (a, c) => (r) {{ u = {call} (a, c) r = {call} (u, c) }}"
+
+
 @pytest.mark.parametrize("levels", [6, 30, 80])
 def test_functions_that_call_another_twice_are_tried_once_each(levels):
     """The last one would be as many copies as 2 to the power of the levels."""
-    doubling = [f"f0 {CHOOSE.removeprefix('choose')}"]
-    for level in range(1, levels):
-        call = f"local.f{level - 1}"
-        doubling.append(f"f{level} (a, c) => (r) {{ u = {call} (a, c) r = {call} (u, c) }}")
-    text = "".join(LOCAL + function for function in doubling)
+    text = "".join(LOCAL + function for function in doubling(levels))
     signature = "g (float[2] x, bool c) => (float[2] y)"
     main = f"{HEAD} {signature} {{ y = local.f{levels - 1} (x, c) }}{text}"
     # onnx's checker would follow every copy.
@@ -129,6 +137,46 @@ def test_functions_that_call_another_twice_are_tried_once_each(levels):
     assert not result.changed
     assert len(result.kept) == 2 * levels - 1
     assert all("would not resolve If" in remark.reason for remark in result.kept)
+
+
+@dataclasses.dataclass(frozen=True)
+class Counting(Pass):
+    """Counts the graphs that passes go through, and what it infers of their outputs."""
+
+    name: ClassVar[str] = "counting"
+    graphs: list[ir.Graph] = dataclasses.field(default_factory=list, compare=False)
+
+    def run(self, model, run):
+        inference = run.inference(model)
+        for value in model.graph.outputs:
+            inference.fact(value)
+        self.graphs.extend(model.graphs())
+        return False
+
+
+def counted(levels):
+    """How many graphs trials go through, and how much they infer, where functions call the one
+    before twice."""
+    text = "".join(LOCAL + function for function in doubling(levels))
+    signature = "g (float[2] x, bool c) => (float[2] y)"
+    main = f"{HEAD} {signature} {{ y = local.f{levels - 1} (x, c) }}{text}"
+    model, counting = ir.load(onnx.parser.parse_model(main)), Counting()
+    with governed() as governor:
+        InlineFunctions(trial=(FoldConstants(), counting)).run(model, Run())
+        return len(counting.graphs), governor.inferred
+
+
+def test_a_trial_goes_through_what_it_made_alone():
+    """Functions are as passes leave them, and what their calls give out is known."""
+    once, twice = counted(20), counted(40)
+    assert twice[0] < 2.2 * once[0]
+    assert twice[1] < 2.2 * once[1]
+
+
+def test_what_was_said_inside_of_calls_that_stay_is_the_reason():
+    """A call is tried one level at a time; the reason lies some levels further inside."""
+    found = verdicts("y = local.f5 (x, c)", *doubling(6))
+    assert "would not resolve If 'local::f0/r' in it" in found["y"]
 
 
 def test_only_an_input_of_the_model_is_asked_for():
