@@ -23,6 +23,9 @@ from .well_formed import Frame, text_checked
 from .well_formed.attributes import graphs_in
 from .well_formed.places import normal_domain
 
+_APART = ("input", "output", "node", "value_info")
+"""What of a function is in its graph."""
+
 
 class Scope:
     """The names that a graph defines, inside the scope of the graph around it."""
@@ -72,10 +75,10 @@ def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
     model = Model(_model_header(proto), base_dir)
     model.opset_imports = _opset_imports(proto.opset_import, "the model")
     model.training_info.extend(proto.training_info)
-    for message in proto.functions:
-        function = _function(message, model, base_dir)
+    for function in _functions(proto, model):
         if model.functions.setdefault(function.key, function) is not function:
-            raise ModelError(f"{function} is defined twice (overload '{message.overload}')")
+            overload = function.header.overload
+            raise ModelError(f"{function} is defined twice (overload '{overload}')")
     reader = _Reader(model, base_dir, frame)
     scope = Scope()
     model.graph.header = _graph_header(proto.graph)
@@ -118,31 +121,32 @@ def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> di
     return imports
 
 
-def _function(proto: onnx.FunctionProto, model: Model, base_dir: Path | None) -> Function:
-    header = onnx.FunctionProto(
-        name=proto.name,
-        domain=proto.domain,
-        overload=proto.overload,
-        doc_string=proto.doc_string,
-        attribute=proto.attribute,
-        attribute_proto=proto.attribute_proto,
-        opset_import=proto.opset_import,
-        metadata_props=proto.metadata_props,
-    )
-    for field in ("name", "domain", "overload", "doc_string"):
-        if not proto.HasField(field):
-            header.ClearField(field)
-    function = Function(header, base_dir)
-    function.opset_imports = _opset_imports(proto.opset_import, str(function))
-    body = onnx.GraphProto(
-        input=[onnx.ValueInfoProto(name=name) for name in proto.input],
-        output=[onnx.ValueInfoProto(name=name) for name in proto.output],
-        value_info=proto.value_info,
-    )
-    reader = _Reader(model, base_dir)
-    # The nodes are handed over apart, so that they are not copied.
-    reader.read(function.graph, body, Scope(), proto.node)
-    return function
+def _functions(proto: onnx.ModelProto, model: Model) -> Iterator[Function]:
+    """The functions of a model. Their nodes are checked already."""
+    reader = _Reader(model, model.base_dir)
+    for message in proto.functions:
+        function = Function(_function_header(message), model.base_dir)
+        function.opset_imports = _opset_imports(message.opset_import, str(function))
+        body = onnx.GraphProto(
+            input=[onnx.ValueInfoProto(name=name) for name in message.input],
+            output=[onnx.ValueInfoProto(name=name) for name in message.output],
+            value_info=message.value_info,
+        )
+        # The nodes are handed over apart, so that they are not copied.
+        reader.read(function.graph, body, Scope(), message.node)
+        yield function
+
+
+def _function_header(proto: onnx.FunctionProto) -> onnx.FunctionProto:
+    header = onnx.FunctionProto()
+    for field, value in proto.ListFields():
+        if field.name in _APART:
+            continue
+        if isinstance(value, str):
+            setattr(header, field.name, value)
+        else:
+            getattr(header, field.name).extend(value)
+    return header
 
 
 class _Reader:

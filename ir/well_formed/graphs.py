@@ -68,7 +68,10 @@ class GraphChecker:
 
     def check_function(self, function: onnx.FunctionProto) -> None:
         """Check a function; errors as `check`."""
-        if has_odd_text(function, ("node", "value_info")):
+        header = (function.name, function.domain, function.overload, function.doc_string)
+        "".join((*header, *function.input, *function.output, *function.attribute))
+        "".join([entry.domain for entry in function.opset_import])
+        if any(map(has_odd_text, (*function.attribute_proto, *function.metadata_props))):
             raise TypeError
         if not function.name:
             raise ModelError(f"a function of domain '{function.domain}' has no name")

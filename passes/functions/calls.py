@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import networkx as nx
@@ -29,6 +29,8 @@ _MOST_REPEATED = 4
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
+_MAY_BE_CONTROL_FLOW = frozenset((*CONTROL_FLOW, *SEQUENCES))
+
 
 class _Sizes(NamedTuple):
     """Numbers of nodes: of a function's own, of all that it stands for, and of the functions on
@@ -47,8 +49,9 @@ class CallGraph:
         # An edge leads from a function to one that it calls.
         self._calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
         self._calls.add_nodes_from(functions)
-        for key, function in functions.items():
-            self._calls.add_edges_from((key, callee) for callee in self.callees(function.graph))
+        self._calls.add_edges_from(
+            (key, callee) for key, f in functions.items() for callee in self.callees(f.graph)
+        )
         own = [key for key, f in functions.items() if count_control_flow(f.graph)]
         self._holding = upstream(self._calls, own)
         self._recursive = upstream(self._calls, _in_circles(self._calls))
@@ -60,11 +63,7 @@ class CallGraph:
 
     def callees(self, graph: Graph) -> Iterator[FunctionKey]:
         """The functions that a graph calls, in what its nodes hold too."""
-        for inner in graph.walk():
-            for node in inner.unordered_nodes():
-                function = self.called(node)
-                if function is not None:
-                    yield function.key
+        return _callees(graph, self.functions)
 
     def leading_to_control_flow(self, graph: Graph) -> list[tuple[Node, Function]]:
         """The calls in a graph, and in what its nodes hold, of functions with control flow."""
@@ -152,7 +151,12 @@ def _in_circles(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
 
 def count_control_flow(graph: Graph) -> int:
     """The number of control-flow operators in a graph and in what its nodes hold."""
-    return sum(is_control_flow(node) for g in graph.walk() for node in g.unordered_nodes())
+    return sum(
+        is_control_flow(node)
+        for inner in graph.walk()
+        if not _MAY_BE_CONTROL_FLOW.isdisjoint(inner.kinds())
+        for node in inner.unordered_nodes()
+    )
 
 
 def function_size(function: Function) -> int:
@@ -168,12 +172,25 @@ def is_control_flow(node: Node) -> bool:
 
 def live_functions(model: Model) -> set[FunctionKey]:
     """The functions that the main graph or the training information reaches."""
-    calls = CallGraph(model.functions)
-    named: set[FunctionKey] = set()
+    waiting = list(_callees(model.graph, model.functions))
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
-            named.update(_named(graph.node))
-    return calls.reached_from(model.graph) | calls.reached(named & model.functions.keys())
+            waiting += [key for key in _named(graph.node) if key in model.functions]
+    found = set(waiting)
+    while waiting:
+        for key in _callees(model.functions[waiting.pop()].graph, model.functions):
+            if key not in found:
+                found.add(key)
+                waiting.append(key)
+    return found
+
+
+def _callees(graph: Graph, functions: Collection[FunctionKey]) -> Iterator[FunctionKey]:
+    for inner in graph.walk():
+        for node in inner.unordered_nodes():
+            key = node.op.function_key
+            if key in functions:
+                yield key
 
 
 def _named(nodes: Iterable[onnx.NodeProto]) -> Iterator[FunctionKey]:

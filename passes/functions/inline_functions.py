@@ -27,7 +27,7 @@ from ...ir import Function, Model, Node
 from ..base import Pass, RewriteError, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
-from .calls import CallGraph, function_size, live_functions
+from .calls import CallGraph, count_control_flow, function_size, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions
 from .trial import InliningTrials
 
@@ -50,9 +50,9 @@ class InlineFunctions(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Inline in functions, callees before callers, then in the main graph."""
-        inliner = _Inliner(self, model, run)
-        if not any(map(inliner.calls.holds_control_flow, model.functions.values())):
+        if not any(count_control_flow(function.graph) for function in model.functions.values()):
             return False
+        inliner = _Inliner(self, model, run)
         live = live_functions(model)
         changed = False
         functions = [f for f in inliner.calls.callees_first() if f.key in live]
