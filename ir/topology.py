@@ -34,16 +34,24 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
             other vertex stand before it.
     """
 
+    _adj: dict[Any, dict[Any, Any]]
     _succ: dict[Any, dict[Any, Any]]
     _pred: dict[Any, dict[Any, Any]]
     _node: dict[Any, dict[str, Any]]
     node_attr_dict_factory = staticmethod(_no_attributes)
     edge_attr_dict_factory = staticmethod(_no_attributes)
 
+    def __new__(cls) -> Topology:
+        """Without the search for other backends that networkx makes for each graph."""
+        return object.__new__(cls)
+
     def __init__(self) -> None:
-        super().__init__()
-        self.users: dict[Any, dict[Any, Any]] = self._succ
-        self.sources: dict[Any, dict[Any, Any]] = self._pred
+        # What `nx.DiGraph` sets up, of which there may be one for each of 100,000 functions.
+        self.graph = _NO_ATTRIBUTES
+        self._node = {}
+        self._adj = self.users = cast("dict[Any, dict[Any, Any]]", {})
+        self._pred = self.sources = cast("dict[Any, dict[Any, Any]]", {})
+        self.__networkx_cache__: dict[str, Any] = {}
         self.changes = 0
         self.late: set[Any] = set()
 

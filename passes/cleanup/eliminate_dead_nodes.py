@@ -44,13 +44,15 @@ def _sweep(graph: Graph) -> bool:
 def _sweep_nodes(graph: Graph) -> bool:
     """Remove what nothing needs, then what only that had needed."""
     dead = graph.unneeded()
-    changed, view = bool(dead), graph.view()
+    if not dead:
+        return False
+    view = graph.view()
     while dead:
         node = dead.pop()
         sources = list(view.pred[node])
         graph.remove(node)
         dead += [s for s in sources if isinstance(s, Node) and not graph.is_needed(s)]
-    return changed
+    return True
 
 
 def _sweep_initializers(graph: Graph) -> bool:
