@@ -69,7 +69,9 @@ class Operators:
             return ()
         if self._functions and key_of(domain, op_type, node.overload) in self._functions:
             return ()
-        said = behind_names(node.SerializePartialToString())
+        name = node.name
+        names = [*inputs, *outputs, name] if name else [*inputs, *outputs]
+        said = behind_names(node.SerializePartialToString(), names)
         if "" in inputs or "" in outputs:
             return said, *map(bool, inputs), None, *map(bool, outputs)
         return said, len(inputs), len(outputs)

@@ -14,7 +14,7 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
-from .node_bytes import node_of_graph
+from .node_bytes import characters, in_bytes, node_of_graph
 from .operator import Operator
 from .tensor import Tensor, TensorMessage
 from .value import Value
@@ -137,7 +137,7 @@ class _Writer:
         self.names = names
         self.listing = listing
         self.message_of = message_of
-        self._said: dict[Operator, bytes | None] = {}
+        self._said: dict[Operator, str | None] = {}
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
@@ -204,24 +204,26 @@ class _Writer:
 
     def write_nodes(self, graph: Graph, proto: onnx.GraphProto) -> None:
         """Write the nodes of a graph; as bytes, where that takes no more than their names."""
-        names, written = self.names, bytearray()
+        names, written, size = self.names, list[str](), 0
         for node in graph.nodes():
             said = self.said(node._op)
-            if said is None or len(written) > _BLOCK:
-                proto.MergeFromString(bytes(written))
-                written.clear()
+            if said is None or size > _BLOCK:
+                proto.MergeFromString(in_bytes(written))
+                written, size = [], 0
             if said is None:
                 self.write_node(node, proto.node.add())
-            else:
-                written += node_of_graph(
-                    said,
-                    [names[v] if v is not None else "" for v in node._inputs],
-                    [names[v] if v is not None else "" for v in node._outputs],
-                    names.get(node, ""),
-                )
-        proto.MergeFromString(bytes(written))
+                continue
+            text = node_of_graph(
+                said,
+                [names[v] if v is not None else "" for v in node._inputs],
+                [names[v] if v is not None else "" for v in node._outputs],
+                names.get(node, ""),
+            )
+            written.append(text)
+            size += len(text)
+        proto.MergeFromString(in_bytes(written))
 
-    def said(self, op: Operator) -> bytes | None:
+    def said(self, op: Operator) -> str | None:
         """What nodes of an operator say apart from names; None where that may be much, or differ
         from node to node."""
         known = self._said
@@ -229,7 +231,7 @@ class _Writer:
             if len(known) == _MOST_KNOWN:
                 known.clear()
             plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
-            known[op] = op.node_proto().SerializeToString() if plain else None
+            known[op] = characters(op.node_proto().SerializeToString()) if plain else None
         return known[op]
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:

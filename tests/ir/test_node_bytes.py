@@ -6,7 +6,7 @@ import onnx
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
-from straightline.ir.node_bytes import behind_names, node_of_graph
+from straightline.ir.node_bytes import behind_names, characters, in_bytes, node_of_graph
 
 NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
 SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
@@ -16,11 +16,14 @@ SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
 def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
     said = SAID.SerializeToString()
     graph = onnx.GraphProto(node=[SAID])
-    graph.MergeFromString(node_of_graph(said, inputs, outputs, name))
+    written = node_of_graph(characters(said), inputs, outputs, name)
+    graph.MergeFromString(in_bytes([written]))
     expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
     expected.doc_string = SAID.doc_string
     assert graph.node[1] == expected
     assert behind_names(expected.SerializeToString()) == said
+    names = [*inputs, *outputs, name] if name else [*inputs, *outputs]
+    assert behind_names(expected.SerializeToString(), names) == said
 
 
 def test_what_is_behind_names() -> None:
