@@ -16,6 +16,7 @@ from .value import Value
 if TYPE_CHECKING:
     from .graph import Graph
     from .model import Function, Model
+    from .operator import Operator
 
 
 Positions = Mapping[Value | None, Sequence[int]]
@@ -179,6 +180,10 @@ class Structure:
                 kinds.setdefault(node._op.qualname, []).append(node)
             self._kinds = changes, kinds
         return self._kinds[1]
+
+    def operators(self) -> list[Operator]:
+        """The operators of the nodes, each once."""
+        return list(dict.fromkeys([v._op for v in self._topology.sources if type(v) is Node]))
 
     def holders(self) -> list[Node]:
         """The nodes that hold graphs, in the order in which they were given the first."""

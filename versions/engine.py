@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
 from ..ir import Function, Graph, Model, Node, Operator, Value, nearest
+from ..ir.well_formed.attributes import LARGE
 from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
@@ -49,6 +50,7 @@ class Engine:
         self._explained: dict[Value, str] = {}
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
+        self._drafted = Drafted()
 
     def convert(
         self, root: Model | Function, target: int, progress: Progress | None = None
@@ -140,7 +142,7 @@ class Engine:
             what = "is deprecated" if gone else "does not exist"
             site.refuse(f"{site.op_type} {what} in opset {target}")
         conform(site, schema)
-        redraft(node, site, schema.max_output)
+        redraft(node, site, schema.max_output, self._drafted)
         self.types.carried_over(node)
 
     def _by_another_way(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
@@ -282,11 +284,28 @@ def _missing(op_type: str, version: int) -> str:
     return f"{said}; it came with opset {since}"
 
 
-def redraft(node: Node, site: Site, max_output: int) -> None:
+class Drafted:
+    """The operators of drafts: nodes that shared one and still say the same share the new one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Operator] = {}
+
+    def of(self, site: Site) -> Operator:
+        """The operator of a draft."""
+        old, attributes = site.node.op, site.attributes
+        if old.op_type == site.op_type and dict(old.attributes) == attributes:
+            return old
+        made = Operator(site.op_type, attributes, old.domain, "", old.extra)
+        if any(message.type in LARGE for message in attributes.values()):
+            return made
+        said = [(name, message.SerializeToString()) for name, message in attributes.items()]
+        return self._known.setdefault((old, site.op_type, *said), made)
+
+
+def redraft(node: Node, site: Site, max_output: int, drafted: Drafted) -> None:
     """Make a node what its draft says, without touching what did not change."""
-    graph = site.graph
-    if site.op_type != node.op_type or dict(node.op.attributes) != site.attributes:
-        op = Operator(site.op_type, site.attributes, node.op.domain, "", node.op.extra)
+    graph, op = site.graph, drafted.of(site)
+    if op is not node.op:
         graph.set_operator(node, op)
     if site.inputs != list(node.inputs):
         old = [v for v in node.inputs if v is not None]

@@ -82,7 +82,7 @@ def _needs(model: Model) -> Iterator[tuple[int, str]]:
         yield _SHARDING, "device configurations"
     for graph in model.graphs():
         yield from _needs_of_graph(graph)
-        for op in dict.fromkeys(node.op for node in graph.unordered_nodes()):
+        for op in graph.operators():
             yield from _needs_of_operator(op)
 
 

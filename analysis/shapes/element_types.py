@@ -14,11 +14,13 @@ from typing import Any
 import onnx
 import onnx.defs
 
-from ...ir import Graph, Node, Value, normal_domain
+from ...ir import Graph, Node, Operator, Value, normal_domain
 from .versions import VersionOf, version_of_root
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""
+
+_TYPED_BY_ATTRIBUTES = ("Cast", "ConstantOfShape")
 
 _NEWEST = 2**31 - 1
 _HANDED_BY_LOOP = (onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
@@ -35,18 +37,20 @@ class ElementTypes:
     def __init__(self, version_of: VersionOf = version_of_root) -> None:
         self._version_of = version_of
         self._known: dict[Value, int | None] = {}
+        # Many nodes share an operator, and most operators say the same of all their nodes.
+        self._told: dict[Operator, Told | None] = {}
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
         known, path = self._known, []
         found: int | Value | None = value
         while isinstance(found, Value):
-            other: int | Value | None = known.get(found, found)
-            if other is found:
+            if found in known:
+                found = known[found]
+            else:
                 path.append(found)
                 known[found] = None
-                other = _look(found, self._version_of)
-            found = other
+                found = self._nearer(found)
         for passed in path:
             known[passed] = found
         return found
@@ -58,6 +62,20 @@ class ElementTypes:
         return tuple(
             [None if v is None else (known[v] if v in known else of(v)) or 0 for v in values]
         )
+
+    def _nearer(self, value: Value) -> int | Value | None:
+        """The element type of a value, or another value of the same type, as `_look` finds it."""
+        node = value.producer
+        if node is not None and value.constant is None and value.info is None:
+            op = node.op
+            if op not in self._told:
+                plain = not op.holds_graphs and op.qualname not in _TYPED_BY_ATTRIBUTES
+                self._told[op] = _always_told(op.op_type, op.domain, 0) if plain else None
+            told = self._told[op]
+            if told is not None and node.graph is not None and len(node.outputs) == 1:
+                elem_type, index = told
+                return elem_type if elem_type is not None or index is None else node.input(index)
+        return _look(value, self._version_of)
 
 
 def _look(value: Value, version_of: VersionOf) -> int | Value | None:

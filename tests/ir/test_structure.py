@@ -199,6 +199,14 @@ def test_nodes_by_operator_and_those_that_hold_graphs() -> None:
     ir.verify(model)
 
 
+def test_operators_of_nodes_each_once() -> None:
+    model = ir.parse(MODEL)
+    nodes = list(model.graph.unordered_nodes())
+    operators = model.graph.operators()
+    assert len(operators) == len(set(operators)) == len({node.op for node in nodes})
+    assert operators[0] is nodes[0].op
+
+
 def test_users_of_each_output_of_a_wide_node() -> None:
     """Split with many outputs that as many nodes read, one of them in a branch."""
     count = 100

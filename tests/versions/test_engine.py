@@ -36,6 +36,24 @@ def test_axes_become_an_input_on_the_way_up_and_an_attribute_again():
     assert len(node.inputs) == 1 and not model.graph.initializers
 
 
+def test_nodes_that_shared_an_operator_and_say_the_same_afterwards_share_one_again():
+    carrier, model = engine(
+        """g (float[2,3] x, float[2,3,4] w) => (e) {
+            a = Softmax <axis = -1> (x)
+            b = Softmax <axis = -1> (a)
+            c = Softmax <axis = -1> (w)
+            d = Add (b, x)
+            e = Add (c, w)
+        }""",
+        '<ir_version: 8, opset_import: ["" : 12]>\n',
+    )
+    a, b, c = (node for node in model.graph.nodes() if node.op_type == "Softmax")
+    assert a.op is b.op is c.op
+    carrier.convert(model, 10)
+    assert [node.attribute("axis") for node in (a, b, c)] == [1, 1, 2]
+    assert a.op is b.op and a.op is not c.op
+
+
 def test_failures_name_every_node_once():
     carrier, model = engine(
         "g (float16[1,1,4,4] x, float16[1,2,2,2] p) => (y, z)"
