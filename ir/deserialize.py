@@ -163,6 +163,7 @@ class _Reader:
         self.allows_overrides = model.allows_overrides
         self.base_dir = base_dir
         self.frame = frame
+        self.check = None if frame is None else frame.check_node
         self.operators = Operators(model.functions)
 
     def read(
@@ -272,8 +273,7 @@ class _Reader:
             first: this is the first time that the node is looked at.
         """
         names, labels = proto.input[:], proto.output[:]  # slices, which protobuf makes in one go
-        check = self.frame.check_node if first and self.frame is not None else None
-        op = self.operators.of(proto, names, labels, check)
+        op = self.operators.of(proto, names, labels, self.check if first else None)
         find = scope.names.get
         inputs = [find(name) if name else None for name in names]
         if None in inputs:
@@ -283,9 +283,10 @@ class _Reader:
         if first and op.holds_graphs and not all(map(scope.find, names_in_bodies(proto))):
             return None
         node = graph.add_node(op, inputs, labels, proto.name)
+        define = scope.names.setdefault
         for value in node._outputs:
-            if value is not None:
-                scope.define(value, graph)
+            if value is not None and define(value.name, value) is not value:
+                scope.define(value, graph)  # which is refused
         if op.holds_graphs:
             for attribute in proto.attribute:
                 for body in graphs_in(attribute):

@@ -79,14 +79,14 @@ class Ranks:
 
     def _rule(self, value: Value) -> _Answer | None:
         node = value.producer
-        if node is None or node.op.references or node.op.function_key in self._functions:
+        if node is None or node.op.references or self._is_call(node):
             return None
         op = node.op
         known = _RULES.get(op.qualname)
         if known is not None:
             rule, outputs = known
             within = node.outputs if outputs is None else node.outputs[:outputs]
-            return rule(node) if any(value is output for output in within) else None
+            return rule(node) if value in within else None  # values are equal to themselves only
         rules = rules_of(op)
         if value is not node.outputs[0]:
             return None
@@ -96,13 +96,16 @@ class Ranks:
             return _of_largest(node)
         return None
 
+    def _is_call(self, node: Node) -> bool:
+        return bool(self._functions) and node.op.function_key in self._functions
+
     def _length(self, value: Value) -> _Answer:
         """The length of a vector, as far as it follows without any sizes."""
         node = value.producer
         if value.constant is not None:
             dims = value.constant.dims
             return dims[0] if len(dims) == 1 else None
-        if node is None or node.op.references or node.op.function_key in self._functions:
+        if node is None or node.op.references or self._is_call(node):
             return None
         if node.is_op("Shape") and not node.op.attributes:
             return (yield _Question(node.input(0)))
