@@ -118,6 +118,9 @@ class Template:
         self._prepared = True
         self._share_initializers(self.body)
         self._run(self._invariant, self._environment, "")
+        # What stands in for another constant does so in all copies.
+        self._environment = [self._stand_ins.get(v, v) if v else v for v in self._environment]
+        self._stand_ins = {}
         for value in list(self._floating):
             self.place(value)
         self._annotate(self._invariant_annotations, self._environment)

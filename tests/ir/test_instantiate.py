@@ -128,6 +128,23 @@ class TestCopies:
         read = {node.inputs[1] for node in model.graph.nodes() if node.is_op("Mul")}
         assert read == {last[0]}
 
+    def test_constants_that_are_one_stay_so_for_every_copy(self) -> None:
+        text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x, int64 n) => (float[2] y) <float[2] k = {1, 2}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] t) {
+                k1 = Neg (k) k2 = Neg (k) u = Add (x, k1) v = Add (x, k2)
+                w = Mul (s, k2) z = Mul (u, v) t = Add (w, z) }>
+        }"""
+        model = ir.load(onnx.parser.parse_model(text))
+        (loop,) = model.graph.nodes()
+        same = Tensor(array=np.array([-1, -2], np.float32))
+        fold = lambda node, _: [same] if node.is_op("Neg") else None  # noqa: E731
+        template = Template(loop.body("body"), model.graph, fold=fold)
+        model.graph.set_outputs([trips(model, loop.body("body"), 3, template)])
+        model.graph.remove(loop)
+        ir.verify(model)
+        assert [v.name for v, t in model.graph.initializers.items() if t is same] == ["k1"]
+
     def test_the_branch_of_a_constant_condition_is_copied_at_once(self) -> None:
         text = LOOP.replace("(float[3] x, bool c)", "(float[3] x)")
         text = text.replace("<int64 M = {3},", "<bool c = {1}, int64 M = {3},")
