@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import NamedTuple
 
+from .block import Block, Environment, Step, parts_of, reader
 from .copying import Loosened, captured_by, copy_annotations, copy_graph, count_nodes
 from .errors import GraphError
 from .graph import Graph
 from .node import Node
-from .operator import Operator
 from .structure import Annotation
 from .tensor import Tensor
 from .value import Value
 
 Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
 """Computes a node whose inputs are all known; None where it cannot or should not be."""
-
-
-_Environment = list[Value | None]
-
-
-class _Step(NamedTuple):
-    """One node of a body, with its values as positions in the environment of a copy.
-
-    Attributes:
-        op: its operator.
-        name: its label, may be empty.
-        read: gives the values that it reads.
-        outputs: where its outputs go; 0 for one that is omitted.
-        labels: their labels.
-        plain: whether a copy has one output and nothing that would have to be copied, too.
-        node: the node.
-    """
-
-    op: Operator
-    name: str
-    read: Callable[[_Environment], tuple[Value | None, ...]]
-    outputs: tuple[int, ...]
-    labels: tuple[str, ...]
-    plain: bool
-    node: Node
 
 
 class Template:
@@ -81,14 +54,15 @@ class Template:
         self._positions: dict[Value | None, int] = {None: 0}
         self._environment: list[Value | None] = [None]
         self._inputs = [self._position(value) for value in body.inputs]
-        self._invariant: list[_Step] = []
-        self._steps: list[_Step] = []
+        self._invariant: list[Step] = []
+        self._steps: list[Step] = []
         self._invariant_annotations: list[Annotation] = []
         self._annotations: list[Annotation] = []
         self._plan()
         self._outputs = [self._position(value) for value in body.outputs]
         self._prepared = False
-        self._branches: dict[Graph, list[_Step]] = {}
+        self._parts: tuple[Sequence[object], list[Step | Block]] = (), []
+        self._branches: dict[Graph, list[Step]] = {}
         self._floating: dict[Value, None] = {}
         # Constants that were placed, and values in whose stead an equal one was.
         self._placed: dict[Tensor, Value] = {}
@@ -185,7 +159,11 @@ class Template:
         environment = self._environment.copy()
         for position, value in zip(self._inputs, arguments, strict=True):
             environment[position] = value
-        self._run(self._steps, environment, suffix)
+        for part in self._parts_for(environment):
+            if isinstance(part, Block):
+                self._add(part, environment, suffix)
+            else:
+                self._run((part,), environment, suffix)
         self._annotate(self._annotations, environment)
         results: list[Value] = [environment[p] for p in self._outputs]  # type: ignore[misc]
         if self._stand_ins:
@@ -208,14 +186,16 @@ class Template:
             self._environment.append(value)
         return position
 
-    def _step(self, node: Node) -> _Step:
+    def _step(self, node: Node) -> Step:
         labels = tuple(["" if v is None else v.name for v in node.outputs])
         for value in captured_by(node):
             self._position(value)
-        return _Step(
+        reads = tuple([self._position(v) for v in node.inputs])
+        return Step(
             node.op,
             node.name,
-            _reader([self._position(v) for v in node.inputs]),
+            reads,
+            reader(reads),
             tuple([self._position(v) for v in node.outputs]),
             labels,
             len(labels) == 1 and not node.bodies and not self._is_kept(node.outputs[0]),
@@ -228,10 +208,41 @@ class Template:
             return True
         return value.info is not None and (self.keep_infos or value in self._captured)
 
-    def _run(self, steps: list[_Step], environment: _Environment, suffix: str) -> None:
+    def _parts_for(self, environment: Environment) -> list[Step | Block]:
+        """The steps of a copy, of which those are put together that no constant can change.
+
+        What they are depends on which arguments are constants; the last answer is kept, because it
+        serves most copies.
+        """
+        given = [environment[position] for position in self._inputs]
+        kinds = [v is not None and (self._is_loose(v), v.constant is None) for v in given]
+        if self._parts[0] != kinds:
+            self._parts = kinds, self._parts_of(environment)
+        return self._parts[1]
+
+    def _parts_of(self, environment: Environment) -> list[Step | Block]:
+        varying, loose = set[int](), set[int]()
+        for position, value in enumerate(environment):
+            if value is not None and value.constant is None:
+                varying.add(position)
+            if position and (value is None or self._is_loose(value)):
+                loose.add(position)
+        return parts_of(self._steps, varying, loose, self.fold is not None)
+
+    def _is_loose(self, value: Value) -> bool:
+        return value in self._floating or value in self._stand_ins
+
+    def _add(self, block: Block, environment: Environment, suffix: str) -> None:
+        read: list[Value] = [environment[position] for position in block.fed]  # type: ignore[misc]
+        made = self.into.add_block(block, read, suffix)
+        for position, value in zip(block.gives, made, strict=True):
+            environment[position] = value
+        self.added += len(block)
+
+    def _run(self, steps: Sequence[Step], environment: Environment, suffix: str) -> None:
         fold, add_node = self.fold, self.into.add_node
         for step in steps:
-            op, name, read, outputs, labels, plain, node = step
+            op, name, _, read, outputs, labels, plain, node = step
             inputs = read(environment)
             if fold is not None:
                 for value in inputs:
@@ -253,7 +264,7 @@ class Template:
                 copy = add_node(op, inputs, [v + suffix if v else "" for v in labels], label)
                 self._complete(step, copy, environment)
 
-    def _complete(self, step: _Step, copy: Node, environment: _Environment) -> None:
+    def _complete(self, step: Step, copy: Node, environment: Environment) -> None:
         """Give a copy of a node all that it has beside its connections."""
         if step.node.bodies:
             self.holders.append(copy)
@@ -265,9 +276,9 @@ class Template:
 
     def _fold(
         self,
-        step: _Step,
+        step: Step,
         inputs: Sequence[Value | None],
-        environment: _Environment,
+        environment: Environment,
         suffix: str,
     ) -> bool:
         assert self.fold is not None
@@ -285,9 +296,9 @@ class Template:
 
     def _take_branch(
         self,
-        step: _Step,
+        step: Step,
         inputs: Sequence[Value | None],
-        environment: _Environment,
+        environment: Environment,
         suffix: str,
     ) -> bool:
         """Copy the branch that an If takes in its place, if its condition is constant."""
@@ -338,16 +349,6 @@ class Template:
                 assert into is not None
                 inner = into.add_body(copy, attribute, graph.header)
                 copy_graph(graph, inner, mapping, None if self.keep_infos else self._loosened)
-
-
-def _reader(positions: Sequence[int]) -> Callable[[_Environment], tuple[Value | None, ...]]:
-    """What takes the values at some positions out of an environment."""
-    if len(positions) > 1:
-        return itemgetter(*positions)
-    if positions:
-        only = positions[0]
-        return lambda environment: (environment[only],)
-    return lambda environment: ()
 
 
 def _captured_in(graph: Graph) -> set[Value]:

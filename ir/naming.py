@@ -80,7 +80,8 @@ class _Namer:
         if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
             labels = [taken.unique(label) for label in labels]
         else:
-            taken.names |= fresh
+            fresh |= taken.names
+            taken.names = fresh
         self.names.update(zip(labelled, labels, strict=True))
 
     def give(self, value: Value, label: str) -> None:

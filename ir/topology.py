@@ -11,12 +11,12 @@ import networkx as nx
 from .errors import ModelError
 
 # One for all, so nobody may write into it.
-_NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
+NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
 _Vertex = TypeVar("_Vertex", bound=Hashable)
 
 
 def _no_attributes() -> dict[str, Any]:
-    return _NO_ATTRIBUTES
+    return NO_ATTRIBUTES
 
 
 class Topology(nx.DiGraph):  # type: ignore[type-arg]
@@ -58,7 +58,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
         self.changes += 1
-        users, empty = self.users, _NO_ATTRIBUTES
+        users, empty = self.users, NO_ATTRIBUTES
         feeding: dict[Any, Any] = {}
         for source in sources:
             feeding[source] = users[source][vertex] = empty
@@ -66,10 +66,15 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         users[vertex] = {}
         self._node[vertex] = empty
 
+    def added(self, vertices: Iterable[Hashable]) -> None:
+        """Take up new vertices of which `users` and `sources` tell already, as `insert` would."""
+        self.changes += 1
+        self._node.update(dict.fromkeys(vertices, NO_ATTRIBUTES))
+
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Record that `target` uses something of `source`; both must be present."""
         self.changes += 1
-        self.users[source][target] = self.sources[target][source] = _NO_ATTRIBUTES
+        self.users[source][target] = self.sources[target][source] = NO_ATTRIBUTES
         self.late.add(target)
 
     def disconnect(self, source: Hashable, target: Hashable) -> None:

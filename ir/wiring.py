@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from .block import Block
 from .constant import constant_tensor
 from .errors import GraphError
 from .node import Node
 from .operator import Operator
 from .structure import Structure
+from .topology import NO_ATTRIBUTES
 from .value import Value
 
 if TYPE_CHECKING:
@@ -55,6 +57,39 @@ class Wiring(Structure):
         if op.qualname == "Constant":
             self._read_constant(node)
         return node
+
+    def add_block(self, block: Block, read: Sequence[Value], suffix: str) -> list[Value]:
+        """Append a copy of each node of a block, as `add_node` would one after another.
+
+        Args:
+            block: the nodes; none is a Constant.
+            read: the values that feed them, as many as `Block.fed`.
+            suffix: what is appended to labels.
+
+        Returns:
+            the outputs.
+
+        Raises:
+            GraphError: a value that feeds them is not visible in this graph; nothing is appended.
+        """
+        topology, empty = self._topology, NO_ATTRIBUTES
+        sources, users = topology.sources, topology.users
+        values: list[Any] = [None, *read]
+        vertices: list[Any] = [None, *self._sources(read)]
+        uses: list[Any] = [None, *[users[vertex] for vertex in vertices[1:]]]
+        for op, name, inputs, fed, label in block.nodes:
+            node = Node(op, inputs(values), (label + suffix,), name + suffix if name else "")
+            node.graph = self  # type: ignore[assignment]
+            for used in fed(uses):
+                used[node] = empty
+            sources[node] = dict.fromkeys(fed(vertices), empty)
+            own = users[node] = dict[Any, Any]()
+            vertices.append(node)
+            values.append(node._outputs[0])
+            uses.append(own)
+        made = len(read) + 1
+        topology.added(vertices[made:])
+        return values[made:]
 
     def set_outputs(
         self, values: Sequence[Value], infos: Sequence[onnx.ValueInfoProto] | None = None
