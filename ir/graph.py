@@ -152,7 +152,7 @@ class Graph(Wiring):
         Raises:
             GraphError: as there.
         """
-        self._replace_reads(values)
+        self.replace_all_reads(values)
         outputs = set(self._outputs)
         given_out = {old: new for old, new in values.items() if old in outputs}
         if given_out:
@@ -164,9 +164,14 @@ class Graph(Wiring):
         Raises:
             GraphError: as there.
         """
-        self._replace_reads({old: new})
+        self.replace_all_reads({old: new})
 
-    def _replace_reads(self, values: Mapping[Value, Value]) -> None:
+    def replace_all_reads(self, values: Mapping[Value, Value]) -> None:
+        """As `replace_reads`, for many values. None of the new ones is among the old ones.
+
+        Raises:
+            GraphError: as there.
+        """
         for old in values:
             self._check_defined(old)
             if old.pinned:

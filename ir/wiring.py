@@ -123,13 +123,19 @@ class Wiring(Structure):
         """Put an Identity before each output whose value cannot carry the name of its slot."""
         names: dict[Value, str] = {}
         copies: dict[tuple[Value, str], Value] = {}
+        outputs = list(self._outputs)
         for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
             fixed = value.producer is None or value.pinned
             if names.setdefault(value, value.name if fixed else info.name) != info.name:
                 key = value, info.name
                 if key not in copies:  # two slots may have one name
                     copies[key] = self._identity(*key)
-                self._set_read(self._graph, slot, copies[key])
+                outputs[slot] = copies[key]
+        self._outputs = tuple(outputs)
+        for copy in copies.values():
+            self._topology.connect(self._source(copy), self)
+        for value in {value: None for value, _ in copies}:
+            self._release(value, self._graph)
 
     def _identity(self, value: Value, name: str) -> Value:
         return self.add_node(IDENTITY, [value], [name]).output()

@@ -11,7 +11,7 @@ y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -61,26 +61,27 @@ def _forward_carried(
 ) -> bool:
     """Carried values that the body gives back as they came are the initial ones, always."""
     body, outputs = node.body("body"), set(graph.outputs)
-    changed, forwarded = False, {}
+    read, given_back, forwarded, given_out = {}, {}, {}, set[Value]()
     for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
         initial, given = node.inputs[first_input + state], body.inputs[first_input + state]
         result = body.outputs[first_output + state]
         if initial is None or behind_identities(result) is not given or given.pinned:
             continue
         if _read_by_nodes(body, given, result):
-            if node.is_op("Loop"):
-                declare_elements(node, model)
-            body.replace_reads(given, initial)
-            passed = _passed_on(body, given)
-            body.set_outputs([passed if v is result else v for v in body.outputs])
-            changed = True
+            read[given], given_back[result] = initial, given
         final = node.outputs[state] if state < len(node.outputs) else None
-        if final is not None and _may_replace(graph, final, initial):
+        if final is not None and _may_replace(graph, final, initial, given_out):
             forwarded[final] = initial
-            if final in outputs:  # whether the next one may depends on what the graph gives out
-                replace_value(graph, final, initial)
-    replace_values(graph, {old: new for old, new in forwarded.items() if old not in outputs})
-    return changed or any(not graph.is_used(old) for old in forwarded)
+            if final in outputs:
+                given_out.add(initial)
+    if read:
+        if node.is_op("Loop"):
+            declare_elements(node, model)
+        body.replace_all_reads(read)
+        passed = {result: _passed_on(body, given) for result, given in given_back.items()}
+        body.set_outputs([passed.get(value, value) for value in body.outputs])
+    replace_values(graph, forwarded)
+    return bool(read) or any(not graph.is_used(old) for old in forwarded)
 
 
 def _passed_on(body: Graph, given: Value) -> Value:
@@ -93,8 +94,8 @@ def _passed_on(body: Graph, given: Value) -> Value:
     return body.add_node(Operator("Identity"), [given], [f"{given.name}_on"]).output()
 
 
-def _may_replace(graph: Graph, old: Value, new: Value) -> bool:
-    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new)
+def _may_replace(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
+    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new, used)
 
 
 def _read_by_nodes(body: Graph, given: Value, result: Value) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from straightline.ir import ModelError
-from straightline.ir.topology import Topology, downstream, upstream
+from straightline.ir.topology import NO_ATTRIBUTES, Topology, downstream, upstream
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)))
 
@@ -122,3 +122,38 @@ def test_a_view_follows_and_cannot_be_changed() -> None:
         with pytest.raises(TypeError):
             attributes["weight"] = 2
     assert set(topology.edges) == {(0, 1), (1, "a")}
+
+
+def test_those_that_were_fed_later_stand_behind_what_feeds_them() -> None:
+    graph = Topology()
+    for vertex in range(4):
+        graph.insert(vertex, [0] if vertex == 1 else [])
+    assert graph.late == set()
+    assert graph.ordered(3) == [0, 1, 2]
+    graph.connect(2, 1)
+    graph.connect(1, 3)
+    assert graph.late == {1, 3}
+    assert graph.ordered(3) == [0, 2, 1], "only those are looked at that may stand wrong"
+    graph.disconnect(1, 3)
+    graph.discard(1)
+    assert graph.late == {3}
+    graph.insert(1)
+    assert graph.ordered() == [0, 2, 3, 1]
+    graph.connect(1, 2)
+    graph.connect(2, 1)
+    with pytest.raises(ModelError, match="cycle"):
+        graph.ordered()
+
+
+def test_vertices_that_are_wired_already_are_taken_up_together() -> None:
+    one, other = Topology(), Topology()
+    for graph in (one, other):
+        graph.insert("a")
+    one.insert("b", ["a"])
+    other.users["a"]["b"] = NO_ATTRIBUTES
+    other.sources["b"], other.users["b"] = {"a": NO_ATTRIBUTES}, {}
+    before = other.changes
+    other.added(["b"])
+    assert other.changes > before
+    assert list(other.view().edges) == list(one.view().edges) == [("a", "b")]
+    assert list(other.view()) == list(one.view()) == ["a", "b"]

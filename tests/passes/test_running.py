@@ -7,7 +7,7 @@ import numpy as np
 from harness import as_model, assert_equal_outputs
 from straightline import ir
 from straightline.passes import FoldShapes, Pass, Pipeline, Run, parse_pipeline, straighten
-from straightline.passes.running import rewrite_model
+from straightline.passes.running import has_work, rewrite_model
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TEXT = (
@@ -190,3 +190,30 @@ def test_selects_leaves_what_cannot_run_when_it_is_not_taken():
 def test_options_reach_all_passes_of_selects():
     result = parse_pipeline("selects", max_trips=4).run(as_model(EARLY_STOP))
     assert any("max_trips=4" in remark.reason for remark in result.kept)
+
+
+def test_a_pass_runs_only_where_there_are_operators_that_it_is_for():
+    class Looking(Recording):
+        works_on = frozenset({"Relu"})
+
+    log = []
+    model = ir.load(as_model(TEXT))
+    assert has_work(Looking(), model), "one is in a branch"
+    rewrite_model([Looking("a", 0, log), Recording("b", 0, log)], model, Run(), repeat=False)
+    without = ir.load(as_model(TEXT.replace("Relu", "Exp")))
+    assert not has_work(Looking(), without) and has_work(Recording(), without)
+    rewrite_model([Looking("c", 1, log), Recording("d", 0, log)], without, Run(), repeat=True)
+    assert log == ["a", "b", "d"]
+
+
+def test_a_pass_does_not_run_once_the_others_have_left_nothing_that_it_is_for():
+    text = TEXT.replace("bool q", "bool r").replace("If (q)", "If (yes)")
+    text = text.replace("<int64 n = {2}>", "<int64 n = {2}, bool yes = {0}>")
+    log = []
+
+    class Looking(Recording):
+        works_on = frozenset({"Loop"})
+
+    passes = [Looking("a", 0, log), *straighten().passes, Looking("b", 0, log)]
+    rewrite_model(passes, ir.load(as_model(text)), Run(), repeat=True)
+    assert log == ["a"], "no Loop is left behind the others"

@@ -1,12 +1,14 @@
 """What bodies only pass on is read around them."""
 
+import time
+
 import numpy as np
 import onnx
 import onnx.checker
 import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
-from straightline import reference
-from straightline.passes import ForwardInvariants, Pipeline, straighten
+from straightline import ir, reference
+from straightline.passes import ForwardInvariants, Pipeline, parse_pipeline, straighten
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 FEED = {"x": np.array([1, -2], np.float32), "w": np.array([3, 4], np.float32)}
@@ -299,3 +301,26 @@ def test_a_sequence_that_is_passed_on_keeps_its_identity():
         rewritten = pipeline.run(as_model(HEAD + text)).model
         for n in (0, 2):
             assert_equal_outputs(HEAD + text, rewritten, {"x": FEED["x"], "n": np.array(n)})
+
+
+def test_many_values_that_are_only_passed_on_take_linear_time():
+    def seconds(count):
+        def listed(letter):
+            return ", ".join(f"{letter}{k}" for k in range(count))
+
+        text = f"""g (float[2] s, {listed("float[2] a")}, int64 n)
+            => ({listed("float[2] y")}, float[2] z) {{
+            {listed("y")}, z = Loop (n, , {listed("a")}, s) <
+                body = b (int64 i, bool c, {listed("float[2] b")}, float[2] t)
+                    => (bool c, {listed("float[2] b")}, float[2] u) {{ u = Sum (t, {listed("b")}) }}
+            > }}"""
+        model = ir.load(as_model(HEAD + text))
+        started = time.process_time()
+        result = parse_pipeline("forward-invariants").apply(model)
+        spent = time.process_time() - started
+        (loop,) = model.graph.nodes_of("Loop")
+        assert result.changed and len(loop.body("body").captures()) == count
+        assert len(model.graph.nodes_of("Identity")) == count
+        return spent
+
+    assert seconds(1200) < 10 * seconds(300) + 0.2
