@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.trips.given import given_condition, iteration_number
+from ...analysis.trips.given import declared_shape, given_condition, shaped_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
@@ -188,7 +188,8 @@ class _TripInputs:
 
     def __init__(self, graph: Graph, body: Graph) -> None:
         self.graph = graph
-        self.body = body
+        self.label = body.inputs[0].name
+        self.shape = declared_shape(body.inputs[0])
         self.numbered = body.is_used(body.inputs[0])
         self.made: list[Value] = []
         self.condition = self._constant(given_condition(body, True), body.inputs[1].name)
@@ -198,9 +199,7 @@ class _TripInputs:
         """The iteration number of a trip; any value where no node reads it."""
         if not self.numbered:
             return self._unnumbered
-        return self._constant(
-            iteration_number(self.body, trip), f"{self.body.inputs[0].name}_{trip}"
-        )
+        return self._constant(shaped_number(self.shape, trip), f"{self.label}_{trip}")
 
     def _constant(self, tensor: Tensor, label: str) -> Value:
         self.made.append(self.graph.add_initializer(label, tensor))
