@@ -47,7 +47,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
 
     def __init__(self) -> None:
         # What `nx.DiGraph` sets up, of which there may be one for each of 100,000 functions.
-        self.graph = _NO_ATTRIBUTES
+        self.graph = NO_ATTRIBUTES
         self._node = {}
         self._adj = self.users = cast("dict[Any, dict[Any, Any]]", {})
         self._pred = self.sources = cast("dict[Any, dict[Any, Any]]", {})
