@@ -94,7 +94,7 @@ class _Straightening:
         roots: list[Model | Function] = [*self.calls.callees_first(), self.model]
         for root in roots:
             for graph in reversed(list(root.graph.walk())):
-                if graph in self.seeds and self._straighten(graph):
+                if graph in self.seeds and _is_left(graph) and self._straighten(graph):
                     self._blame_holders(graph)
         for key in live - live_functions(self.model):
             del self.model.functions[key]
@@ -129,6 +129,7 @@ class _Straightening:
 
     def _straighten(self, graph: Graph) -> bool:
         """Rewrite what stands in the way in one graph; whether some of it is left."""
+        self.seeds[graph] = {node: None for node in self.seeds[graph] if node.graph is graph}
         nodes = graph.nodes()
         places = {node: place for place, node in enumerate(nodes)}
         groups = [[places[node] for node in group] for group in self._groups(graph)]
@@ -202,6 +203,16 @@ class _Straightening:
 def _dissolved(op_type: str, path: str) -> Remark:
     """What is said of a construct of which no pass has said anything."""
     return Remark("straighten", op_type, path, "rewritten", "dissolved")
+
+
+def _is_left(graph: Graph) -> bool:
+    """Whether all that a graph stands in is there; what only another construct has read is gone
+    with that."""
+    while graph.holder is not None:
+        if graph.holder.graph is None:
+            return False
+        graph = graph.holder.graph
+    return True
 
 
 def _around(graph: Graph) -> str:

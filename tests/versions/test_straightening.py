@@ -441,3 +441,32 @@ def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
     x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     for lengths in ([3, 3], [1, 2], [3, 1]):
         assert_equal_outputs(proto, converted, {"x": x, "k": np.array(lengths)})
+
+
+def test_what_another_construct_alone_has_read_is_gone_with_it() -> None:
+    """The first Loop holds a construct of its own, which nothing needs any more."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, int64 n) => (float[2] y)
+        <int64 two = {2}, bool yes = {1}, bool no = {0}, int64 zero = {0}> {
+            u = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] a) => (bool go, float[2] r) {
+                go = Identity (k)  first = SequenceConstruct (a)
+                last = Loop (two, yes, first) <body = c (int64 j, bool m, seq(float[2]) s)
+                                               => (bool on, seq(float[2]) t) {
+                    on = Identity (m)  t = SequenceInsert (s, a)
+                }>
+                r = SequenceAt (last, zero)
+            }>
+            y = Loop (n, yes, x) <body = d (int64 i2, bool k2, float[2] a2)
+                                  => (bool go2, float[2] r2) {
+                go2 = Identity (k2)
+                z = If (no) <then_branch = e () => (seq(float[2]) p) { p = SequenceConstruct (u) },
+                             else_branch = f () => (seq(float[2]) q) { q = SequenceConstruct (a2) }>
+                w = SequenceAt (z, zero)  r2 = Add (w, w)
+            }>
+        }"""
+    made, _ = straightened(text, 11)
+    assert [node.output[0] for node in made.graph.node] == ["y"]
+    converted = convert_version(onnx.parser.parse_model(text), 11)
+    for n in (0, 3):
+        assert_equal_outputs(text, converted, {"x": X, "n": np.array(n)})
