@@ -49,7 +49,7 @@ WITHIN = {
 """The same for the rooms of two floors: "passes" are the files that stand in no room."""
 MAY_LOAD_THE_COMMANDS = ("__main__.py",)
 TYPE_ONLY_CIRCLE = {
-    f"ir/{name}.py" for name in ("graph", "model", "node", "structure", "value", "wiring")
+    f"ir/{name}.py" for name in ("block", "graph", "model", "node", "structure", "value", "wiring")
 }
 
 
