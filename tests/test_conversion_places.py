@@ -51,7 +51,8 @@ def test_a_case_is_converted_between_all_opsets(places, place):
     graphs = {opset: places.nodes_of(case, opset) for opset in (11, 21)}
     row = places.row_of(case, place, graphs)
     assert set(row.signs) == set(places.OPSETS)
-    assert {sign for signs in row.signs.values() for sign in signs} == {"=", "r"}
+    signs = {sign for signs in row.signs.values() for sign in signs}
+    assert {"="} <= signs <= {"=", "r"}  # of NaNs onnxruntime says the same from 1.32 on
     assert sum(row.back.values()) == len(range(7, 21))
 
 
