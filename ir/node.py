@@ -111,6 +111,14 @@ class Node:
         """The one graph of an attribute."""
         return self.bodies[name][0]
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is a part of its model still, and all that is around it."""
+        graph = self.graph
+        while graph is not None and graph.holder is not None:
+            graph = graph.holder.graph
+        return graph is not None
+
     def graphs(self) -> Iterator[Graph]:
         """Every graph that it holds directly."""
         for graphs in self.bodies.values():

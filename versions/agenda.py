@@ -75,9 +75,9 @@ class Agenda:
         """Enter nodes from a version on: those that are left of a step, and all that is new."""
         self._version = version
         for node in done:
-            if stands(node):
+            if node.stands:
                 self._enter(node)
-        self._graphs = [g for g in self._graphs if g.holder is None or stands(g.holder)]
+        self._graphs = [g for g in self._graphs if g.holder is None or g.holder.stands]
         for graph in list(self._graphs):
             self._enter_latest(graph)
 
@@ -157,14 +157,6 @@ class Agenda:
 
 def _actuals(elem_types: ElemTypes) -> list[Actual | None]:
     return [None if t is None else ("", [tensor_text(t)]) for t in elem_types]
-
-
-def stands(node: Node) -> bool:
-    """Whether a node is a part of its model still, and all that is around it."""
-    graph = node.graph
-    while graph is not None and graph.holder is not None:
-        graph = graph.holder.graph
-    return graph is not None
 
 
 @functools.lru_cache(_MOST_REMEMBERED)

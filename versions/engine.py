@@ -12,7 +12,7 @@ from ..ir.well_formed.attributes import LARGE
 from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
-from .agenda import Agenda, stands
+from .agenda import Agenda
 from .check import conform, keep_defaults, target_schema
 from .constants import Constants
 from .declaring import declare_results
@@ -88,7 +88,7 @@ class Engine:
         self._constants = Constants(self.types, self._folder)
         while nodes:
             node = nodes.pop()
-            if stands(node):
+            if node.stands:
                 inside = self._visit(node, source, target, batch)
                 nodes += [n for n in inside if agenda.is_due(n, source)]
         self._run(batch)

@@ -208,11 +208,7 @@ def _dissolved(op_type: str, path: str) -> Remark:
 def _is_left(graph: Graph) -> bool:
     """Whether all that a graph stands in is there; what only another construct has read is gone
     with that."""
-    while graph.holder is not None:
-        if graph.holder.graph is None:
-            return False
-        graph = graph.holder.graph
-    return True
+    return graph.holder is None or graph.holder.stands
 
 
 def _around(graph: Graph) -> str:

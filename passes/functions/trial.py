@@ -230,7 +230,9 @@ class _SaidInside:
         self._calls = calls
         self._remarks: dict[FunctionKey, list[Remark]] = {}
         for remark, node in run.said().remarks:
-            root = None if node is None else _root_of(node)
+            if node is None or node.graph is None or not node.stands:
+                continue
+            root = node.graph.root
             if isinstance(root, Function) and _is_of_control_flow(remark):
                 self._remarks.setdefault(root.key, []).append(remark)
         for function in calls.callees_first():
@@ -241,14 +243,6 @@ class _SaidInside:
         """What was said inside of the first call of which something was."""
         said = (self._remarks.get(key) for key in self._calls.callees(graph))
         return next(filter(None, said), [])
-
-
-def _root_of(node: Node) -> Model | Function | None:
-    """What a node is a part of; None where it has gone, or a body around it."""
-    graph = node.graph
-    while graph is not None and isinstance(graph.owner, Node):
-        graph = graph.owner.graph
-    return None if graph is None else graph.root
 
 
 def _is_of_control_flow(remark: Remark) -> bool:

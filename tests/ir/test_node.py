@@ -50,6 +50,17 @@ def test_the_label_is_the_first_output_where_there_is_no_name() -> None:
     assert graph.add_node(ir.Operator("F"), [], [""]).label == ""
 
 
+def test_what_has_gone_with_a_body_around_it_does_not_stand() -> None:
+    model = ir.parse(TEXT)
+    outer = model.graph.nodes()[0]
+    deep = outer.body("then_branch").nodes()[0].body("then_branch").nodes()[0]
+    assert outer.stands and deep.stands
+    model.graph.set_outputs([model.graph.inputs[1]])
+    model.graph.remove(outer)
+    assert deep.graph is not None
+    assert not outer.stands and not deep.stands
+
+
 @pytest.mark.parametrize(
     ("attribute", "given", "mutator"),
     [

@@ -13,7 +13,7 @@ from straightline.budget import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
 from straightline.passes.base import Pass, Run
 from straightline.passes.functions.inline_functions import InlineFunctions
-from straightline.passes.functions.trial import InliningTrials, _root_of
+from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.registry import default_passes
 from straightline.passes.tools.budget import Budget
 
@@ -210,22 +210,3 @@ def test_a_pass_that_is_given_nothing_to_try_says_so():
     with pytest.raises(RewriteError, match="run it in a Pipeline, or give it the passes to try"):
         InlineFunctions().run(ir.load(as_model(text)), Run())
     assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), Run())
-
-
-def test_what_has_gone_is_part_of_nothing():
-    """What was said of a node in a body may outlive the node that held the body."""
-    model = ir.load(
-        as_model(
-            HEAD
-            + """g (float[2] x, bool c) => (float[2] y) {
-                y = Identity (x)
-                z = If (c) <then_branch = t () => (p) { p = Exp (x) },
-                            else_branch = e () => (q) { q = Abs (x) }>
-            }"""
-        )
-    )
-    holder = model.graph.nodes()[1]
-    inner = holder.body("then_branch").nodes()[0]
-    assert _root_of(inner) is model
-    model.graph.remove(holder)
-    assert _root_of(inner) is None
