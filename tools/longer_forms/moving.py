@@ -87,7 +87,12 @@ MOVING = [
         11,
         "float[2,3] x",
         "n = Constant <value = int64[1] {2}> () y, i = TopK <largest = 0> (x, n)",
-        nan=False,
+    ),
+    Case(
+        "TopK, smallest of long integers",
+        11,
+        "int64[2,3] x",
+        "n = Constant <value = int64[1] {2}> () y, i = TopK <largest = 0> (x, n)",
     ),
     Case(
         "ReverseSequence, constant lengths",

@@ -11,36 +11,113 @@ https://onnx.ai/onnx/operators/onnx__TopK.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import onnx
 
+from ...ir import Value
 from ..detours import WORDS, by_way_of
 from ..moves import Move, moved
+from ..phrases import halves, length_of, pick
 from ..registry import Outcome, downgrade, harmless, longer_form
 from ..site import Site
 
+_DOUBLE = onnx.TensorProto.DOUBLE
+_LOWEST = -1e300
+"""Below what every float is as a double, but for -inf."""
+
 moved(10, "TopK", moves=[Move("k", 1, "int")])
-by_way_of(11, "TopK", types=WORDS, via=onnx.TensorProto.DOUBLE)
+by_way_of(11, "TopK", types=WORDS, via=_DOUBLE)
 # Sorted results are one of the orders that unsorted ones may have.
 harmless("TopK", attribute="sorted")
 
 
 @downgrade(11, "TopK")
-def largest_of_negated(site: Site) -> Outcome:
-    """Before opset 11 there are only the largest: the smallest are those of the negated input."""
-    largest = site.attribute("largest")
+def only_the_largest(site: Site) -> Outcome:
+    """Before opset 11 there are only the largest; the smallest are said in a longer form."""
+    if not site.attribute("largest"):
+        site.refuse("largest = 0 cannot be said in opset 10")
     site.drop("largest", "sorted")
-    if largest:
+    return None
+
+
+@longer_form(11, "TopK")
+def by_keys(site: Site) -> Outcome:
+    """Below opset 11: the largest by keys that are floats."""
+    dtype, largest = site.required_dtype(0, "another order"), bool(site.attribute("largest"))
+    data = site.input(0)
+    assert data is not None
+    site.drop("largest", "sorted")
+    if dtype in (np.int64, np.uint64):
+        keys = [site.cast(half, _DOUBLE) for half in halves(site, data)]
+        return _ranked(site, data, keys if largest else _negated(site, *keys))
+    if largest or dtype.kind != "f":
         return None
-    if site.required_dtype(0, "largest = 0").kind != "f":
-        site.refuse("largest = 0 of integers cannot be said in opset 10")
-    negated = site.emit("Neg", [site.input(0)], "negated")
-    values, indices = site.emit_all(
-        "TopK",
-        [negated, site.input(1)],
-        ["values", "indices"],
-        attributes=site.attributes,
-    )
-    return [site.emit("Neg", [values]), indices]
+    if _never_nan(site, data):
+        values, indices = _largest(site, *_negated(site, data), site.input(1))
+        return [site.emit("Neg", [values]), indices]
+    if dtype == np.float64:
+        number = site.emit("Not", [site.emit("IsNaN", [data])], "number")
+        return _ranked(site, data, [site.cast(number, _DOUBLE), *_negated(site, data)])
+    return _ranked(site, data, [_nan_lowest_of_negated(site, data)])
+
+
+def _never_nan(site: Site, data: Value) -> bool:
+    """Whether values are numbers by what they were made of."""
+    known, maker = site.constant(0), data.producer
+    if known is not None:
+        return not np.isnan(known.astype(np.float64)).any()
+    source = maker.inputs[0] if maker is not None and maker.is_op("Cast") else None
+    elem_type = None if source is None else site.types.elem_type(source)
+    return elem_type in (*WORDS, onnx.TensorProto.INT64, onnx.TensorProto.UINT64)
+
+
+def _negated(site: Site, *keys: Value) -> list[Value]:
+    return [site.emit("Neg", [key], "negated") for key in keys]
+
+
+def _nan_lowest_of_negated(site: Site, data: Value) -> Value:
+    """TopK takes NaN for the largest, and a negated one as well: as the lowest of all it is -inf,
+    and what was that is a number below all others."""
+    (negated,) = _negated(site, site.cast(data, _DOUBLE))
+    number = pick(site, "Greater", negated, site.const(np.array(_LOWEST), "lowest"))
+    is_nan, below = site.emit("IsNaN", [data], "is_nan"), site.const(np.array(-np.inf), "below")
+    return site.emit("Where", [is_nan, below, number], "key")
+
+
+def _ranked(site: Site, data: Value, keys: Sequence[Value]) -> list[Value]:
+    """The elements whose keys are largest, the first key above the others.
+
+    Of equal elements TopK takes the first one, hence sorting by each key, the last one first, keeps
+    the order of those before where keys are equal.
+    """
+    places: Value | None = None
+    for key in reversed(keys):
+        moved_key = key if places is None else _along(site, key, places)
+        count = site.input(1) if key is keys[0] else _length(site, data)
+        _, found = _largest(site, moved_key, count)
+        places = found if places is None else _along(site, places, found)
+    assert places is not None
+    return [_along(site, data, places), places]
+
+
+def _largest(site: Site, data: Value, count: Value | None) -> list[Value]:
+    return site.emit_all("TopK", [data, count], ["values", "indices"], attributes=site.attributes)
+
+
+def _along(site: Site, data: Value, places: Value) -> Value:
+    axis = site.attribute("axis")
+    return site.emit("GatherElements", [data, places], "values", axis=axis)
+
+
+def _length(site: Site, data: Value) -> Value:
+    """How many elements stand along the axis, as TopK is told it."""
+    shape, axis = site.shape(), site.attribute("axis")
+    if shape is not None and shape[axis] is not None:
+        return site.ints([shape[axis] or 0], "all")
+    axis %= site.required_rank("the length of an axis")
+    return length_of(site, site.emit("Shape", [data], "shape"), axis, rank=1)
 
 
 @longer_form(10, "TopK")

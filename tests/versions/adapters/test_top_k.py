@@ -1,16 +1,18 @@
 """TopK: how many, and from which end."""
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 from conversions import (
-    X,
     assert_becomes,
     assert_carried,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
     converted,
+    model,
 )
+from straightline import convert_version, reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -31,17 +33,18 @@ def test_what_each_step_writes(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
-def test_the_smallest_are_the_largest_of_the_negated():
+def test_the_smallest_numbers_are_the_largest_of_the_negated():
     assert_becomes(
-        "y, i = TopK <largest = 0> (x, k)",
+        "f = Cast <to = 1> (x) y, i = TopK <largest = 0> (f, k)",
         11,
         10,
         """
-        negated = Neg (x)
+        f = Cast <to = 1> (x)
+        negated = Neg (f)
         values, i = TopK (negated, k)
         y = Neg (values)
         """,
-        "float[3] x, int64[1] k",
+        "int64[3] x, int64[1] k",
     )
     assert_becomes(
         "y, i = TopK (x, k)",
@@ -56,14 +59,65 @@ def test_the_smallest_are_the_largest_of_the_negated():
     )
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("output", ["y, i", "i, y"])
-def test_the_smallest(axis, output):
-    body = f"{output} = TopK <largest = 0, axis = {axis}> (x, k)"
-    fed = {"x": X, "k": np.array([2], np.int64)}
-    assert_carried(body, 11, (10,), fed, "float[2, 3] x, int64[1] k")
-    reason = "largest = 0 of integers cannot be said in opset 10"
-    assert_refuses(body, 11, 10, reason, "int64[2, 3] x, int64[1] k")
+def test_nan_is_the_lowest_of_the_negated():
+    found = converted("y, i = TopK <largest = 0> (x, k)", 11, 10, "float[3] x, int64[1] k")
+    assert found[:6] == [
+        "Cast <to = 11> (x)",
+        "Neg (y_cast)",
+        "Greater (y_negated, -1e+300)",
+        "Where (y_Greater, y_negated, -1e+300)",
+        "IsNaN (x)",
+        "Where (y_is_nan, -inf, y_Where)",
+    ]
+
+
+NAN, INF = np.nan, np.inf
+DRAWN = {
+    "float": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 3.4e38, -3.4e38, 1e-45, -1e-45],
+    "double": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 1.7e308, -1.7e308, 5e-324, -5e-324],
+    "float16": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 65504, -65504, 6e-8, -6e-8],
+    "int64": [
+        0,
+        1,
+        -1,
+        2**63 - 1,
+        -(2**63),
+        2**53,
+        2**53 + 1,
+        -(2**53) - 1,
+        2**32,
+        -(2**32),
+        1,
+        -1,
+    ],
+    "uint64": [0, 1, 2**64 - 1, 2**63, 2**63 + 1, 2**53, 2**53 + 1, 2**32, 2**32 - 1, 1, 0, 7],
+    "int32": [0, 1, -1, 2**31 - 1, -(2**31), 5, 5, -5, 7, 3, 1, -1],
+}
+"""Elements that another order could mistake for each other."""
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("elem_type", DRAWN)
+def test_order_of_every_type(elem_type, largest):
+    dtype = np.dtype({"float": np.float32, "double": np.float64}.get(elem_type, elem_type))
+    elements = np.array(DRAWN[elem_type], dtype)
+    x = np.stack([elements, elements[::-1], np.roll(elements, 5)]).reshape(3, 12)
+    attributes = f"largest = {largest}, axis ="
+    for output, axis, shape, target in [("i, y", 1, "3, 12", 7), ("y, i", 0, "A, B", 10)]:
+        body = f"{output} = TopK <{attributes} {axis}> (x, k)"
+        fed = {"x": x, "k": np.array([x.shape[axis] - 1])}
+        assert_carried(body, 11, (target,), fed, f"{elem_type}[{shape}] x, int64[1] k")
+
+
+def test_onnxruntime_takes_the_other_order():
+    x = np.array([DRAWN["float"], DRAWN["float"][::-1]], np.float32)
+    body = "k = Constant <value = int64[1] {7}> () y, i = TopK <largest = 0> (x, k)"
+    proto = model(body, 11, "float[2, 12] x", "float[2, 7] y, int64[2, 7] i")
+    wanted = reference.run(proto, {"x": x})
+    for target in (10, 9, 8, 7):
+        session = ort.InferenceSession(convert_version(proto, target).SerializeToString())
+        for found, expected in zip(session.run(None, {"x": x}), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_only_outputs_that_hold_data_are_cast_back():
@@ -74,9 +128,14 @@ def test_only_outputs_that_hold_data_are_cast_back():
 
 
 def test_the_smallest_in_any_order():
-    signature = "float[2, 3] x, int64[1] k"
-    found = converted("y, i = TopK <largest = 0, sorted = 0> (x, k)", 11, 10, signature)
-    assert found == ["Neg (x)", "TopK (y_negated, k)", "Neg (y_values)"]
+    body = "y, i = TopK <largest = 0, sorted = 0> (x, k)"
+    assert converted(body, 11, 10, "int8[3] x, int64[1] k") == [
+        "Cast <to = 11> (x)",
+        "Neg (y_cast)",
+        "TopK (y_in_0_negated, k)",
+        "Neg (y_in_0_values)",
+        "Cast <to = 3> (y_in_0)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +167,7 @@ def test_a_count_from_run_time_needs_the_length():
     assert_refuses("y, i = TopK (x, k)", 10, 9, reason, "float[3, N] x, int64[1] k")
 
 
-def test_the_type_must_be_known_to_be_negated():
+def test_the_type_must_be_known_for_another_order():
     body = "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0> (x, k)"
-    reason = "largest = 0 needs the one element type of input 0, which is not known"
+    reason = "another order needs the one element type of input 0, which is not known"
     assert_refuses(body, 11, 10, reason, "x")
