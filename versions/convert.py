@@ -11,7 +11,7 @@ from ..ir import MAX_OPSET, Model
 from ..passes import Progress
 from .engine import Engine
 from .errors import ConversionError
-from .ir_version import set_ir_version, version_for
+from .ir_version import set_ir_version
 from .schemas import OLDEST, changes
 
 _log = logging.getLogger(__name__)
@@ -37,10 +37,7 @@ def convert(
     _check_training(model, target_opset)
     source = model.opset()
     _carry(model, source, target_opset, progress)
-    if ir_version is None:
-        ir_version = version_for(model, source or target_opset, target_opset)
-    if ir_version != model.ir_version:
-        set_ir_version(model, ir_version)
+    set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model
 
 

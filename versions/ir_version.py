@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import onnx
 
@@ -53,18 +53,6 @@ def released_with(opset: int) -> int:
     return NEWEST
 
 
-def version_for(model: Model, source: int, target: int) -> int:
-    """The IR version of a converted model.
-
-    Up, it is at least the one that ONNX released with the target opset; down, at most that one. It
-    is never below what the model's own features need.
-    """
-    if target == source:
-        return model.ir_version
-    bound = max if target > source else min
-    return max(bound(model.ir_version, released_with(target)), needed(model)[0])
-
-
 def needed(model: Model) -> tuple[int, str]:
     """The lowest IR version that has all that a model uses, and what asks for it."""
     return max(_needs(model), key=lambda need: need[0])
@@ -93,8 +81,7 @@ def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
         yield _METADATA, "metadata of graphs"
     if graph.is_interface and any(v.constant is None for v in graph.initializers):
         yield _OVERRIDES, "initializers that callers may override"
-    for tensor in graph.initializers.values():
-        yield from _needs_of_tensor(tensor)
+    yield from _needs_of_tensors(graph.initializers.values())
     infos = [v.info for v in (*graph.inputs, *graph.value_infos) if isinstance(v, Value)]
     for info in (*infos, *graph.output_infos):
         if info is not None:
@@ -112,15 +99,16 @@ def _needs_of_operator(op: Operator) -> Iterator[tuple[int, str]]:
     if op.qualname == "Constant":
         tensor = constant_tensor(op)
         if tensor is not None:
-            yield from _needs_of_tensor(tensor)
+            yield from _needs_of_tensors([tensor])
     if op.qualname == "Cast" and not op.references:
         yield _ELEMENTS.get(op.attribute("to", 0), OLDEST), "element types"
 
 
-def _needs_of_tensor(tensor: Tensor) -> Iterator[tuple[int, str]]:
-    if tensor.is_sparse:
+def _needs_of_tensors(tensors: Collection[Tensor]) -> Iterator[tuple[int, str]]:
+    if any(tensor.is_sparse for tensor in tensors):
         yield _SPARSE, "sparse tensors"
-    yield _ELEMENTS.get(tensor.elem_type, OLDEST), "element types"
+    for elem_type in {tensor.elem_type for tensor in tensors}:
+        yield _ELEMENTS.get(elem_type, OLDEST), "element types"
 
 
 def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
@@ -134,8 +122,11 @@ def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
         yield from _needs_of_type(type_.optional_type.elem_type)
 
 
-def set_ir_version(model: Model, version: int) -> None:
-    """Give a model an IR version, with its initializers in the form that this version wants.
+def set_ir_version(model: Model, source: int, target: int, wanted: int | None = None) -> None:
+    """Give a converted model an IR version, with its initializers in the form that this one wants.
+
+    Unless one is wanted it is, up, at least the one that ONNX released with the target opset; down,
+    at most that one; and never below what the model's own features need.
 
     Below 4 every initializer is an input of the graph as well. The bodies of Loop, If and Scan are
     written so; constants of other operators' bodies become Constant nodes when the model is
@@ -145,12 +136,23 @@ def set_ir_version(model: Model, version: int) -> None:
     Raises:
         ConversionError: the version does not exist, or the model needs a higher one.
     """
+    if (source == target) if wanted is None else (wanted == model.ir_version):
+        return
     least, why = needed(model)
+    version = wanted
+    if version is None:
+        bound = max if target > source else min
+        version = max(bound(model.ir_version, released_with(target)), least)
     if not max(OLDEST, least) <= version <= NEWEST:
         raise ConversionError(
             f"IR version {version} does not fit: this model needs {least} ({why}), and the newest"
             f" known is {NEWEST}"
         )
+    if version != model.ir_version:
+        _give(model, version)
+
+
+def _give(model: Model, version: int) -> None:
     before = model.ir_version
     model.header.ir_version = version
     if version < _OVERRIDES:
