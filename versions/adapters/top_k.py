@@ -55,7 +55,8 @@ def by_keys(site: Site) -> Outcome:
     if largest or dtype.kind != "f":
         return None
     if _never_nan(site, data):
-        values, indices = _largest(site, *_negated(site, data), site.input(1))
+        (negated,) = _negated(site, data)
+        values, indices = _largest(site, negated, site.input(1))
         return [site.emit("Neg", [values]), indices]
     if dtype == np.float64:
         number = site.emit("Not", [site.emit("IsNaN", [data])], "number")
