@@ -14,6 +14,7 @@ import onnx
 from .errors import ModelError
 from .node_bytes import behind_names
 from .operator import Operator
+from .unknown import has_unknown, keep_unknown
 from .well_formed.places import FunctionKey, key_of
 from .well_formed.schemas import may_say_much
 
@@ -95,7 +96,7 @@ def _operator(proto: onnx.NodeProto) -> Operator:
 
 def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
     """What a node message says beyond its operator: doc string, metadata, device configurations,
-    and which fields it writes out although they are empty."""
+    fields of a newer onnx, and which fields it writes out although they are empty."""
     has = proto.HasField
     empty = []
     if not proto.name and has("name"):
@@ -105,7 +106,8 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
     if not proto.overload and has("overload"):
         empty.append("overload")
     placed = bool(proto.device_configurations)
-    if not (empty or placed or proto.metadata_props or has("doc_string")):
+    newer = has_unknown(proto)
+    if not (empty or placed or newer or proto.metadata_props or has("doc_string")):
         return None
     extra = onnx.NodeProto(
         metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
@@ -114,6 +116,8 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
         extra.doc_string = proto.doc_string
     for field in empty:
         setattr(extra, field, "")
+    if newer:
+        keep_unknown(proto, extra)
     if placed:
         # Sharding speaks of the node's tensors by name: keep the names it means.
         extra.input.extend(proto.input)
@@ -127,4 +131,5 @@ def _shell(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
         shell.ref_attr_name = attribute.ref_attr_name
     if attribute.HasField("doc_string"):
         shell.doc_string = attribute.doc_string
+    keep_unknown(attribute, shell)
     return shell

@@ -18,6 +18,7 @@ from .ordering import in_order, names_in_bodies, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .structure import Annotation
 from .tensor import Tensor
+from .unknown import keep_unknown
 from .value import Value
 from .well_formed import Frame, text_checked
 from .well_formed.attributes import graphs_in
@@ -108,6 +109,7 @@ def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
             setattr(header, field.name, value)
         else:
             getattr(header, field.name).extend(value)
+    keep_unknown(proto, header)
     return header
 
 
@@ -146,6 +148,7 @@ def _function_header(proto: onnx.FunctionProto) -> onnx.FunctionProto:
             setattr(header, field.name, value)
         else:
             getattr(header, field.name).extend(value)
+    keep_unknown(proto, header)
     return header
 
 
@@ -348,4 +351,5 @@ def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
     if proto.HasField("doc_string"):
         header.doc_string = proto.doc_string
     header.metadata_props.extend(proto.metadata_props)
+    keep_unknown(proto, header)
     return header
