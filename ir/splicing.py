@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 import onnx
 from google.protobuf.message import Message
-from google.protobuf.unknown_fields import UnknownFieldSet
 
 from .files import encode, too_large
 from .graph import Graph
 from .tensor import Tensor, TensorMessage
+from .unknown import has_unknown
 from .wire import delimited, varint
 
 M = TypeVar("M", bound=Message)
@@ -118,7 +118,7 @@ def _bare(tensor: Tensor) -> onnx.TensorProto | None:
     message = tensor.message()
     if not isinstance(message, onnx.TensorProto) or not message.HasField("raw_data"):
         return None
-    return None if len(UnknownFieldSet(message)) else without(message, {"raw_data"})
+    return None if has_unknown(message) else without(message, {"raw_data"})
 
 
 def without(message: M, fields: Collection[str]) -> M:
