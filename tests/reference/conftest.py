@@ -1,0 +1,14 @@
+import pytest
+from straightline.reference.runtimes import Workers
+from straightline.reference.verify import verify
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with Workers() as shared:
+        yield shared
+
+
+@pytest.fixture
+def check(workers):
+    return lambda before, after, **options: verify(before, after, workers=workers, **options)
