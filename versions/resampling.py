@@ -10,8 +10,8 @@ Where pixels are taken is the specification's (Resize, `coordinate_transformatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import onnx
@@ -78,30 +78,70 @@ def resample(site: Site) -> list[Value]:
 
 def _axes(site: Site) -> Iterator[Axis]:
     """The axes that change their length or their pixels."""
-    shape, scales, sizes = site.shape(), site.constant(2), site.constant(3)
+    shape, scales = site.shape(), site.constant(2)
     if shape is None:
         site.refuse_unknown("pixel by pixel needs the shape of input 0, which")
-    by_size = scales is None or not scales.size
-    given = sizes if by_size else scales
-    if given is None:
-        site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
-    if len(given) != len(shape):
-        site.refuse(f"it has {len(given)} scales or sizes for {len(shape)} axes")
-    for axis, (before, wanted) in enumerate(zip(shape, given.tolist(), strict=True)):
-        if not by_size and wanted == 1:
-            continue
-        if before is None:
-            site.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
-        if not before:
-            site.refuse(f"there are no pixels along axis {axis}")
-        if by_size:
-            scale = np.float32(wanted) / np.float32(before)
-            after = wanted
-        else:
-            scale = np.float32(wanted)
-            after = int(np.float32(before) * scale)
-        if not (by_size and after == before):
-            yield Axis(axis, before, after, scale)
+    if scales is not None and scales.size:
+        return _by_scales(site, shape, scales)
+    return _by_sizes(site, shape)
+
+
+def _by_scales(site: Site, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
+    _check_count(site, len(scales), len(shape))
+    for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
+        if scale != 1:
+            length = _pixels(site, axis, before)
+            yield Axis(axis, length, int(np.float32(length) * np.float32(scale)), np.float32(scale))
+
+
+def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
+    lengths = wanted_lengths(site)
+    if lengths is None:
+        _refuse_run_time(site)
+    _check_count(site, len(lengths), len(shape))
+    for axis, (before, wanted) in enumerate(zip(shape, lengths, strict=True)):
+        if wanted is None:
+            _refuse_run_time(site)
+        if wanted not in (KEPT, before):
+            length = _pixels(site, axis, before)
+            yield Axis(axis, length, wanted, np.float32(wanted) / np.float32(length))
+
+
+KEPT = -1
+"""In the place of a wanted length: that of the input, whatever it is."""
+
+
+def wanted_lengths(site: Site) -> list[int | None] | None:
+    """What input 'sizes' of a Resize asks for, axis by axis, as far as it is decided before run
+    time; None where nothing is."""
+    sizes, known = site.input(3), site.constant(3)
+    if known is not None or sizes is None:
+        return None if known is None else [int(size) for size in known]
+    elements = site.types.elements(sizes)
+    dims = site.types.dimensions(site.input(0)) or ()
+    if elements is None or len(elements) != len(dims):
+        return None
+    return [
+        None if size is None else KEPT if size.equals(dim) else size.value
+        for size, dim in zip(elements, dims, strict=True)
+    ]
+
+
+def _refuse_run_time(site: Site) -> NoReturn:
+    site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
+
+
+def _check_count(site: Site, given: int, axes: int) -> None:
+    if given != axes:
+        site.refuse(f"it has {given} scales or sizes for {axes} axes")
+
+
+def _pixels(site: Site, axis: int, length: int | None) -> int:
+    if length is None:
+        site.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
+    if not length:
+        site.refuse(f"there are no pixels along axis {axis}")
+    return length
 
 
 def _taps(site: Site, axis: Axis, mode: str) -> Taps:

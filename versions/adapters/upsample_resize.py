@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Array
+from ...ir import Array, Value
 from ..moves import Move, moved
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
-from ..resampling import resample
+from ..resampling import KEPT, resample, wanted_lengths
 from ..site import Site
 
 _EMPTY = np.zeros(0, np.float32)
@@ -96,12 +96,21 @@ def _scales(site: Site) -> Array | None:
     known = site.constant(2)
     if known is not None and known.size:
         return known
-    sizes, shape = site.constant(3), site.shape()
-    if sizes is None or shape is None or None in shape or 0 in shape:
+    shape, wanted = site.shape() or [], wanted_lengths(site) or []
+    factors = [_factor(before, size) for before, size in zip(shape, wanted, strict=False)]
+    if not factors or len(shape) != len(wanted) or None in factors:
         return None
-    exact = sizes.astype(np.float64) / np.array(shape, np.float64)
-    scales = exact.astype(np.float32)
-    return scales if (scales == exact).all() else None
+    return np.array(factors, np.float32)
+
+
+def _factor(before: int | None, wanted: int | None) -> np.float32 | None:
+    """By what a length is multiplied, if that is exact as a 32-bit float."""
+    if wanted == KEPT:
+        return np.float32(1)
+    if not before or wanted is None:
+        return None
+    factor = np.float32(wanted / before)
+    return factor if float(factor) == wanted / before else None
 
 
 def _places_as_before(
@@ -175,22 +184,34 @@ def _spread(site: Site, axes: list[int]) -> None:
     """Say scales, sizes and the region for all axes instead of some."""
     rank = site.required_rank("'axes'")
     places = [axis % rank for axis in axes]
-    if site.input(1) is not None:
-        roi = site.required_constant(1, "input 'roi'")
-        if roi.size:
-            full = np.concatenate([np.zeros(rank), np.ones(rank)]).astype(roi.dtype)
-            full[places], full[[p + rank for p in places]] = np.split(roi, 2)
-            site.set_input(1, site.const(full, "roi"))
-    if site.input(2) is not None:
-        scales = site.required_constant(2, "input 'scales'")
-        if scales.size:
-            spread = np.ones(rank, np.float32)
-            spread[places] = scales
-            site.set_input(2, site.const(spread, "scales"))
-    if site.input(3) is not None:
-        sizes, shape = site.required_constant(3, "input 'sizes'"), site.shape()
-        if shape is None or None in shape:
-            site.refuse_unknown("sizes for some axes only want the other lengths, one of which")
-        wanted = np.array(shape, np.int64)
-        wanted[places] = sizes
-        site.set_input(3, site.const(wanted, "sizes"))
+    whole = np.concatenate([np.zeros(rank), np.ones(rank)])
+    _spread_input(site, 1, [*places, *[place + rank for place in places]], whole)
+    _spread_input(site, 2, places, np.ones(rank))
+    lengths = site.shape()
+    if lengths is None or None in lengths:
+        _spread_input(site, 3, places, site.emit("Shape", [site.input(0)], "shape"))
+    else:
+        _spread_input(site, 3, places, np.array(lengths))
+
+
+def _spread_input(site: Site, index: int, places: list[int], others: Array | Value) -> None:
+    """Put the elements of an input at their places among others."""
+    value = site.input(index)
+    if value is None or site.shape(index) == [0]:
+        return
+    name = site.schema.inputs[index].name
+    known = site.constant(index)
+    if known is not None and isinstance(others, np.ndarray):
+        full = others.astype(known.dtype)
+        full[places] = known
+        site.set_input(index, site.const(full, name))
+        return
+    if site.shape(index) != [len(places)]:
+        site.required_constant(index, f"input '{name}'")
+    if isinstance(others, np.ndarray):
+        others = site.const(others.astype(site.required_dtype(index, name)), name)
+    taken = {place: number for number, place in enumerate(places)}
+    count = len(others.constant.numpy()) if others.constant is not None else site.rank()
+    order = [taken.get(place, len(places) + place) for place in range(count or 0)]
+    both = site.emit("Concat", [value, others], name, axis=0)
+    site.set_input(index, site.emit("Gather", [both, site.ints(order, "order")], name, axis=0))

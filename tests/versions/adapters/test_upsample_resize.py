@@ -4,7 +4,14 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from conversions import assert_refuses, assert_writes, converted, known_model
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_writes,
+    converted,
+    known_model,
+)
 from straightline import convert_version, reference
 
 OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
@@ -138,9 +145,52 @@ def test_axes_of_a_resize_are_spread_over_all_of_them():
     region = "[0.0, 0.0, 0.5, 0.25, 1.0, 1.0, 1.0, 0.75]"
     attribute = "<coordinate_transformation_mode = tf_crop_and_resize>"
     assert found[-1:] == [f"Resize {attribute} (x, {region}, [1.0, 1.0, 3.0, 2.0])"]
-    reason = "want the other lengths, one of which is not known"
     body = f"{sizes}y = Resize <axes = [3, -2]> (x, , , s)"
-    assert_refuses(body, 18, 17, reason, "float[1, N, 2, 2] x")
+    assert_becomes(
+        body,
+        18,
+        17,
+        """
+        s = Constant <value_ints = [4, 6]> ()
+        shape = Shape (x)
+        both = Concat <axis = 0> (s, shape)
+        all = Gather <axis = 0> (both, [2, 3, 1, 0])
+        y = Resize (x, , , all)
+        """,
+        "float[1, N, 2, 2] x",
+    )
+
+
+@pytest.mark.parametrize("source", ["float[N, 2, 3, 4] x", "float[N, C, H, W] x"])
+def test_sizes_of_which_some_are_those_of_the_input(source):
+    x = np.random.default_rng(0).normal(size=(2, 2, 3, 4)).astype(np.float32)
+    body = """
+        end = Constant <value_ints = [2]> () start = Constant <value_ints = [0]> ()
+        s = Constant <value_ints = [5, 6]> ()
+        around = Shape (x) front = Slice (around, start, end) t = Concat <axis = 0> (front, s)
+    """
+    for how in ('mode = "linear"', 'mode = "cubic"', f'nearest_mode = "floor", {OLD}'):
+        resize = f"{body} y = Resize <{how}> (x, , , t)"
+        if "W" in source:
+            assert_refuses(resize, 13, 10, "pixel by pixel needs the length of axis 2", source)
+        else:
+            assert_carried(resize, 13, (11, 10, 8, 7), {"x": x}, source, rtol=1e-5)
+
+
+def test_some_axes_by_what_run_time_says():
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 5)).astype(np.float32)
+    signature = "float[N, C, H, W] x"
+    fed = {"x": x, "t": np.array([7, 6]), "s": np.array([2, 1.5], np.float32)}
+    fed["r"] = np.array([0.1, 0.2, 0.9, 0.8], np.float32)
+    crop = 'coordinate_transformation_mode = "tf_crop_and_resize"'
+    for how, inputs, more in [
+        ("axes = [3, -2]", "x, , , t", "int64[2] t"),
+        ('axes = [2, 3], mode = "linear"', "x, , s", "float[2] s"),
+        (f'axes = [3, 2], mode = "linear", {crop}', "x, r, s", "float[4] r, float[2] s"),
+    ]:
+        body = f"y = Resize <{how}> ({inputs})"
+        feeds = {"x": x, **{name: fed[name] for name in inputs[2:].replace(",", " ").split()}}
+        assert_carried(body, 18, (17, 13, 11), feeds, f"{signature}, {more}")
 
 
 def test_a_resize_of_opset_18_that_17_cannot_say():
@@ -203,13 +253,13 @@ def test_what_axes_need():
     by_scale = "y = Resize <axes = [1]> (x, , s)"
     reason = "'axes' needs the rank of input 0, which is not known; declare its shape"
     assert_refuses(f"{some} {by_scale}", 18, 17, reason, "x")
-    reason = "input 'scales' of it is computed at run time.* depends on input 's'; decide it with"
-    assert_refuses(by_scale, 18, 17, reason, "float[2, 3] x, float[1] s")
+    reason = "input 'scales' of it is computed at run time.* depends on input 's'; decided by data"
+    assert_refuses(by_scale, 18, 17, reason, "float[2, 3] x, float[A] s")
     crop = (
         'y = Resize <axes = [1], coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)'
     )
     reason = "input 'roi' of it is computed at run time, and opset 17 wants it constant"
-    assert_refuses(f"{some} {crop}", 18, 17, reason, "float[2, 3] x, float[2] r")
+    assert_refuses(f"{some} {crop}", 18, 17, reason, "float[2, 3] x, float[A] r")
     by_size = "y = Resize <axes = [1]> (x, , , t)"
     reason = "input 'sizes' of it is computed at run time, and opset 17 wants it constant"
-    assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[1] t")
+    assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[A] t")
