@@ -31,12 +31,13 @@ def test_an_attribute_that_says_its_default_is_dropped():
     ("node", "source", "reason"),
     [
         (
-            "AveragePool <kernel_shape = [2], dilations = [2]> (x)",
+            "AveragePool <kernel_shape = [2], dilations = [2], pads = [1, 1]> (x)",
             19,
             r"attribute 'dilations' = \[2\] does not exist in opset 18",
         ),
         (
-            "AveragePool <kernel_shape = [2], ceil_mode = 1> (x)",
+            "AveragePool <kernel_shape = [2], strides = [2], pads = [1, 0], ceil_mode = 1,"
+            " count_include_pad = 1> (x)",
             10,
             "attribute 'ceil_mode' = 1 does not exist in opset 9",
         ),

@@ -223,6 +223,12 @@ COMPUTING = [
         "n = Constant <value = int64 {-3}> () y = Mod (k, n)",
     ),
     Case(
+        "Sign",
+        9,
+        "float[2,3] x",
+        "y = Sign (x)",
+    ),
+    Case(
         "Round",
         11,
         "float[2,3] x",

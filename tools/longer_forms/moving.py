@@ -95,6 +95,51 @@ MOVING = [
         "n = Constant <value = int64[1] {2}> () y, i = TopK <largest = 0> (x, n)",
     ),
     Case(
+        "MaxPool, sizes rounded up",
+        10,
+        "float[1,2,5,4] x",
+        "y = MaxPool <kernel_shape = [2, 3], strides = [2, 2], ceil_mode = 1> (x)",
+    ),
+    Case(
+        "MaxPool, dilated",
+        10,
+        "float[1,2,5,4] x",
+        "y = MaxPool <kernel_shape = [2, 3], dilations = [2, 1], pads = [1, 0, 0, 1]> (x)",
+    ),
+    Case(
+        "AveragePool, sizes rounded up",
+        10,
+        "float[1,2,5,4] x",
+        "y = AveragePool <kernel_shape = [2, 3], strides = [2, 2], ceil_mode = 1> (x)",
+    ),
+    Case(
+        "AveragePool, dilated",
+        19,
+        "float[1,2,5,4] x",
+        "y = AveragePool <kernel_shape = [2, 3], dilations = [2, 1], pads = [1, 0, 0, 1], "
+        "count_include_pad = 1> (x)",
+    ),
+    Case(
+        "LpPool, sizes rounded up",
+        18,
+        "float[1,2,5,4] x",
+        "y = LpPool <kernel_shape = [2, 3], strides = [2, 2], ceil_mode = 1> (x)",
+    ),
+    Case(
+        "LpPool, dilated",
+        18,
+        "float[1,2,5,4] x",
+        "y = LpPool <kernel_shape = [2, 3], dilations = [2, 1], pads = [1, 0, 0, 1]> (x)",
+    ),
+    Case(
+        "Resize, some axes by run-time sizes",
+        18,
+        "float[1,2,3,4] x, int64[2] k",
+        "a = Constant <value = int64[2] {5, 7}> () b = Mul (k, k) c = Sub (b, b) t = Add (a, c) "
+        'y = Resize <axes = [2, 3], mode = "linear"> (x, , , t)',
+        nan=False,
+    ),
+    Case(
         "ReverseSequence, constant lengths",
         10,
         "float[2,3] x",

@@ -24,11 +24,14 @@ https://onnx.ai/onnx/operators/onnx__MaxPool.html
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 
+from ...ir import Array
 from ..detours import TINY, by_way_of
-from ..registry import Outcome, downgrade, upgrade
+from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..site import Site
+from ..windows import Window, say_elements, say_ends, windows
 
 
 @downgrade(8, "MaxPool")
@@ -40,6 +43,64 @@ def row_major(site: Site) -> Outcome:
 
 
 by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
+
+
+@longer_form(10, "MaxPool")
+def the_largest_of_windows(site: Site) -> Outcome:
+    """Below opset 10: windows that reach into more padding, or whose elements are put side by side.
+    Padding never is the largest: another element of the window may stand in its place."""
+    found = windows(site)
+    if all(window.step == 1 for window in found):
+        return say_ends(site, found)
+    if site.is_used(1):
+        site.refuse("indices of dilated windows are not written out")
+    data = site.input(0)
+    assert data is not None
+    return [*say_elements(site, data, [_inside(site, window) for window in found]), None][
+        : len(site.node.outputs)
+    ]
+
+
+def _inside(site: Site, window: Window) -> Array:
+    """The places of windows with the first element of each in the place of padding."""
+    places, outside = window.places(), window.outside()
+    if outside.all(axis=1).any():
+        site.refuse("one of its windows holds nothing but padding")
+    first = np.take_along_axis(places, outside.argmin(axis=1)[:, None], axis=1)
+    inside: Array = np.where(outside, first, places)
+    return inside
+
+
+@longer_form(10, "AveragePool")
+def the_mean_of_windows(site: Site) -> Outcome:
+    """Below opset 10: windows that reach into more padding, which does not count."""
+    found = windows(site)
+    if site.attribute("count_include_pad") and any(window.more for window in found):
+        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    return say_ends(site, found)
+
+
+@longer_form(18, "LpPool")
+@longer_form(19, "AveragePool")
+def windows_side_by_side(site: Site) -> Outcome:
+    """Below opset 19 (LpPool 18): elements of dilated windows put side by side, behind zeros that
+    are padded. Of a mean they count, as `count_include_pad` says, or there are none."""
+    found, data = windows(site), site.input(0)
+    assert data is not None
+    padded = any(window.start or window.end for window in found)
+    mean = site.op_type == "AveragePool"
+    if not mean and all(window.step == 1 for window in found):
+        return say_ends(site, found)
+    if mean and any(window.more for window in found):
+        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    if mean and padded and not site.attribute("count_include_pad"):
+        site.refuse("a mean over dilated windows without their padding is not written out")
+    if padded:
+        pads = [[0, 0, *(getattr(window, side) for window in found)] for side in ("start", "end")]
+        data = site.emit("Pad", [data, site.ints([*pads[0], *pads[1]], "pads")], "padded")
+    site.drop("count_include_pad")
+    return say_elements(site, data, [window.places() + window.start for window in found])
+
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
 
