@@ -89,6 +89,20 @@ def reshaped(site: Site, data: Value, shape: Value) -> Value:
     return site.emit("Slice", [filled, starts, ends], "reshaped")
 
 
+def rounded(site: Site, data: Value, dtype: np.dtype[Any]) -> Value:
+    """The nearest integers, of halves the even one, below opset 11, which has no Round."""
+    half = site.const(np.array(0.5, dtype), "half")
+    below, above = site.emit("Floor", [data], "below"), site.emit("Ceil", [data], "above")
+    distance = site.emit("Sub", [data, below], "distance")
+    halved = site.emit("Floor", [site.emit("Mul", [below, half])], "halved")
+    rest = site.emit("Sub", [below, site.emit("Add", [halved, halved])], "rest")
+    odd = site.emit("Greater", [rest, half], "odd")
+    more = site.emit("Greater", [distance, half], "more")
+    not_less = site.emit("Not", [site.emit("Less", [distance, half], "less")], "not_less")
+    up = site.emit("Or", [more, site.emit("And", [not_less, odd])], "up")
+    return site.emit("Where", [up, above, below])
+
+
 def mean_along(site: Site, value: Value, axes: Sequence[int]) -> Value:
     """The mean along axes, which stay with length 1."""
     if site.written_in < 18:

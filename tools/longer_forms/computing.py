@@ -229,6 +229,37 @@ COMPUTING = [
         "y = Sign (x)",
     ),
     Case(
+        "QuantizeLinear",
+        10,
+        "float[2,3] x",
+        "s = Constant <value = float {0.25}> () z = Constant <value = uint8 {9}> () "
+        "y = QuantizeLinear (x, s, z)",
+        nan=False,
+    ),
+    Case(
+        "QuantizeLinear, one scale for each slice",
+        13,
+        "float[2,3] x",
+        "s = Constant <value = float[2] {0.25, 3}> () z = Constant <value = int8[2] {9, -1}> () "
+        "y = QuantizeLinear <axis = 0> (x, s, z)",
+        nan=False,
+    ),
+    Case(
+        "DequantizeLinear",
+        10,
+        "int32[2,3] x",
+        "s = Constant <value = float {0.25}> () z = Constant <value = int32 {0}> () "
+        "y = DequantizeLinear (x, s, z)",
+    ),
+    Case(
+        "DequantizeLinear, one scale for each block",
+        21,
+        "float[2,4] x",
+        "s = Constant <value = float[2,2] {0.25, 3, 1, 7}> () "
+        "i = Cast <to = 3> (x) y = DequantizeLinear <axis = 1, block_size = 2> (i, s)",
+        nan=False,
+    ),
+    Case(
         "Round",
         11,
         "float[2,3] x",

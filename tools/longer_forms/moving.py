@@ -140,6 +140,12 @@ MOVING = [
         nan=False,
     ),
     Case(
+        "EyeLike",
+        9,
+        "float[2,3] x",
+        "e = EyeLike <k = 1> (x) y = Add (e, x)",
+    ),
+    Case(
         "ReverseSequence, constant lengths",
         10,
         "float[2,3] x",

@@ -24,9 +24,13 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..registry import Outcome, downgrade, harmless
+from ...ir import Value
+from ..detours import SHORT
+from ..phrases import rounded
+from ..registry import Outcome, downgrade, harmless, longer_form
 from ..site import Site
 
+_FLOAT = onnx.TensorProto.FLOAT
 _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
@@ -40,6 +44,72 @@ def one_scale(site: Site) -> Outcome:
         site.refuse("opset 12 takes one scale for the whole tensor, and this one has more")
     site.drop("axis")
     return None
+
+
+@longer_form(21, "DequantizeLinear")
+@longer_form(13, "DequantizeLinear")
+@longer_form(10, "DequantizeLinear")
+def subtract_and_scale(site: Site) -> Outcome:
+    """The definition in full: what is left of integers without the zero point, times the scale."""
+    dtype, data, zero_point = site.required_dtype(0, "a difference"), site.input(0), site.input(2)
+    scale = _spread(site, 1)
+    if zero_point is None:
+        return [site.emit("Mul", [site.emit("Cast", [data], to=_FLOAT), scale])]
+    # Of 8 and 16 bits a difference is exact as a float; one of 32 bits is rounded once.
+    inner = onnx.TensorProto.INT32 if dtype == np.int32 else _FLOAT
+    parts = [site.emit("Cast", [value], to=inner) for value in (data, _spread(site, 2))]
+    difference = site.emit("Sub", parts, "difference")
+    return [site.emit("Mul", [site.emit("Cast", [difference], to=_FLOAT), scale])]
+
+
+@longer_form(21, "QuantizeLinear")
+@longer_form(13, "QuantizeLinear")
+@longer_form(10, "QuantizeLinear")
+def divide_and_round(site: Site) -> Outcome:
+    """The definition in full: divided by the scale, rounded to the nearest integer, halves to the
+    even one, behind the zero point, as near as the type comes to it."""
+    scale, zero_point = _spread(site, 1), site.input(2)
+    elem_type = onnx.TensorProto.UINT8 if zero_point is None else site.elem_type(2)
+    if site.source >= 21:
+        elem_type = site.attribute("output_dtype") or elem_type
+    if site.elem_type(0) != _FLOAT or elem_type not in SHORT:
+        site.refuse("it is written out from 32-bit floats to integers of 8 or 16 bits only")
+    result = site.emit("Div", [site.input(0), scale], "divided")
+    if site.source < 11:
+        result = rounded(site, result, np.dtype(np.float32))
+    else:
+        result = site.emit("Round", [result], "rounded")
+    if zero_point is not None:
+        start = site.emit("Cast", [_spread(site, 2)], "zero_point", to=_FLOAT)
+        result = site.emit("Add", [result, start], "moved")
+    limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    low, high = (site.const(np.array(end, np.float32), "limit") for end in (limits.min, limits.max))
+    inside = site.emit("Min", [site.emit("Max", [result, low]), high], "inside")
+    return [site.emit("Cast", [inside], to=elem_type)]
+
+
+def _spread(site: Site, index: int) -> Value:
+    """A scale or zero point in a shape that broadcasts to the data: one for all, one for each slice
+    along the axis, or one for each block."""
+    value, shape = site.input(index), site.shape(index)
+    assert value is not None
+    if shape is None:
+        site.refuse_unknown("writing it out needs the shape of its scale, which")
+    if index == 1 and site.elem_type(1) != _FLOAT:
+        site.refuse("with a scale that is no 32-bit float it is not written out")
+    if all(dim == 1 for dim in shape) and len(shape) <= 1:
+        return value
+    rank = site.required_rank("one scale for each slice")
+    axis = site.attribute("axis") % rank
+    if len(shape) == 1:
+        after = [1] * (rank - axis - 1)
+        return site.emit("Reshape", [value, site.ints([-1, *after], "shape")], "slices")
+    block, whole = site.attribute("block_size"), site.shape()
+    length = None if whole is None else whole[axis]
+    if length is None:
+        site.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
+    blocks = [place // block for place in range(length)]
+    return site.emit("Gather", [value, site.ints(blocks, "blocks")], "spread", axis=axis)
 
 
 @downgrade(21, "QuantizeLinear")

@@ -8,8 +8,7 @@ https://onnx.ai/onnx/operators/onnx__Round.html
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..phrases import rounded
 from ..registry import Outcome, longer_form
 from ..site import Site
 
@@ -19,13 +18,5 @@ def up_or_down(site: Site) -> Outcome:
     """Below opset 11: the integer above where the distance to the one below is larger than a half,
     or a half from an odd one."""
     dtype, data = site.required_dtype(0, "a half"), site.input(0)
-    half = site.const(np.array(0.5, dtype), "half")
-    below, above = site.emit("Floor", [data], "below"), site.emit("Ceil", [data], "above")
-    distance = site.emit("Sub", [data, below], "distance")
-    halved = site.emit("Floor", [site.emit("Mul", [below, half])], "halved")
-    rest = site.emit("Sub", [below, site.emit("Add", [halved, halved])], "rest")
-    odd = site.emit("Greater", [rest, half], "odd")
-    more = site.emit("Greater", [distance, half], "more")
-    not_less = site.emit("Not", [site.emit("Less", [distance, half], "less")], "not_less")
-    up = site.emit("Or", [more, site.emit("And", [not_less, odd])], "up")
-    return [site.emit("Where", [up, above, below])]
+    assert data is not None
+    return [rounded(site, data, dtype)]
