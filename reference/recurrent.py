@@ -110,8 +110,7 @@ class _Cell:
         zeros = np.zeros((2 * of.gates, size), w.dtype)
         self.bias = zeros if bias is None else bias[number].reshape(2 * of.gates, size)
         self.gates = of.gates
-        none = np.zeros((3, size), w.dtype)
-        self.peepholes = none if peepholes is None else peepholes[number].reshape(3, size)
+        self.peepholes = None if peepholes is None else peepholes[number].reshape(3, size)
         self.functions = functions[number]
         self.clip = options.get("clip")
         self.options = options
@@ -123,6 +122,11 @@ class _Cell:
     def kept(self, gate: int, h: Array) -> Array:
         """The recurrent part of a gate."""
         return np.asarray(self.r[gate] @ h + self.bias[self.gates + gate])
+
+    def seen(self, index: int, total: Array, cell: Array) -> Array:
+        """A gate with what it sees of the cell: nothing where there are no peepholes, even of one
+        that is infinite."""
+        return total if self.peepholes is None else total + self.peepholes[index] * cell
 
     def applied(self, index: int, total: Array) -> Array:
         """An activation."""
@@ -168,14 +172,13 @@ class LSTM(_Recurrent):
         """The hidden state and the cell."""
         h, c = states
         into, out, forget, new = (cell.fed(g, x) + cell.kept(g, h) for g in range(4))
-        peep = cell.peepholes
-        into = cell.applied(0, into + peep[0] * c)
+        into = cell.applied(0, cell.seen(0, into, c))
         if cell.options.get("input_forget"):
             forget = 1 - into
         else:
-            forget = cell.applied(0, forget + peep[2] * c)
+            forget = cell.applied(0, cell.seen(2, forget, c))
         c = forget * c + into * cell.applied(1, new)
-        return cell.applied(0, out + peep[1] * c) * cell.functions[2](c), c
+        return cell.applied(0, cell.seen(1, out, c)) * cell.functions[2](c), c
 
 
 def _directions(direction: str) -> list[bool]:

@@ -121,3 +121,16 @@ def test_what_is_refused():
     source = model("RNN", ["x", "w", "r"], ["y", "last"], feed, attributes)
     with pytest.raises(EvaluationError, match="there is no activation 'Softmax'"):
         reference.run(source, feed)
+
+
+def test_without_peepholes_no_gate_sees_the_cell():
+    """Not even that it is infinite."""
+    shapes = {"x": (2, 1, 1), "w": (1, 4, 1), "r": (1, 4, 1), "h": (1, 1, 1), "c": (1, 1, 1)}
+    feed = {name: np.full(shape, 0.5, np.float32) for name, shape in shapes.items()}
+    feed["c"] = np.full((1, 1, 1), -np.inf, np.float32)
+    names = ["x", "w", "r", "", "", "h", "c"]
+    source = model("LSTM", names, ["y", "last", "cell"], feed, {"hidden_size": 1})
+    expected = run_in_onnxruntime(source, feed)
+    assert expected[2].item() == -np.inf and not np.isnan(expected[0]).any()
+    for one, other in zip(reference.run(source, feed), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
