@@ -1,4 +1,5 @@
-"""What says operators by others in every opset, exactly, for targets that lack them.
+"""What says operators by others in every opset, exactly where it does not say otherwise, for
+targets that lack them.
 
 What an older opset lacks, conversion has a form for (`versions/adapters/`). Here is what all of
 them have, and some clients have not.
@@ -15,6 +16,7 @@ from ..ir import Array, Value
 from ..versions.engine import Form
 from ..versions.flat_indices import tuples_of_elements
 from ..versions.phrases import numbers_below
+from ..versions.registry import inexact_body
 from ..versions.site import Site
 
 SPELLINGS: dict[str, Form] = {}
@@ -74,6 +76,28 @@ def one_divided(site: Site) -> Sequence[Value | None]:
     """1 / x."""
     one = site.const(np.array(1, site.required_dtype(0, "the number one")), "one")
     return [site.emit("Div", [one, site.input(0)])]
+
+
+# log (exp (x) + 1) overflows, and is 0 where little is added to 1.
+inexact_body("Softplus")
+
+
+@spells("Softplus")
+def logarithm_of_one_and_more(site: Site) -> Sequence[Value | None]:
+    """max (x, 0) + log (1 + u), u = exp (-|x|), within a few units in the last place: what is lost
+    by w = 1 + u is made good by u * log (w) / (w - 1)."""
+    if site.source < 9:
+        site.refuse("there is no Where to choose what is small")
+    dtype, x = site.required_dtype(0, "the number one"), site.input(0)
+    one, zero = (site.const(np.array(n, dtype), "number") for n in (1, 0))
+    u = site.emit("Exp", [site.emit("Neg", [site.emit("Abs", [x])])], "u")
+    w = site.emit("Add", [u, one], "w")
+    more = site.emit("Sub", [w, one], "more")
+    scaled = site.emit("Mul", [u, site.emit("Log", [w])], "scaled")
+    quotient = site.emit("Div", [scaled, more], "quotient")
+    # Where nothing is left of u beside 1, it is its own logarithm.
+    rest = site.emit("Where", [site.emit("Greater", [more, zero]), quotient, u], "rest")
+    return [site.emit("Add", [site.emit("Relu", [x]), rest])]
 
 
 @spells("BitwiseNot")

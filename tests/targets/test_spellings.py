@@ -1,8 +1,8 @@
-"""Operators said by others of the same opset, bit for bit."""
+"""Operators said by others of the same opset, bit for bit where nothing else is said."""
 
 import numpy as np
 import pytest
-from straightline import transform
+from straightline import reference, transform
 from straightline.targets import Form
 from straightline.targets.spellings import SPELLINGS
 
@@ -155,4 +155,21 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 
 def test_every_spelling_is_tested():
-    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant"}
+    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant", "Softplus"}
+
+
+NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+def test_a_softplus_neither_overflows_nor_loses_what_is_small(dtype):
+    x = NUMBERS.astype({"float": np.float32, "double": np.float64}[dtype])
+    text = one_node("y = Softplus (x)", f"{dtype}[2, 5] x")
+    outcome = fitted(text, lacking("Softplus"), {"x": x})
+    assert "Softplus" not in operators(outcome)
+    (wanted,), (got,) = (reference.run(m, {"x": x}) for m in (text, outcome.model))
+    np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(x.dtype).eps, atol=1e-37)
+    (got,) = reference.run(outcome.model, {"x": np.full((2, 5), np.nan, x.dtype)})
+    assert np.isnan(got).all()
+    without = fitted(text, lacking("Softplus", "Abs", "Where", "Greater", "Less"))
+    assert operators(without) == ["Softplus"]  # the definition overflows
