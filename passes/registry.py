@@ -25,6 +25,7 @@ from .control.predicate_loops import PredicateLoops as PredicateLoops
 from .loops.loops_to_scans import LoopsToScans as LoopsToScans
 from .loops.scans_to_loops import ScansToLoops as ScansToLoops
 from .control.ifs_to_selects import IfsToSelects as IfsToSelects
+from .recurrences.expand_recurrences import ExpandRecurrences as ExpandRecurrences
 from .scans.scan_8_to_9 import Scan8To9 as Scan8To9
 from .scans.scan_9_to_8 import Scan9To8 as Scan9To8
 

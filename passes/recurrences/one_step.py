@@ -7,12 +7,10 @@ from collections.abc import Callable
 from ...ir import Node, Value
 from .functions import Function, functions_of
 from .interpretation import Interpretation, Rule
+from .layers import BIAS, CELL, GATES, HIDDEN, LENGTHS, PEEPHOLES
 from .polynomials import Activation, Sum, number
 from .rows import Row
 from .weights import Unfit
-
-_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-_BIAS, _LENGTHS, _HIDDEN, _CELL, _PEEPHOLES = 3, 4, 5, 6, 7
 
 
 class _Step:
@@ -22,18 +20,24 @@ class _Step:
         self.of = of
         self.node = node
         self._require_plain()
-        self.count = _GATES[node.op_type]
-        self.hidden = self._sum(_HIDDEN)
-        self.size = of.width(self._value(_HIDDEN))
-        self.functions = iter(functions_of(node))
+        self.count = GATES[node.op_type]
+        self.hidden = self._sum(HIDDEN)
+        self.size = of.width(self._value(HIDDEN))
+        self.functions = iter(self._functions())
         self.inputs = of.weight(self._value(1), 1).turned()
         self.recurrent = of.weight(self._value(2), 1).turned()
+
+    def _functions(self) -> list[Function]:
+        try:
+            return functions_of(self.node)
+        except Unfit as reason:
+            raise Unfit(f"goes through {self.node}, which {reason}") from None
 
     def _require_plain(self) -> None:
         node, steps = self.node, self.of.shape(self._value(0))[0].value
         plain = node.attribute("direction", b"forward") in (b"forward", "forward")
         plain = plain and not node.attribute("layout", 0) and node.attribute("clip") is None
-        if not plain or steps != 1 or node.input(_LENGTHS) is not None or self.of.turned:
+        if not plain or steps != 1 or node.input(LENGTHS) is not None or self.of.turned:
             raise Unfit(f"goes through {node}, which is not one plain step")
 
     def _value(self, index: int) -> Value:
@@ -63,11 +67,11 @@ class _Step:
         return total + self._added(self.count + gate)
 
     def _added(self, part: int) -> Sum:
-        return self._columns(_BIAS, part)
+        return self._columns(BIAS, part)
 
     def peephole(self, part: int, cell: Sum) -> Sum:
         """What a gate adds of the cell."""
-        return self._columns(_PEEPHOLES, part) * cell
+        return self._columns(PEEPHOLES, part) * cell
 
     def _columns(self, index: int, part: int) -> Sum:
         value = self.node.input(index)
@@ -101,7 +105,7 @@ class _Step:
     def lstm(self) -> list[Sum]:
         """The hidden state and the cell."""
         gate, function, last = self.functions
-        cell = self._sum(_CELL)
+        cell = self._sum(CELL)
         into, out, forget, candidate = (
             self.fed(index) + self.kept(index, self.hidden) for index in range(4)
         )

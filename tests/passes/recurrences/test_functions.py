@@ -6,10 +6,10 @@ from straightline.passes.recurrences.functions import attributes_of, functions_o
 from straightline.passes.recurrences.weights import Unfit
 
 
-def node(attributes):
+def node(attributes, op_type="LSTM"):
     model = ir.parse(
         '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 1] x, float[1, 4, 1] w,'
-        f" float[1, 4, 1] r) => (float[?, ?, ?, ?] y) {{ y = LSTM <{attributes}> (x, w, r) }}"
+        f" float[1, 4, 1] r) => (float[?, ?, ?, ?] y) {{ y = {op_type} <{attributes}> (x, w, r) }}"
     )
     return model.graph.nodes()[0]
 
@@ -34,5 +34,18 @@ def test_parameters_go_to_those_that_have_them():
 
 def test_unknown_ones():
     assert is_known("Softsign") and not is_known("Exp")
-    with pytest.raises(Unfit, match="with the activation Swish"):
+    with pytest.raises(Unfit, match="has the activation Swish, which ONNX does not know"):
         functions_of(node('activations = ["Swish", "Tanh", "Tanh"]'))
+    with pytest.raises(Unfit, match="has 1 activations for 2 directions"):
+        functions_of(node('activations = ["Tanh"], direction = "bidirectional"', "RNN"))
+    with pytest.raises(Unfit, match="has the direction sideways"):
+        functions_of(node('direction = "sideways"'))
+
+
+@pytest.mark.parametrize("kind", ["Affine", "ScaledTanh", "ThresholdedRelu"])
+def test_where_runtimes_take_other_defaults_parameters_must_be_written(kind):
+    with pytest.raises(Unfit, match=f"leaves out parameters of {kind}, .* activation_alpha"):
+        functions_of(node(f'activations = ["{kind}"]', "RNN"))
+    text = f'activations = ["{kind}"], activation_alpha = [0.5], activation_beta = [2.0]'
+    ((found, alpha, beta),) = functions_of(node(text, "RNN"))
+    assert (found, alpha) == (kind, 0.5) and beta == (0.0 if kind == "ThresholdedRelu" else 2.0)

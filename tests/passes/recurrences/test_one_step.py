@@ -60,7 +60,8 @@ def test_one_step_in_a_loop(case):
 
 REFUSED = {
     "which is not one plain step": 'direction = "reverse"',
-    "with the activation Swish": 'activations = ["Swish"]',
+    "which has the activation Swish": 'activations = ["Swish"]',
+    "which leaves out parameters of Affine": 'activations = ["Affine"]',
 }
 
 
