@@ -27,6 +27,7 @@ from .passes import (
     straighten,
 )
 from .passes.running import Repeated, run_passes
+from .passes.tools.budget import DEFAULT_MAX_NODES, Budget
 from .rewriting import Rewriting
 from .targets.description import Target, TargetError
 from .targets.expanding import Replaced, replace_untaken
@@ -47,6 +48,7 @@ class FitTarget(Pass):
         opset: the opset to end in; None for one that suits the target.
         ir_version: the version of the file format that goes with it.
         rewrite: straighten what the opset cannot hold.
+        max_nodes: how many nodes the whole rewrite may add.
     """
 
     name: ClassVar[str] = "fit-target"
@@ -55,19 +57,20 @@ class FitTarget(Pass):
     opset: int | None = dataclasses.field(default=None, metadata={"code_only": True})
     ir_version: int | None = dataclasses.field(default=None, metadata={"code_only": True})
     rewrite: bool = dataclasses.field(default=True, metadata={"code_only": True})
+    max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
     def run(self, model: Model, run: Run) -> bool:
         """Begin in the first way; in another one if that leaves less."""
         original = load(model) if len(self.ways) > 1 else None
         said, had = run.said(), _operators(model)
         changed = run_passes(self.ways[0], model, run, repeat=False)
-        best, fit_run = _Fit(self, model).made(), run
+        best, fit_run = _Fit(self, model, run.added_nodes).made(), run
         if original is not None and any(n.bodies or n.op_type not in had for n in best.left):
             for way in self.ways[1:]:
                 other = Run(standard=run.standard, memory=run.memory)
                 copy = load(original)
                 run_passes(way, copy, other, repeat=False)
-                made = _Fit(self, copy).made()
+                made = _Fit(self, copy, other.added_nodes).made()
                 if len(made.left) < len(best.left):
                     best, fit_run = made, other
                 if not best.left:
@@ -148,10 +151,17 @@ class Fitted:
 
 @dataclasses.dataclass(frozen=True)
 class _Fit:
-    """Making one model fit; the model itself may be changed."""
+    """Making one model fit; the model itself may be changed.
+
+    Attributes:
+        pass_: the pass.
+        model: the model.
+        added: how many nodes have been added to it so far.
+    """
 
     pass_: FitTarget
     model: Model
+    added: int
 
     @property
     def target(self) -> Target:
@@ -217,7 +227,10 @@ class _Fit:
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
-        replaced, left = replace_untaken(copy, self.target)
+        counted = Run()
+        counted.added_nodes = self.added
+        budget = Budget(counted, self.pass_.max_nodes)
+        replaced, left = replace_untaken(copy, self.target, budget)
         return Fitted(copy, before, left, replaced, straightened, changes=changes)
 
 
@@ -250,7 +263,8 @@ def fitting(
     else:
         given = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
         ways = (_stages(given),)
-    return Pipeline((FitTarget(target, ways, opset, ir_version, rewrite),))
+    max_nodes = options.get("max_nodes", DEFAULT_MAX_NODES)
+    return Pipeline((FitTarget(target, ways, opset, ir_version, rewrite, max_nodes),))
 
 
 def _ways(target: Target, options: dict[str, Any]) -> Iterator[Stages]:

@@ -26,7 +26,7 @@ from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
 from ..passes.registry import default_passes
 from ..passes.running import rewrite_model
-from ..passes.tools.budget import DEFAULT_MAX_NODES
+from ..passes.tools.budget import Budget
 from ..versions import ConversionError, convert
 from ..versions.constants import Constants
 from ..versions.cutting import Cut
@@ -36,6 +36,7 @@ from ..versions.registry import LONGER_FORMS
 from ..versions.schemas import OLDEST, REVIEWED, first_opset, schema_at
 from .description import Target
 from .outputs import give_own_outputs, givers
+from .recurrences import RECURRENT, ways_apart
 from .spellings import SPELLINGS
 from .taking import Judge, name_of
 
@@ -64,25 +65,32 @@ class Replaced(NamedTuple):
     what: str
 
 
-def replace_untaken(model: Model, target: Target) -> tuple[list[Replaced], Mapping[Node, str]]:
+def replace_untaken(
+    model: Model, target: Target, budget: Budget
+) -> tuple[list[Replaced], Mapping[Node, str]]:
     """Replace what a target does not take, in place, as far as all that comes for it is taken.
+
+    Args:
+        model: the model.
+        target: the target.
+        budget: how many nodes may be added.
 
     Returns:
         what was replaced, and what is left with the reason.
     """
     if model.functions and not target.functions:
-        _inline_functions(model)
+        _inline_functions(model, budget)
     replaced: list[Replaced] = []
     while True:
         behind = give_own_outputs(model) if target.own_outputs else []
         replaced += [Replaced(n.op_type, n.path, "given out by Identity") for n in behind]
-        more, left = _Replacing(model, target).run()
+        more, left = _Replacing(model, target, budget).run()
         replaced += more
         if not (target.own_outputs and any(givers(model))):
             return replaced, left
 
 
-def _inline_functions(model: Model) -> None:
+def _inline_functions(model: Model, budget: Budget) -> None:
     """Put the bodies of the model's own functions in the place of their calls, where they are not
     too many."""
     calls, fold = CallGraph(model.functions), Folder(model).fold
@@ -94,7 +102,7 @@ def _inline_functions(model: Model) -> None:
             if function is None or obstacle(function, node, calls) is not None:
                 continue
             added += function_size(function)
-            if added > DEFAULT_MAX_NODES:
+            if added > budget.max_nodes:
                 return
             inline_call(node, bind(function, node), fold)
             open_.append(graph)  # for what it has brought
@@ -107,12 +115,16 @@ class _Replacing:
     Args:
         model: is changed in place.
         target: the target.
+        budget: how many nodes may be added.
         within: the operators for which this model stands, outermost first.
     """
 
-    def __init__(self, model: Model, target: Target, within: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, model: Model, target: Target, budget: Budget, within: tuple[str, ...] = ()
+    ) -> None:
         self.model = model
         self.target = target
+        self.budget = budget
         self.within = within
         self.judge = Judge(target, model)
         self._constants: Constants | None = None
@@ -154,7 +166,7 @@ class _Replacing:
         name, reasons = name_of(node), dict[str, None]()
         if name in self.within or len(self.within) == _DEEPEST or normal_domain(node.op.domain):
             return ""
-        for way in _ways(node):
+        for way in self._ways(node):
             cut = self._cut(node)
             reason = cut.obstacle()
             if reason is not None:
@@ -162,10 +174,18 @@ class _Replacing:
             reason = self._tried_on(cut.scratch, way, name)
             if reason is None:
                 self._replaced.append(Replaced(node.op_type, node.path, _told(cut.scratch)))
+                if not self.within:
+                    self.budget.spend(len(cut.scratch.graph))
                 cut.put_in_place()
                 return ""
             reasons[reason] = None
         return "; ".join(filter(None, reasons))
+
+    def _ways(self, node: Node) -> Iterator[Way]:
+        """How a node may be said by others, the shortest first."""
+        if node.op_type in RECURRENT:
+            yield from ways_apart(node, self.target, self.judge.types, self.budget)
+        yield from _ways(node)
 
     def _cut(self, node: Node) -> Cut:
         if self._constants is None:
@@ -185,10 +205,10 @@ class _Replacing:
             return "; ".join(why for why in told if not why.startswith(f"{name} does not exist"))
         within = (*self.within, name)
         rewrite_model(_TIDY, scratch, Run(standard=_STRAIGHTEN), repeat=True)
-        _, left = _Replacing(scratch, self.target, within).run()
+        _, left = _Replacing(scratch, self.target, self.budget, within).run()
         if any(node.bodies for node in left):
             rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)
-            _, left = _Replacing(scratch, self.target, within).run()
+            _, left = _Replacing(scratch, self.target, self.budget, within).run()
         if any(name_of(node) == name for node in left):
             return ""
         needed = dict.fromkeys(name_of(node) for node in left)
@@ -244,13 +264,13 @@ def _in_other_words(op_type: str, version: int) -> Way:
     """Its longer form, or its function, in an opset."""
 
     def way(scratch: Model) -> None:
-        opset = scratch.opset()
+        opset, ir_version = scratch.opset(), scratch.ir_version
         convert(scratch, version)
         engine = Engine(scratch)
         for node in scratch.graph.nodes():
             if node.is_op(op_type):
                 engine.say_in_other_words(node, version)
-        convert(scratch, opset)
+        convert(scratch, opset, ir_version)
 
     return way
 
@@ -259,8 +279,8 @@ def _as_before(first: int) -> Way:
     """What stands for it below the opset in which it came to be."""
 
     def way(scratch: Model) -> None:
-        opset = scratch.opset()
-        convert(scratch, first - 1)
-        convert(scratch, opset)
+        opset, ir_version = scratch.opset(), scratch.ir_version
+        convert(scratch, first - 1, ir_version)
+        convert(scratch, opset, ir_version)
 
     return way

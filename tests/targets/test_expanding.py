@@ -148,3 +148,12 @@ def test_reductions_are_said_by_sums_where_they_are_lacking():
             feeds = [{"x": np.abs(X)}, {"x": np.abs(X[:1])}]
             outcome = fitted(model, lacking(name, opsets=(11, 18)), *feeds, passes=())
             assert name not in operators(outcome) and not outcome.untaken
+
+
+@pytest.mark.parametrize("name", ["Clip", "Elu"])
+def test_below_ir_version_4_nothing_that_is_made_becomes_an_input(name):
+    text = one_node(f"y = {name} (x)", "float[2, 4] x", 8)
+    assert text.ir_version < 4
+    outcome = fitted(text, lacking(name, opsets=(7, 8)), {"x": X})
+    assert name not in operators(outcome) and not outcome.untaken
+    assert outcome.opset == (8, 8) and outcome.model.ir_version == text.ir_version

@@ -1,0 +1,85 @@
+"""How RNN, GRU and LSTM are taken apart for targets that lack them.
+
+The cells are written out where the number of steps is known; else a Scan or a Loop makes the steps,
+where the target takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..analysis.constants.origins import origins
+from ..ir import Model, Node, Value
+from ..passes import ExpandRecurrences, Pass, Run, ScansToLoops
+from ..passes.running import run_passes
+from ..passes.tools.budget import Budget
+from ..versions import convert
+from ..versions.errors import Refused
+from ..versions.types import Types
+from .description import Target
+
+RECURRENT = ExpandRecurrences.works_on
+_SAYS_ALL = 11
+"""In this opset nothing is lacking that takes cells apart; what it has, conversion takes back."""
+
+
+def ways_apart(
+    node: Node, target: Target, types: Types, budget: Budget
+) -> Iterator[Callable[[Model], None]]:
+    """How such a node may be taken apart, alone in a model of its own; the straightest way first.
+
+    Args:
+        node: the node where it is in its model.
+        target: lacks it.
+        types: what is known about the values of that model.
+        budget: what may be added.
+    """
+    assert node.graph is not None
+    opset, fed = node.graph.root.opset(), node.input(0)
+    straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
+    if fed is not None and _length(node, fed, types) is None:
+        yield _refusing(f"its length depends on {origins(fed, sizes=True)}")
+    else:
+        yield _apart(budget, straight)
+        if opset < _SAYS_ALL:
+            yield _apart(budget, straight, _SAYS_ALL)
+    anyhow = ExpandRecurrences(max_nodes=budget.max_nodes)
+    if target.lists("Scan", opset):
+        yield _apart(budget, anyhow)
+    elif target.lists("Loop", opset):
+        yield _apart(budget, anyhow, None, ScansToLoops())
+
+
+def _length(node: Node, fed: Value, types: Types) -> int | None:
+    """How many steps there are; None where only run time tells."""
+    shape = types.shape(fed)
+    axis = 1 if node.attribute("layout", 0) else 0
+    return None if shape is None or len(shape) <= axis else shape[axis]
+
+
+def _refusing(reason: str) -> Callable[[Model], None]:
+    def way(scratch: Model) -> None:
+        raise Refused(reason)
+
+    return way
+
+
+def _apart(
+    budget: Budget, expand: Pass, at: int | None = None, *more: Pass
+) -> Callable[[Model], None]:
+    """By passes, in the opset that the model has or in another one, from which all is brought
+    back."""
+
+    def way(scratch: Model) -> None:
+        opset, ir_version, run = scratch.opset(), scratch.ir_version, Run()
+        run.added_nodes = budget.run.added_nodes
+        if at is not None:
+            convert(scratch, at)
+        run_passes((expand, *more), scratch, run, repeat=False)
+        kept = dict.fromkeys(remark.reason for remark in run.remarks if remark.action == "kept")
+        if kept:
+            raise Refused("; ".join(kept))
+        if at is not None:
+            convert(scratch, opset, ir_version)
+
+    return way
