@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
-from ..ir import Model, Node, normal_domain
+from ..ir import Graph, Model, Node, Value, normal_domain
 from ..passes import (
     EliminateDeadFunctions,
     EliminateDeadNodes,
@@ -22,6 +22,7 @@ from ..passes import (
     Run,
     VectorizeLoops,
 )
+from ..passes.cleanup.merge_constants import merge_equal, same_key
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
 from ..passes.registry import default_passes
@@ -131,6 +132,8 @@ class _Replacing:
         self._calls = CallGraph(model.functions)
         self._replaced: list[Replaced] = []
         self._tried: dict[Node, str] = {}
+        self._folder = Folder(model)
+        self._had: dict[Graph, set[Value]] = {}  # constants, before recurrences were taken apart
 
     def run(self) -> tuple[list[Replaced], Mapping[Node, str]]:
         """Replace until nothing is left that was not tried; what is replaced brings only what is
@@ -139,6 +142,8 @@ class _Replacing:
         while True:
             left = self.judge.untaken()
             if all(node in self._tried for node in left):
+                for graph, had in self._had.items():
+                    merge_equal(graph, had, same_key)
                 told = {node: _joined(why, self._tried[node]) for node, why in left.items()}
                 return self._replaced, told
             for node in left:
@@ -174,17 +179,22 @@ class _Replacing:
             reason = self._tried_on(cut.scratch, way, name)
             if reason is None:
                 self._replaced.append(Replaced(node.op_type, node.path, _told(cut.scratch)))
-                if not self.within:
-                    self.budget.spend(len(cut.scratch.graph))
-                cut.put_in_place()
+                self._put_in_place(node, cut)
                 return ""
             reasons[reason] = None
         return "; ".join(filter(None, reasons))
 
+    def _put_in_place(self, node: Node, cut: Cut) -> None:
+        if not self.within:
+            self.budget.spend(len(cut.scratch.graph))
+        if node.op_type in RECURRENT and cut.graph not in self._had:
+            self._had[cut.graph] = set(cut.graph.initializers)
+        cut.put_in_place()
+
     def _ways(self, node: Node) -> Iterator[Way]:
         """How a node may be said by others, the shortest first."""
         if node.op_type in RECURRENT:
-            yield from ways_apart(node, self.target, self.judge.types, self.budget)
+            yield from ways_apart(node, self.target, self.judge.types, self.budget, self._folder)
         yield from _ways(node)
 
     def _cut(self, node: Node) -> Cut:

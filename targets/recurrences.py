@@ -6,11 +6,14 @@ where the target takes one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
+from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
 from ..ir import Model, Node, Value
 from ..passes import ExpandRecurrences, Pass, Run, ScansToLoops
+from ..passes.recurrences.expand_recurrences import Expander
 from ..passes.running import run_passes
 from ..passes.tools.budget import Budget
 from ..versions import convert
@@ -24,7 +27,7 @@ _SAYS_ALL = 11
 
 
 def ways_apart(
-    node: Node, target: Target, types: Types, budget: Budget
+    node: Node, target: Target, types: Types, budget: Budget, folder: Folder
 ) -> Iterator[Callable[[Model], None]]:
     """How such a node may be taken apart, alone in a model of its own; the straightest way first.
 
@@ -33,21 +36,23 @@ def ways_apart(
         target: lacks it.
         types: what is known about the values of that model.
         budget: what may be added.
+        folder: computes weights, one for all nodes that share them.
     """
+    apart = functools.partial(_apart, budget, folder)
     assert node.graph is not None
     opset, fed = node.graph.root.opset(), node.input(0)
     straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
     if fed is not None and _length(node, fed, types) is None:
         yield _refusing(f"its length depends on {origins(fed, sizes=True)}")
     else:
-        yield _apart(budget, straight)
+        yield apart(straight)
         if opset < _SAYS_ALL:
-            yield _apart(budget, straight, _SAYS_ALL)
+            yield apart(straight, _SAYS_ALL)
     anyhow = ExpandRecurrences(max_nodes=budget.max_nodes)
     if target.lists("Scan", opset):
-        yield _apart(budget, anyhow)
+        yield apart(anyhow)
     elif target.lists("Loop", opset):
-        yield _apart(budget, anyhow, None, ScansToLoops())
+        yield apart(anyhow, None, ScansToLoops())
 
 
 def _length(node: Node, fed: Value, types: Types) -> int | None:
@@ -65,7 +70,11 @@ def _refusing(reason: str) -> Callable[[Model], None]:
 
 
 def _apart(
-    budget: Budget, expand: Pass, at: int | None = None, *more: Pass
+    budget: Budget,
+    folder: Folder,
+    expand: ExpandRecurrences,
+    at: int | None = None,
+    *more: Pass,
 ) -> Callable[[Model], None]:
     """By passes, in the opset that the model has or in another one, from which all is brought
     back."""
@@ -75,10 +84,11 @@ def _apart(
         run.added_nodes = budget.run.added_nodes
         if at is not None:
             convert(scratch, at)
-        run_passes((expand, *more), scratch, run, repeat=False)
+        Expander(expand, scratch, run, folder).expand()
         kept = dict.fromkeys(remark.reason for remark in run.remarks if remark.action == "kept")
         if kept:
             raise Refused("; ".join(kept))
+        run_passes(more, scratch, run, repeat=False)
         if at is not None:
             convert(scratch, opset, ir_version)
 

@@ -22,6 +22,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Value
 from ..base import Pass, RewriteError, Run
+from ..cleanup.merge_constants import merge_equal, same_key
 from ..scans.layout import replace_outputs
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from .expansion import Expansion
@@ -49,34 +50,39 @@ class ExpandRecurrences(Pass):
 
     def run(self, model: Model, run: Run) -> bool:
         """Take apart all that can be."""
-        expander = _Expander(self, model, run)
-        changed = False
-        for graph in list(model.graphs()):
-            nodes = graph.nodes_of(*self.works_on)
-            weights = {value for node in nodes for value in node.inputs}
-            kept = set(graph.initializers).difference(weights) if nodes else set()
-            rewritten = [node for node in nodes if expander.visit(graph, node)]
-            if rewritten:
-                _drop_unread(graph, kept)
-                changed = True
-        return changed
+        return Expander(self, model, run, Folder(model)).expand()
 
 
-def _drop_unread(graph: Graph, kept: set[Value]) -> None:
-    """Remove constants that other ones were computed from, but for some that are not asked."""
-    inputs = set(graph.inputs)
-    for value in [value for value in graph.initializers if value not in kept]:
-        if not (value.pinned or value in inputs or graph.is_used(value)):
-            graph.remove_initializer(value)
+class Expander:
+    """Takes apart the nodes of a model.
 
+    Args:
+        options: says how.
+        model: is changed in place.
+        run: the rewrite.
+        folder: computes weights; equal ones of all models for which it does are one.
+    """
 
-class _Expander:
-    def __init__(self, options: ExpandRecurrences, model: Model, run: Run) -> None:
+    def __init__(self, options: ExpandRecurrences, model: Model, run: Run, folder: Folder) -> None:
         self.options = options
+        self.model = model
         self.run = run
-        self.folder = Folder(model)
+        self.folder = folder
         self.inference = run.inference(model)
         self.budget = Budget(run, options.max_nodes, options.max_trips)
+
+    def expand(self) -> bool:
+        """Take apart all nodes that can be; says whether there were any."""
+        changed = False
+        for graph in list(self.model.graphs()):
+            nodes = graph.nodes_of(*self.options.works_on)
+            weights = {value for node in nodes for value in node.inputs}
+            kept = set(graph.initializers).difference(weights) if nodes else set()
+            rewritten = [node for node in nodes if self.visit(graph, node)]
+            if rewritten:
+                merge_equal(graph, kept, same_key)
+                changed = True
+        return changed
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Take a node apart, or say why not."""

@@ -199,13 +199,12 @@ class Expansion:
         return found
 
     def zeros(self, sizes: tuple[int, ...], whole: bool) -> Value:
-        """Zeros for each row, which is the first axis; where only run time tells how many rows
-        there are, one row stands for all of them, unless they are wanted whole."""
-        if sizes not in self._zeros:
-            self._zeros[sizes] = self.constant(
-                np.zeros((1 if self.rows is None else self.rows, *sizes)), "zeros"
-            )
-        zeros = self._zeros[sizes]
+        """Zeros for each row, which is the first axis; one row stands for all of them, unless they
+        are wanted whole."""
+        rows = self.rows if whole and self.rows is not None else 1
+        if (rows, *sizes) not in self._zeros:
+            self._zeros[(rows, *sizes)] = self.constant(np.zeros((rows, *sizes)), "zeros")
+        zeros = self._zeros[(rows, *sizes)]
         return self._for_all_rows(zeros, len(sizes)) if whole and self.rows is None else zeros
 
     def _for_all_rows(self, value: Value, others: int) -> Value:

@@ -162,6 +162,32 @@ def one_layer(node, inputs, opset=17, constants=""):
     )
 
 
+def sharing(count):
+    """A model of some nodes of one step that share their weights, which are large."""
+    rng, nodes = np.random.default_rng(0), []
+    for index in range(count):
+        names = [f"x{index}", "w", "r"]
+        nodes.append(helper.make_node("LSTM", names, [f"y{index}"], hidden_size=32))
+    float_ = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(f"x{i}", float_, [1, 2, 32]) for i in range(count)],
+        [helper.make_tensor_value_info(f"y{i}", float_, [1, 1, 2, 32]) for i in range(count)],
+        [
+            numpy_helper.from_array(rng.normal(size=(1, 128, 32)).astype(np.float32), name)
+            for name in "wr"
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def sizes(model):
+    """How many elements the constants of a model have that are no sizes and axes."""
+    counts = [int(np.prod(tensor.dims)) for tensor in model.graph.initializer]
+    return [count for count in counts if count > 32]
+
+
 def expanded(model, **options):
     """What becomes of a model, and the only remark."""
     result = run_passes(model, ExpandRecurrences(**options))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from layers import one_layer
+from layers import one_layer, sharing, sizes
 from straightline.benchmarks.loops.lstm import one_step
 
 from targets import fitted, lacking, operators, taking
@@ -88,3 +88,10 @@ def test_a_cell_in_a_loop_is_taken_by_clients_without_it(name):
     shapes = {key: value.shape for key, value in given.items()}
     outcome = fitted(case, name, given, shapes=shapes)
     assert not outcome.untaken and "LSTM" not in operators(outcome)
+
+
+def test_nodes_that_share_weights_share_what_is_made_of_them():
+    case = sharing(3)
+    given = {value.name: NUMBERS.normal(size=(1, 2, 32)).astype("f4") for value in case.graph.input}
+    outcome = fitted(case, lacking("LSTM"), given)
+    assert sizes(outcome.model) == [128 * 32, 128]  # of the state, 0 is left

@@ -5,7 +5,7 @@ import pytest
 from harness import assert_keeps, assert_rewrites, run_in_onnxruntime, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layers import drawn, expanded, one_layer
+from layers import drawn, expanded, one_layer, sharing, sizes
 from straightline import reference
 from straightline.passes import ExpandRecurrences
 
@@ -131,3 +131,8 @@ def test_budgets():
     assert (
         "is a Scan now: its 30 trips are more than max_trips=29" in expanded(model, max_trips=29)[1]
     )
+
+
+def test_nodes_that_share_weights_share_what_is_made_of_them():
+    result = run_passes(sharing(3), ExpandRecurrences())
+    assert sizes(result.model) == [128 * 32, 128]  # of the state, 0 is left
