@@ -11,6 +11,8 @@ import onnx
 from ..ir.ways import is_told_to_a_shell
 
 # Operators that draw from a generator; Dropout draws only in training mode.
+_RECURRENT = ("RNN", "GRU", "LSTM")
+
 _RANDOM = {
     "Bernoulli",
     "Multinomial",
@@ -77,10 +79,19 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
 
 def has_random_operators(model: onnx.ModelProto) -> bool:
     """Whether any graph or function of a model holds an operator that draws random numbers."""
+    return any(_is_random(node) for node in _nodes_of(model))
+
+
+def recurrent_operators(model: onnx.ModelProto) -> int:
+    """How many nodes RNN, GRU and LSTM the graphs and functions of a model hold."""
+    return sum(node.op_type in _RECURRENT for node in _nodes_of(model))
+
+
+def _nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     nodes = [*model.graph.node]
     for function in model.functions:
         nodes.extend(function.node)
-    return any(_is_random(node) for node in all_nodes(nodes))
+    return all_nodes(nodes)
 
 
 def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:

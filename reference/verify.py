@@ -92,7 +92,9 @@ def verify(
             inputs = _inputs(pair, drawn, feeds, fixed, (samples, most_strained), seed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
-                trials = _Trials(pair, pool, Tolerance(rtol, atol), timeout, on_progress)
+                slack = pair.slack if atol is None else 0.0
+                tolerance = Tolerance(rtol, atol, slack=slack)
+                trials = _Trials(pair, pool, tolerance, timeout, on_progress)
                 verdict = _verdict(trials, inputs, runtime)
         except DrawError as error:
             verdict = Verdict("not verified", str(error))

@@ -96,7 +96,9 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     length, batch = _sizes(fact.shape, batch_first)
     elem_type = fact.elem_type or inference.fact(_given(node, RECURRENT)).elem_type
     if not elem_type:
-        raise Unfit("is of an element type that is not known; declare it")
+        raise Unfit(
+            "is of an element type that is not known; declare it, or inline the function around it"
+        )
     return Layer(
         node,
         elem_type,
