@@ -31,7 +31,7 @@ from .passes.tools.budget import DEFAULT_MAX_NODES, Budget
 from .rewriting import Rewriting
 from .targets.description import Target, TargetError
 from .targets.expanding import Replaced, replace_untaken
-from .targets.outputs import givers
+from .targets.outputs import given_inputs, shared_outputs
 from .targets.taking import Judge
 from .versions import ConversionError
 
@@ -135,6 +135,12 @@ class Fitted:
             )
         for node, why in self.left.items():
             run.kept(pass_, node, why)
+        for value in given_inputs(model) if target.own_outputs else ():
+            reason = (
+                f"{target.name} takes only outputs that nodes give; it is an input, too, and an"
+                " output keeps its name"
+            )
+            run.remark(Remark(pass_.name, "Output", value.name, "kept", reason))
         if self.stuck is not None:
             self._tell_stuck(pass_.name, target, self.stuck, run)
 
@@ -213,7 +219,7 @@ class _Fit:
     def _in(self, opset: int) -> Fitted:
         """The model in an opset, operators that are lacking replaced as far as can be."""
         before = self.model.opset()
-        is_taken = not (self.target.own_outputs and any(givers(self.model)))
+        is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
         if opset == before and is_taken and not Judge(self.target, self.model).untaken():
             return Fitted(self.model, before, {})
         rewriting = Rewriting(self.model, Pipeline(()))

@@ -8,7 +8,7 @@ as a conversion is. What no way can say, or says by what the target lacks as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
@@ -36,7 +36,7 @@ from ..versions.errors import Refused
 from ..versions.registry import LONGER_FORMS
 from ..versions.schemas import OLDEST, REVIEWED, first_opset, schema_at
 from .description import Target
-from .outputs import give_own_outputs, givers
+from .outputs import give_own_outputs, shared_outputs
 from .recurrences import RECURRENT, ways_apart
 from .spellings import SPELLINGS
 from .taking import Judge, name_of
@@ -84,11 +84,19 @@ def replace_untaken(
     replaced: list[Replaced] = []
     while True:
         behind = give_own_outputs(model) if target.own_outputs else []
-        replaced += [Replaced(n.op_type, n.path, "given out by Identity") for n in behind]
+        replaced += _given_by_identity(behind)
         more, left = _Replacing(model, target, budget).run()
         replaced += more
-        if not (target.own_outputs and any(givers(model))):
+        if not (target.own_outputs and any(shared_outputs(model))):
             return replaced, left
+
+
+def _given_by_identity(values: Iterable[Value]) -> Iterator[Replaced]:
+    """What is told of outputs that were given out as they were: of each node once."""
+    nodes = dict.fromkeys(value.producer or value for value in values)
+    for one in nodes:
+        place = ("Constant", one.name) if isinstance(one, Value) else (one.op_type, one.path)
+        yield Replaced(*place, "given out by Identity")
 
 
 def _inline_functions(model: Model, budget: Budget) -> None:

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Model, Node, Operator
+from ..ir import Graph, Model, Operator, Value
 
 
-def givers(model: Model) -> Iterator[Node]:
-    """The nodes with several outputs of which the model gives some out as they are."""
-    found = dict.fromkeys(value.producer for value in model.graph.outputs)
-    yield from (node for node in found if node is not None and len(node.outputs) > 1)
+def shared_outputs(model: Model) -> Iterator[Value]:
+    """What the model gives out as it is though it is a constant, or one of several outputs of a
+    node; each once."""
+    for value in dict.fromkeys(model.graph.outputs):
+        node = value.producer
+        if len(node.outputs) > 1 if node is not None else _is_constant(model.graph, value):
+            yield value
 
 
-def give_own_outputs(model: Model) -> list[Node]:
-    """Put an Identity between such nodes and the outputs of the model; which ones these are."""
-    graph, behind = model.graph, list(givers(model))
-    shared = set(behind)
-    slots = [
-        graph.add_node(Operator("Identity"), [value], [value.name]).output()
-        if value.producer in shared
-        else value
-        for value in graph.outputs
-    ]
-    if behind:
-        graph.set_outputs(slots)
-    return behind
+def given_inputs(model: Model) -> list[Value]:
+    """The inputs that the model gives out as they are. No node can give these: input and output
+    have one name."""
+    inputs = set(model.graph.inputs)
+    return [value for value in dict.fromkeys(model.graph.outputs) if value in inputs]
+
+
+def _is_constant(graph: Graph, value: Value) -> bool:
+    return value in graph.initializers and value not in graph.inputs
+
+
+def give_own_outputs(model: Model) -> list[Value]:
+    """Put an Identity between such values and the outputs of the model; which ones these are."""
+    graph, shared = model.graph, list(shared_outputs(model))
+    if shared:
+        own = {
+            value: graph.add_node(Operator("Identity"), [value], [value.name]) for value in shared
+        }
+        graph.set_outputs([own[v].output() if v in own else v for v in graph.outputs])
+    return shared

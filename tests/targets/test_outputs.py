@@ -33,3 +33,34 @@ def test_where_the_target_has_no_identity_another_one_stands_for_it():
     target = lacking("Identity", own_outputs=True)
     outcome = fitted(model, target, {"x": X}, passes=())
     assert "Reshape" in operators(outcome) and not outcome.untaken
+
+
+def test_a_constant_that_is_given_out_goes_through_an_identity():
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] k, float[2] y)'
+        " <float[2] k = {1, 2}> { y = Add (x, k) }"
+    )
+    given = {"x": X[0, :2]}
+    outcome = fitted(text, lacking(own_outputs=True), given, passes=())
+    assert [info.name for info in outcome.model.graph.output] == ["k", "y"]
+    assert "Identity" in operators(outcome) and not outcome.untaken
+    (done,) = outcome.remarks
+    assert (done.op_type, done.path) == ("Constant", "k")
+    again = fitted(outcome.model, lacking(own_outputs=True), given, passes=())
+    assert not again.changed
+
+
+def test_an_input_that_is_given_out_cannot_be():
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] x, float[2] y)'
+        " { y = Neg (x) }"
+    )
+    target = lacking(own_outputs=True)
+    outcome = fitted(text, target, {"x": X[0, :2]}, passes=())
+    (left,) = outcome.untaken
+    assert (left.op_type, left.path) == ("Output", "x") and not outcome.changed
+    told = (
+        "npu takes only outputs that nodes give; it is an input, too, and an output keeps its name"
+    )
+    assert left.reason == told
+    assert not fitted(text, lacking(), {"x": X[0, :2]}, passes=()).untaken
