@@ -34,6 +34,7 @@ from .targets.expanding import Replaced, replace_untaken
 from .targets.outputs import given_inputs, shared_outputs
 from .targets.taking import Judge
 from .versions import ConversionError
+from .versions.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
 
 Stages = tuple[Pass, ...]
 
@@ -82,8 +83,23 @@ class FitTarget(Pass):
             model.become(best.model)
             run.follow(model)
             changed = True
+        self._keep_constants(model, run)
         best.tell(self, model, run)
         return changed or best.changed
+
+    def _keep_constants(self, model: Model, run: Run) -> None:
+        """Let constants that were made be neither inputs nor nodes, as they are below IR version 4:
+        of such nodes the target was not asked, and clients take such inputs for their own."""
+        if model.allows_overrides or model.has_loaded_form:
+            return
+        if self.ir_version is not None:
+            keep_constants(model)
+            return
+        told = (
+            f"IR version {model.ir_version} became {WITHOUT_LISTS}, where constants are no inputs"
+        )
+        set_ir_version(model, model.opset(), model.opset(), WITHOUT_LISTS)
+        run.rewritten_as_a_whole(self, model, told)
 
     def __str__(self) -> str:
         return f"{self.name} {self.target.name}" if self.target is not None else self.name

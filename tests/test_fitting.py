@@ -190,3 +190,35 @@ def test_random_models_for_random_targets(drawn, lacks, first, own):
         assert outcome.opset.after in target.opsets
     for feed in feeds if isinstance(feeds, list) else [feeds]:
         assert_equal_outputs(model, outcome.model, feed)
+
+
+OLD = """<ir_version: 3, opset_import: ["" : 8]> g (float[2, 2] x, bool c, bool d) => (float[4] y) {
+    z = If (c) <then_branch = t () => (float[4] a) { a = If (d) <
+        then_branch = t2 (int64[1] w) => (float[4] a2) <int64[1] w = {-1}> { a2 = Reshape (x, w) },
+        else_branch = t3 () => (float[4] a3) {
+            k = Constant <value = float[4] {1, 2, 3, 4}> () a3 = Neg (k) }> },
+    else_branch = e () => (float[4] e1) { e1 = Flatten <axis = 0> (x) }>
+    y = Reciprocal (z)
+}"""
+
+
+@pytest.mark.parametrize("ir_version", [None, 3])
+def test_below_ir_version_4_no_constant_becomes_a_node(ir_version):
+    """Those of bodies inside bodies would be Constants of doubles and Casts. They are no inputs,
+    either, where nobody asks for version 3: onnx2torch waits to be fed them."""
+    shown = "e0 = Constant <value = float[4] {1, 2, 3, 4}> () e1 = Exp (e0)"
+    text = OLD.replace("e1 = Flatten <axis = 0> (x)", shown)
+    target = lacking("Reciprocal", "Constant", "Cast", opsets=(7, 8))
+    feeds = [
+        {"x": np.ones((2, 2), np.float32), "c": np.array(c), "d": np.array(d)}
+        for c, d in ((True, True), (True, False), (False, False))
+    ]
+    outcome = fitted(text, target, *feeds, passes=(), ir_version=ir_version)
+    assert outcome.model.ir_version == (ir_version or 4) and not outcome.untaken
+    graph = outcome.model.graph
+    constants = {tensor.name for tensor in graph.initializer}
+    assert constants and constants.isdisjoint(v.name for v in graph.input) == (ir_version is None)
+    written = onnx.printer.to_text(outcome.model)
+    assert "Constant" not in written and "Cast" not in written
+    untouched = fitted(text, lacking("Sin", opsets=(7, 8)), passes=())
+    assert not untouched.changed and untouched.model.ir_version == 3

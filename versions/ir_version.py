@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import onnx
 
@@ -18,6 +18,9 @@ OLDEST = 3
 """Opset imports, and with them opset 2 and later, came with IR version 3."""
 
 _OVERRIDES = 4
+WITHOUT_LISTS = _OVERRIDES
+"""From this version on, initializers need not be listed among the inputs."""
+
 _ANNOTATIONS = 5
 _SPARSE = 6
 _TRAINING = 7
@@ -163,26 +166,45 @@ def _give(model: Model, version: int) -> None:
                 model.graph.freeze_input(value)
 
 
+def keep_constants(model: Model) -> None:
+    """Let no constant of a changed model be written as a node, as those are below IR version 4 that
+    their graph does not list among its inputs, and those of bodies inside bodies."""
+    if model.allows_overrides or model.has_loaded_form:
+        return
+    for body in list(model.graph.walk())[1:]:
+        holder = body.holder
+        assert holder is not None and holder.graph is not None
+        if holder.graph is not model.graph or fed_by(holder) is None:
+            _hoist(model, body, list(body.initializers))
+    _list_initializers(model.graph)
+
+
 def _list_among_inputs(model: Model) -> None:
     """Make every initializer an input of the main graph, or leave it to a body that lists it."""
-    for graph in list(model.graph.walk())[1:]:
-        if graph.holder is not None and fed_by(graph.holder) is None:
-            _hoist(model, graph)
-    listed = set(model.graph.inputs)
-    for value, tensor in list(model.graph.initializers.items()):
+    for body in list(model.graph.walk())[1:]:
+        if body.holder is not None and fed_by(body.holder) is None:
+            opset, tensors = model.opset(), body.initializers
+            lost = [v for v in tensors if not constant_takes(tensors[v].elem_type, opset)]
+            _hoist(model, body, lost)
+    _list_initializers(model.graph)
+
+
+def _list_initializers(graph: Graph) -> None:
+    """Make every initializer of the main graph an input."""
+    listed = set(graph.inputs)
+    for value, tensor in list(graph.initializers.items()):
         if value not in listed:
-            _make_input(model.graph, value, tensor)
+            _make_input(graph, value, tensor)
 
 
-def _hoist(model: Model, body: Graph) -> None:
-    """Move constants that no Constant node of the opset can hold to the main graph."""
+def _hoist(model: Model, body: Graph, constants: Sequence[Value]) -> None:
+    """Move constants of a body to the main graph."""
     listed = set(body.inputs)
-    for value, tensor in list(body.initializers.items()):
-        if value in listed or constant_takes(tensor.elem_type, model.opset()):
-            continue
-        hoisted = model.graph.add_initializer(value.name, tensor)
-        body.supersede(value, hoisted)
-        body.remove_initializer(value)
+    for value in constants:
+        if value not in listed:
+            hoisted = model.graph.add_initializer(value.name, body.initializers[value])
+            body.supersede(value, hoisted)
+            body.remove_initializer(value)
 
 
 def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
