@@ -22,12 +22,12 @@ from ..passes import (
     Run,
     VectorizeLoops,
 )
-from ..passes.cleanup.merge_constants import merge_equal, same_key
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
 from ..passes.registry import default_passes
 from ..passes.running import rewrite_model
 from ..passes.tools.budget import Budget
+from ..passes.tools.merging import merge_equal, same_key
 from ..versions import ConversionError, convert
 from ..versions.constants import Constants
 from ..versions.cutting import Cut

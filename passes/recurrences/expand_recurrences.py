@@ -22,9 +22,9 @@ from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Value
 from ..base import Pass, RewriteError, Run
-from ..cleanup.merge_constants import merge_equal, same_key
 from ..scans.layout import replace_outputs
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
+from ..tools.merging import merge_equal, same_key
 from .expansion import Expansion
 from .layers import INPUT, read_layer
 from .scanned_steps import OLDEST_SCAN, write_as_scans
