@@ -11,7 +11,7 @@ from ...ir import Array, Value
 from .expansion import Direction, Expansion
 from .layers import INPUT, LENGTHS
 
-_AROUND = 24
+_AROUND = 32
 """So many nodes of a direction at most stand around the steps."""
 _CHOSEN = 2
 """So many nodes choose between new and old states in a step."""

@@ -80,7 +80,7 @@ def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
     )
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_results_stay(pick, straight):
     case = drawn(pick)
@@ -123,10 +123,10 @@ def test_what_stays(node, options, reason):
 def test_budgets():
     model = one_layer("GRU (x, w, r)", LAYER.replace("T", "30"))
     assert expanded(model)[1] == "written out, 30 steps"
-    told = "would add 414 nodes to the 0 added so far, over max_nodes=400; raise it with"
+    told = "would add 422 nodes to the 0 added so far, over max_nodes=400; raise it with"
     assert_keeps(ExpandRecurrences(straight=True, max_nodes=400), model, told)
     after, what = expanded(model, max_nodes=400)
-    assert what.startswith("is a Scan now: its 30 trips would add 414 nodes")
+    assert what.startswith("is a Scan now: its 30 trips would add 422 nodes")
     assert "Scan" in {node.op_type for node in after.graph.node}
     assert (
         "is a Scan now: its 30 trips are more than max_trips=29" in expanded(model, max_trips=29)[1]
