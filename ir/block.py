@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from .node import Node
 from .operator import Operator
+from .topology import FEW, Neighbours, neighbours
 from .value import Value
 
 Environment = list[Value | None]
 Reader = Callable[[list[Any]], tuple[Any, ...]]
+Take = Callable[[list[Any]], Neighbours]
 
 
 class Step(NamedTuple):
@@ -41,12 +43,16 @@ class Step(NamedTuple):
 class Block:
     """Plain nodes, each after those that feed it; see `Graph.add_block`.
 
+    What is told by places is looked up in a list that starts with None; behind it stands what is
+    `fed`, then what is given.
+
     Attributes:
         fed: the positions of what they read that none of them gives.
         gives: the positions of what they give, in order.
         nodes: of each its operator, its label, what takes from a list what it reads, what takes the
-            same without what is absent, and the label of its output. The list starts with None;
-            behind it stands what is `fed`, then what is given.
+            same without what is absent, and the label of its output.
+        users: of each what takes from a list those that use it.
+        users_of_fed: of each that is fed what takes from a list those that use it.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -55,11 +61,17 @@ class Block:
         read = dict.fromkeys(position for step in steps for position in step.reads if position)
         self.fed = [position for position in read if position not in given]
         places = {position: n for n, position in enumerate((0, *self.fed, *self.gives))}
-        self.nodes: list[tuple[Operator, str, Reader, Reader, str]] = []
-        for step in steps:
+        self.nodes: list[tuple[Operator, str, Reader, Take, str]] = []
+        using: list[list[int]] = [[] for _ in places]
+        for own, step in enumerate(steps, len(self.fed) + 1):
             reads = [places[position] for position in step.reads]
             present = [place for place in dict.fromkeys(reads) if place]
-            self.nodes.append((step.op, step.name, reader(reads), reader(present), step.labels[0]))
+            for place in present:
+                using[place].append(own)
+            taken = step.op, step.name, reader(reads), taking(present), step.labels[0]
+            self.nodes.append(taken)
+        self.users = [taking(places) for places in using[len(self.fed) + 1 :]]
+        self.users_of_fed = [reader(places) for places in using[1 : len(self.fed) + 1]]
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -74,6 +86,12 @@ def reader(places: Sequence[int]) -> Reader:
         only = places[0]
         return lambda listed: (listed[only],)
     return lambda listed: ()
+
+
+def taking(places: Sequence[int]) -> Take:
+    """What takes that which stands at some places out of a list, as neighbours are held."""
+    take = reader(places)
+    return take if len(places) <= FEW else lambda listed: neighbours(take(listed))
 
 
 def parts_of(

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .graph import Graph
 from .model import Model
 from .node import Node
 from .value import Value
 
-Names = dict[Value | Node, str]
+
+class Names:
+    """The names under which the values and nodes of a model are written: their labels, but for
+    those that had to take another one.
+
+    Attributes:
+        chosen: the names that need not be labels.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.chosen: dict[Value | Node, str] = {}
+
+    def __getitem__(self, one: Value | Node) -> str:
+        """The name of a value, or of a node, which may be empty."""
+        return self.chosen.get(one, one.name)
+
+    def of(self, many: Iterable[Value | Node]) -> list[str]:
+        """The names of many."""
+        find = self.chosen.get
+        return [find(one, one.name) for one in many]
+
+    def all(self) -> list[str]:
+        """The names of all values, and of all nodes that have one."""
+        return [name for graph in self._model.graphs() for name in self.of(_named_in(graph))]
+
+
+def _named_in(graph: Graph) -> list[Value | Node]:
+    """What of a graph has a name."""
+    nodes = list(graph.unordered_nodes())
+    named = [node for node in nodes if node.name]
+    return [*dict.fromkeys((*graph.inputs, *graph.initializers)), *_outputs_of(nodes), *named]
+
+
+def _outputs_of(nodes: Sequence[Node]) -> list[Value]:
+    return [value for node in nodes for value in node._outputs if value is not None]
 
 
 def assign_names(model: Model) -> Names:
@@ -22,51 +57,36 @@ def assign_names(model: Model) -> Names:
     is free, pinned values first, then first come first served in the order in which values and
     nodes were added, outer graphs before inner ones. Else it gets a number.
     """
-    if model.is_as_loaded:
-        return _labels(model)
-    names: Names = {}
-    for root in model.roots():
-        _Namer(names).name_graph(root.graph)
-    return names
-
-
-def _labels(model: Model) -> Names:
-    names: Names = {}
-    for graph in model.graphs():
-        for value in (*graph.inputs, *graph.initializers):
-            names[value] = value.name
-        for node in graph.unordered_nodes():
-            if node.name:
-                names[node] = node.name
-            for output in node.outputs:
-                if output is not None:
-                    names[output] = output.name
+    names = Names(model)
+    if not model.is_as_loaded:
+        for root in model.roots():
+            _Namer(names.chosen).name_graph(root.graph)
     return names
 
 
 class _Namer:
     """Names the graphs of one model or function."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, chosen: dict[Value | Node, str]) -> None:
+        self.chosen = chosen
         self.values = _Taken()
         self.nodes = _Taken()
 
     def name_graph(self, graph: Graph) -> None:
         """Name what the graph defines, then what is inside it."""
         for value in graph.inputs:
-            self.names[value] = self.values.unique(value.name)
+            self.chosen[value] = self.values.unique(value.name)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             if value.graph is graph:
                 self.give(value, info.name if graph.is_interface else value.name)
         self.values.names |= graph.reserved
         nodes = list(graph.unordered_nodes())
-        outputs = [v for node in nodes for v in node._outputs if v is not None]
-        for value in (*graph.initializers, *outputs):
+        values = [*graph.initializers, *_outputs_of(nodes)]
+        for value in values:
             if value.pinned:
                 self.give(value, value.name)
-        named = self.names
-        self.give_all([v for v in (*graph.initializers, *outputs) if v not in named], self.values)
+        chosen = self.chosen
+        self.give_all([value for value in values if value not in chosen], self.values)
         self.give_all([node for node in nodes if node.name], self.nodes)
         for node in nodes:
             if node.bodies:
@@ -78,16 +98,16 @@ class _Namer:
         labels = [one.name for one in labelled]
         fresh = set(labels)
         if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
-            labels = [taken.unique(label) for label in labels]
-        else:
+            names = [taken.unique(label) for label in labels]
+            self.chosen.update(zip(labelled, names, strict=True))
+        else:  # all keep their labels
             fresh |= taken.names
             taken.names = fresh
-        self.names.update(zip(labelled, labels, strict=True))
 
     def give(self, value: Value, label: str) -> None:
         """Name a value unless it has a name."""
-        if value not in self.names:
-            self.names[value] = self.values.unique(label)
+        if value not in self.chosen:
+            self.chosen[value] = self.values.unique(label)
 
 
 class _Taken:

@@ -14,7 +14,7 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
-from .node_bytes import characters, in_bytes, node_of_graph
+from .node_bytes import NO_NAME, characters, in_bytes, node_of_graph, sized
 from .operator import Operator
 from .tensor import Tensor, TensorMessage
 from .value import Value
@@ -130,6 +130,18 @@ def _has_constant_node(tensor: Tensor, opset: int) -> bool:
     return takes_any(opset, tensor.elem_type) or widened(tensor) is not None
 
 
+class _Said(dict[Operator, str | None]):
+    """What nodes of an operator say apart from names; None where that may be much, or differ from
+    node to node."""
+
+    def __missing__(self, op: Operator) -> str | None:
+        if len(self) == _MOST_KNOWN:
+            self.clear()
+        plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
+        self[op] = characters(op.node_proto().SerializeToString()) if plain else None
+        return self[op]
+
+
 class _Writer:
     """Fills messages from graphs."""
 
@@ -137,7 +149,8 @@ class _Writer:
         self.names = names
         self.listing = listing
         self.message_of = message_of
-        self._said: dict[Operator, str | None] = {}
+        self._said = _Said()
+        self._sized: dict[Value | Node | None, str] = {None: NO_NAME}
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
         names = self.names
@@ -197,42 +210,37 @@ class _Writer:
 
     def fresh(self, label: str) -> str:
         """A name that no value has."""
-        taken = set(self.names.values())
+        taken = set(self.names.all())
         while label in taken:
             label += "_"
         return label
 
     def write_nodes(self, graph: Graph, proto: onnx.GraphProto) -> None:
         """Write the nodes of a graph; as bytes, where that takes no more than their names."""
-        names, written, size = self.names, list[str](), 0
-        for node in graph.nodes():
-            said = self.said(node._op)
+        nodes = graph.nodes()
+        self.enter(graph, nodes)
+        said_by, names = self._said, self._sized
+        written, size = list[str](), 0
+        for node in nodes:
+            said = said_by[node._op]
             if said is None or size > _BLOCK:
                 proto.MergeFromString(in_bytes(written))
                 written, size = [], 0
             if said is None:
                 self.write_node(node, proto.node.add())
                 continue
-            text = node_of_graph(
-                said,
-                [names[v] if v is not None else "" for v in node._inputs],
-                [names[v] if v is not None else "" for v in node._outputs],
-                names.get(node, ""),
-            )
+            name = names[node] if node.name else None
+            text = node_of_graph(said, node._inputs, node._outputs, name, names)
             written.append(text)
             size += len(text)
         proto.MergeFromString(in_bytes(written))
 
-    def said(self, op: Operator) -> str | None:
-        """What nodes of an operator say apart from names; None where that may be much, or differ
-        from node to node."""
-        known = self._said
-        if op not in known:
-            if len(known) == _MOST_KNOWN:
-                known.clear()
-            plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
-            known[op] = characters(op.node_proto().SerializeToString()) if plain else None
-        return known[op]
+    def enter(self, graph: Graph, nodes: Sequence[Node]) -> None:
+        """Take up the names of what a graph defines, for its nodes and those inside it."""
+        outputs = [value for node in nodes for value in node._outputs if value is not None]
+        own = [node for node in nodes if node.name]
+        named: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
+        self._sized.update(zip(named, sized(self.names.of(named)), strict=True))
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
@@ -247,9 +255,8 @@ class _Writer:
             op.fill(proto)
         proto.input.extend([names[v] if v is not None else "" for v in node._inputs])
         proto.output.extend([names[v] if v is not None else "" for v in node._outputs])
-        name = names.get(node)
-        if name:
-            proto.name = name
+        if node.name:
+            proto.name = names[node]
         if op.attributes:
             proto.attribute.extend(op.attributes.values())
             if node.bodies:

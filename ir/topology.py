@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -12,6 +12,9 @@ from .errors import ModelError
 
 # One for all, so nobody may write into it.
 NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
+FEW = 8
+"""So many neighbours of a vertex are held in a tuple, more in a dict."""
+Neighbours = tuple[Any, ...] | dict[Any, Any]
 _Vertex = TypeVar("_Vertex", bound=Hashable)
 
 
@@ -23,21 +26,19 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     """A `networkx.DiGraph` in which an edge a -> b says that b uses something of a.
 
     All vertices and edges share one empty attribute dict (the "thin graph" of networkx's own
-    documentation), which halves the memory of an edge. `insert` writes the adjacency of a whole
-    vertex at once; it is `add_node` and `add_edges_from` without their per-edge bookkeeping.
+    documentation). Most vertices have one or two neighbours, for which a dict each would take more
+    room than the nodes themselves, and more time than making these: few neighbours are a tuple.
+    networkx is shown dicts, made when it asks. It cannot change them; `insert`, `connect`,
+    `disconnect` and `discard` do.
 
     Attributes:
-        users: for each vertex those that use something of it.
-        sources: for each vertex those that it uses something of.
+        users: for each vertex those that use something of it, each once.
+        sources: for each vertex those that it uses something of, each once.
         changes: how often it was changed so far.
         late: the vertices that were given sources after they were inserted; all sources of any
             other vertex stand before it.
     """
 
-    _adj: dict[Any, dict[Any, Any]]
-    _succ: dict[Any, dict[Any, Any]]
-    _pred: dict[Any, dict[Any, Any]]
-    _node: dict[Any, dict[str, Any]]
     node_attr_dict_factory = staticmethod(_no_attributes)
     edge_attr_dict_factory = staticmethod(_no_attributes)
 
@@ -48,9 +49,11 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def __init__(self) -> None:
         # What `nx.DiGraph` sets up, of which there may be one for each of 100,000 functions.
         self.graph = NO_ATTRIBUTES
-        self._node = {}
-        self._adj = self.users = cast("dict[Any, dict[Any, Any]]", {})
-        self._pred = self.sources = cast("dict[Any, dict[Any, Any]]", {})
+        self.users: dict[Any, Neighbours] = {}
+        self.sources: dict[Any, Neighbours] = {}
+        self._node = _Vertices(self.users)
+        self._adj = _Adjacency(self.users)
+        self._pred = _Adjacency(self.sources)
         self.__networkx_cache__: dict[str, Any] = {}
         self.changes = 0
         self.late: set[Any] = set()
@@ -58,36 +61,49 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
         self.changes += 1
-        users, empty = self.users, NO_ATTRIBUTES
-        feeding: dict[Any, Any] = {}
+        users = self.users
+        feeding = []
         for source in sources:
-            feeding[source] = users[source][vertex] = empty
-        self.sources[vertex] = feeding
-        users[vertex] = {}
-        self._node[vertex] = empty
+            held = users[source]
+            if vertex in held:
+                continue
+            if type(held) is dict:
+                held[vertex] = NO_ATTRIBUTES
+            else:
+                users[source] = neighbours((*held, vertex))
+            feeding.append(source)
+        self.sources[vertex] = neighbours(feeding)
+        users[vertex] = ()
 
-    def added(self, vertices: Iterable[Hashable]) -> None:
-        """Take up new vertices of which `users` and `sources` tell already, as `insert` would."""
+    def feed(self, source: Hashable, users: Sequence[Hashable]) -> None:
+        """Note new users of a vertex, whose `sources` tell of it already."""
         self.changes += 1
-        self._node.update(dict.fromkeys(vertices, NO_ATTRIBUTES))
+        held = self.users[source]
+        if type(held) is dict:
+            for user in users:
+                held[user] = NO_ATTRIBUTES
+        else:
+            self.users[source] = _with(held, users)
 
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Record that `target` uses something of `source`; both must be present."""
         self.changes += 1
-        self.users[source][target] = self.sources[target][source] = NO_ATTRIBUTES
+        self.users[source] = _with(self.users[source], (target,))
+        self.sources[target] = _with(self.sources[target], (source,))
         self.late.add(target)
 
     def disconnect(self, source: Hashable, target: Hashable) -> None:
         """Forget that `target` uses something of `source`."""
         self.changes += 1
-        del self.users[source][target], self.sources[target][source]
+        self.users[source] = _without(self.users[source], target)
+        self.sources[target] = _without(self.sources[target], source)
 
     def discard(self, vertex: Hashable) -> None:
         """Remove a vertex that feeds nothing, with the edges into it."""
         self.changes += 1
         for source in self.sources.pop(vertex):
-            del self.users[source][vertex]
-        del self.users[vertex], self._node[vertex]
+            self.users[source] = _without(self.users[source], vertex)
+        del self.users[vertex]
         self.late.discard(vertex)
 
     def view(self) -> nx.DiGraph[Any]:
@@ -149,3 +165,55 @@ def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_
                 found.add(other)
                 waiting.append(other)
     return found
+
+
+def neighbours(vertices: Sequence[Any]) -> Neighbours:
+    """As neighbours are held, all of which differ."""
+    return tuple(vertices) if len(vertices) <= FEW else dict.fromkeys(vertices, NO_ATTRIBUTES)
+
+
+def _with(held: Neighbours, more: Sequence[Any]) -> Neighbours:
+    """Neighbours, then those of some others that are not among them; all of these differ."""
+    if type(held) is tuple:
+        return neighbours([*held, *[vertex for vertex in more if vertex not in held]])
+    held.update(dict.fromkeys(more, NO_ATTRIBUTES))  # type: ignore[union-attr]
+    return held
+
+
+def _without(held: Neighbours, vertex: Any) -> Neighbours:
+    """Neighbours without one that is among them."""
+    if isinstance(held, tuple):
+        at = held.index(vertex)
+        return held[:at] + held[at + 1 :]
+    del held[vertex]
+    return held
+
+
+class _Adjacency(Mapping[Any, dict[Any, Any]]):
+    """Neighbours as networkx looks at them: for each vertex a dict from vertices to attributes."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: dict[Any, Neighbours]) -> None:
+        self._held = held
+
+    def __getitem__(self, vertex: Any) -> dict[Any, Any]:
+        held = self._held[vertex]
+        return dict.fromkeys(held, NO_ATTRIBUTES) if type(held) is tuple else held  # type: ignore[return-value]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+class _Vertices(_Adjacency):
+    """Vertices as networkx looks at them: for each its attributes."""
+
+    __slots__ = ()
+
+    def __getitem__(self, vertex: Any) -> dict[Any, Any]:
+        if vertex not in self._held:
+            raise KeyError(vertex)
+        return NO_ATTRIBUTES

@@ -10,10 +10,10 @@ import onnx
 from .block import Block
 from .constant import constant_tensor
 from .errors import GraphError
-from .node import Node
+from .node import Node, plain_node
 from .operator import Operator
 from .structure import Structure
-from .topology import NO_ATTRIBUTES
+from .topology import neighbours
 from .value import Value
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ class Wiring(Structure):
         Raises:
             GraphError: an input is not visible in this graph.
         """
-        node = Node(op, inputs, outputs, name)
         present = self._topology.users
         sources: list[Node | Value] = []
         try:
@@ -52,8 +51,12 @@ class Wiring(Structure):
         except GraphError:
             self._drop_captures(sources)
             raise
+        if len(outputs) == 1 and outputs[0]:
+            node = plain_node(op, tuple(inputs), outputs[0], name, self)  # type: ignore[arg-type]
+        else:
+            node = Node(op, inputs, outputs, name)
+            node.graph = self  # type: ignore[assignment]
         self._topology.insert(node, sources)
-        node.graph = self  # type: ignore[assignment]
         if op.qualname == "Constant":
             self._read_constant(node)
         return node
@@ -72,24 +75,31 @@ class Wiring(Structure):
         Raises:
             GraphError: a value that feeds them is not visible in this graph; nothing is appended.
         """
-        topology, empty = self._topology, NO_ATTRIBUTES
-        sources, users = topology.sources, topology.users
+        topology, graph = self._topology, self._graph
+        feeding = self._sources(read)
         values: list[Any] = [None, *read]
-        vertices: list[Any] = [None, *self._sources(read)]
-        uses: list[Any] = [None, *[users[vertex] for vertex in vertices[1:]]]
+        vertices: list[Any] = [None, *feeding]
+        sources, users = topology.sources, topology.users
+        topology.changes += 1
         for op, name, inputs, fed, label in block.nodes:
-            node = Node(op, inputs(values), (label + suffix,), name + suffix if name else "")
-            node.graph = self  # type: ignore[assignment]
-            for used in fed(uses):
-                used[node] = empty
-            sources[node] = dict.fromkeys(fed(vertices), empty)
-            own = users[node] = dict[Any, Any]()
+            name = name + suffix if name else ""
+            node = plain_node(op, inputs(values), label + suffix, name, graph)
+            sources[node] = fed(vertices)
             vertices.append(node)
             values.append(node._outputs[0])
-            uses.append(own)
-        made = len(read) + 1
-        topology.added(vertices[made:])
-        return values[made:]
+        made = vertices[len(read) + 1 :]
+        for node, using in zip(made, block.users, strict=True):
+            users[node] = using(vertices)
+        if len(set(feeding)) == len(feeding):
+            for vertex, using in zip(feeding, block.users_of_fed, strict=True):
+                topology.feed(vertex, using(vertices))
+        else:  # what is one vertex feeds each node once
+            around = set(feeding)
+            for node in made:
+                sources[node] = neighbours(list(dict.fromkeys(sources[node])))
+                for vertex in around.intersection(sources[node]):
+                    topology.feed(vertex, (node,))
+        return values[len(read) + 1 :]
 
     def set_outputs(
         self, values: Sequence[Value], infos: Sequence[onnx.ValueInfoProto] | None = None
@@ -278,7 +288,7 @@ class Wiring(Structure):
         holder = self.holder
         for source in sources:
             captured = isinstance(source, Value) and source.owner is not self
-            if captured and self._topology.users.get(source) == {}:
+            if captured and not self._topology.users.get(source, True):
                 self._topology.discard(source)
                 if holder is not None and holder.graph is not None:
                     holder.graph._release(source, holder)  # type: ignore[arg-type]

@@ -188,7 +188,7 @@ class _Describer:
             graphs.append(self.graphs[function.graph])
         return NodeData(
             self.operator(node.op),
-            self.names.get(node, ""),
+            self.names[node],
             self.named(node.inputs),
             self.named(node.outputs),
             tuple(graphs),
@@ -202,18 +202,16 @@ class _Describer:
         return number
 
     def named(self, values: Sequence[Value | None]) -> tuple[str, ...]:
-        return tuple(["" if v is None else self.names.get(v, v.name) for v in values])
+        return tuple(["" if v is None else self.names[v] for v in values])
 
     def values(self, values: Sequence[Value]) -> tuple[ValueData, ...]:
-        return tuple(
-            [ValueData(self.names.get(v, v.name), _type_of(v.type, v.constant)) for v in values]
-        )
+        return tuple([ValueData(self.names[v], _type_of(v.type, v.constant)) for v in values])
 
     def outputs(self, graph: Graph) -> tuple[ValueData, ...]:
         """What a graph gives out; in an interface the slot has the name."""
         found = []
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
-            name = info.name if graph.is_interface else self.names.get(value, value.name)
+            name = info.name if graph.is_interface else self.names[value]
             type_ = info.type if info.HasField("type") else value.type
             found.append(ValueData(name, _type_of(type_, value.constant)))
         return tuple(found)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import onnx
-
 from ...ir import Graph, Model, Node, Value
 from ..constants.dependence import Asked
 from .trip_count import always_holds
-
-_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 def control_flow(model: Model) -> Iterator[Node]:
@@ -22,7 +18,7 @@ def control_flow(model: Model) -> Iterator[Node]:
 
 def _holders(graph: Graph) -> Iterator[Node]:
     for node in graph.nodes():
-        if any(message.type in _GRAPHS for message in node.op.attributes.values()):
+        if node.op.holds_graphs:
             yield node
         for inner in node.graphs():
             yield from _holders(inner)

@@ -81,5 +81,34 @@ def test_nothing_is_added_that_reads_what_is_not_visible() -> None:
     ir.verify(model)
 
 
+def test_values_of_one_node_and_wide_nodes() -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N] x, int64 n) => (float[N] y) {{
+        a, b = Split <axis = 0> (x)
+        y = Loop (n, , a, b) <body = l (int64 i, bool c, float[M] s, float[M] t)
+            => (bool c, float[M] u, float[M] v) {{
+            k = Add (s, t) v = Add (k, k) o = Add (s, s)
+            {" ".join(f"k{number} = Add (k, s)" for number in range(20))}
+            u = Sum ({", ".join(f"k{number}" for number in range(20))}) }}>
+    }}"""
+    model = ir.load(onnx.parser.parse_model(text))
+    graph = model.graph
+    split, loop = graph.nodes()
+    template = Template(loop.body("body"), graph, keep_infos=False)
+    results = [graph.inputs[1], *split.outputs]
+    for trip in range(2):
+        before = graph.changes
+        results = template.step([graph.inputs[1], *results], f"_{trip}")
+        assert graph.changes > before
+        ir.verify(model)
+    added = {v.outputs[0].name: v for v in graph.nodes() if v.outputs[0]}
+    view = graph.view()
+    assert list(view.pred[added["k_0"]]) == [split], "once, although it reads two of its values"
+    fed = [loop, *[added[f"{name}_0"] for name in ("k", "v", "o", *[f"k{n}" for n in range(20)])]]
+    assert list(view.succ[split]) == [user for user in fed if user is not added["v_0"]]
+    assert [len(view.pred[added[name]]) for name in ("u_0", "o_0", "v_1", "k_1")] == [20, 1, 1, 2]
+    assert len(view.succ[added["k_0"]]) == 21
+
+
 def test_a_reader() -> None:
     assert [reader(places)([5, 6, 7]) for places in ((), (1,), (2, 0))] == [(), (6,), (7, 5)]

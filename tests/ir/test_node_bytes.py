@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import onnx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import helper
-from straightline.ir.node_bytes import behind_names, characters, in_bytes, node_of_graph
+from straightline.ir.node_bytes import behind_names, characters, in_bytes, node_of_graph, sized
 
 NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
 SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
 
 
 @given(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=3), NAMES)
+@example(["a", "é"] * 20, ["b"], "")
 def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
     said = SAID.SerializeToString()
     graph = onnx.GraphProto(node=[SAID])
-    written = node_of_graph(characters(said), inputs, outputs, name)
+    names = dict(zip([*inputs, *outputs, name], sized([*inputs, *outputs, name]), strict=True))
+    known = names[name] if name else None
+    written = node_of_graph(characters(said), inputs, outputs, known, names)
     graph.MergeFromString(in_bytes([written]))
     expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
     expected.doc_string = SAID.doc_string
     assert graph.node[1] == expected
     assert behind_names(expected.SerializeToString()) == said
-    names = [*inputs, *outputs, name] if name else [*inputs, *outputs]
-    assert behind_names(expected.SerializeToString(), names) == said
+    present = [*inputs, *outputs, name] if name else [*inputs, *outputs]
+    assert behind_names(expected.SerializeToString(), present) == said
 
 
 def test_what_is_behind_names() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from straightline.ir import ModelError
-from straightline.ir.topology import NO_ATTRIBUTES, Topology, downstream, upstream
+from straightline.ir.topology import FEW, Topology, downstream, upstream
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)))
 
@@ -145,15 +145,53 @@ def test_those_that_were_fed_later_stand_behind_what_feeds_them() -> None:
         graph.ordered()
 
 
-def test_vertices_that_are_wired_already_are_taken_up_together() -> None:
+def test_vertices_that_are_wired_already_are_made_known_to_what_feeds_them() -> None:
     one, other = Topology(), Topology()
+    names = [f"b{number}" for number in range(2 * FEW)]
     for graph in (one, other):
         graph.insert("a")
-    one.insert("b", ["a"])
-    other.users["a"]["b"] = NO_ATTRIBUTES
-    other.sources["b"], other.users["b"] = {"a": NO_ATTRIBUTES}, {}
+    for name in names:
+        one.insert(name, ["a"])
     before = other.changes
-    other.added(["b"])
+    for name in names:
+        other.sources[name], other.users[name] = ("a",), ()
+        other.feed("a", [name])
+        other.feed("a", [name])
     assert other.changes > before
-    assert list(other.view().edges) == list(one.view().edges) == [("a", "b")]
-    assert list(other.view()) == list(one.view()) == ["a", "b"]
+    assert list(other.view().edges) == list(one.view().edges) == [("a", name) for name in names]
+    assert list(other.view()) == list(one.view()) == ["a", *names]
+
+
+@pytest.mark.parametrize("count", [1, FEW, FEW + 1, 3 * FEW])
+def test_few_neighbours_and_many(count: int) -> None:
+    graph = Topology()
+    names = list(range(count))
+    for name in names:
+        graph.insert(name)
+    graph.insert("middle", [*names, *names])
+    for name in names:
+        graph.insert(str(name), ["middle"] if name % 2 else [])
+        for _ in range(2):
+            graph.connect("middle", str(name))
+    plain = nx.DiGraph(list(graph.edges))
+    assert list(graph.pred["middle"]) == list(plain.pred["middle"]) == names
+    assert set(graph.succ["middle"]) == set(map(str, names)) and len(graph.succ["middle"]) == count
+    assert graph.has_edge(0, "middle") and not graph.has_edge("middle", 0)
+    for name in names[::2]:
+        graph.disconnect(name, "middle")
+        with pytest.raises((KeyError, ValueError)):
+            graph.disconnect(name, "middle")
+        graph.discard(str(name))
+    left = [(name, "middle") for name in names[1::2]] + [("middle", str(n)) for n in names[1::2]]
+    assert sorted(map(str, graph.edges)) == sorted(map(str, left))
+    with pytest.raises(KeyError):
+        graph.nodes["0"]
+
+
+def test_networkx_cannot_change_it() -> None:
+    graph = built([(0, 1)])
+    with pytest.raises(TypeError):
+        graph.add_node("new")
+    with pytest.raises(TypeError):
+        graph.add_edge("new", 1)
+    assert set(graph) == set(range(10)) and set(graph.edges) == {(0, 1)}

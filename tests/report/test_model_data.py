@@ -60,7 +60,7 @@ def test_operators_that_are_alike_stand_once():
 
 def test_names_are_those_that_the_file_gets():
     flat = sl.ir.load(sl.rewrite(sl.ir.parse(DECODER)))
-    names = set(assign_names(flat).values())
+    names = set(assign_names(flat).all())
     data = describe(flat)
     assert {name for _, node in data.places() for name in node.outputs} <= names
 
