@@ -279,7 +279,7 @@ class _Reader:
         op = self.operators.of(proto, names, labels, self.check if first else None)
         find = scope.names.get
         inputs = [find(name) if name else None for name in names]
-        if None in inputs:
+        if not all(inputs):
             inputs = [scope.find(name) if name else None for name in names]
             if any(name and value is None for name, value in zip(names, inputs, strict=True)):
                 return None

@@ -62,12 +62,14 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         """Add a new vertex fed by `sources`, all of which must be present already."""
         self.changes += 1
         users = self.users
-        feeding = []
+        feeding: list[Any] = []
         for source in sources:
             held = users[source]
-            if vertex in held:
+            if not held:
+                users[source] = (vertex,)
+            elif vertex in held:
                 continue
-            if type(held) is dict:
+            elif type(held) is dict:
                 held[vertex] = NO_ATTRIBUTES
             else:
                 users[source] = neighbours((*held, vertex))
