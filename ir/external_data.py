@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 import onnx
@@ -73,6 +75,19 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
 def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     """The tensors whose elements lie in files."""
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
+
+
+def external_within_bodies(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
+    """Those that stand in the bodies of nodes."""
+    nodes = itertools.chain(proto.graph.node, *(function.node for function in proto.functions))
+    holders = (n for n in nodes if any(_holds_graph(attribute) for attribute in n.attribute))
+    return [
+        t for t in _tensors_of_nodes(holders) if onnx.external_data_helper.uses_external_data(t)
+    ]
+
+
+def _holds_graph(attribute: onnx.AttributeProto) -> bool:
+    return attribute.type not in _PLAIN and bool(attribute.HasField("g") or attribute.graphs)
 
 
 def out_of_reach(proto: onnx.ModelProto) -> str:
@@ -169,7 +184,14 @@ class DataFile:
         self._elements_of = elements_of
         self._copied: dict[Extent, int] = {}
 
-    def take(self, proto: onnx.ModelProto, base_dir: Path | None, *, inner: bool = False) -> None:
+    def take(
+        self,
+        proto: onnx.ModelProto,
+        base_dir: Path | None,
+        *,
+        inner: bool = False,
+        names: Mapping[Path, str] = MappingProxyType({}),
+    ) -> None:
         """Stream the elements of all large tensors into the file, each part of another file once,
         and make the message refer to it.
 
@@ -177,6 +199,7 @@ class DataFile:
             proto: the message, which is changed.
             base_dir: the folder that its external data is relative to.
             inner: leave external data where it is.
+            names: other names of files that are not copied.
 
         Raises:
             LoadError: data that the model refers to cannot be read.
@@ -184,8 +207,11 @@ class DataFile:
         for tensor in tensors_of(proto):
             if onnx.external_data_helper.uses_external_data(tensor):
                 if not inner:
-                    extent = external_extent(tensor, base_dir)
-                    _refer(tensor, self._name, self._copy(extent, tensor.name), extent[2])
+                    path, start, length = extent = external_extent(tensor, base_dir)
+                    if path in names:
+                        _refer(tensor, names[path], start, length)
+                    else:
+                        _refer(tensor, self._name, self._copy(extent, tensor.name), length)
             elif len(raw := self._raw(tensor)) > _INLINE_BYTES:
                 offset = self._begin()
                 length = self._stream.write(raw)

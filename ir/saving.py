@@ -12,6 +12,7 @@ from .errors import SaveError
 from .external_data import (
     DataFile,
     external_tensors,
+    external_within_bodies,
     files_of,
     load_external_data,
     refer_to,
@@ -53,8 +54,9 @@ def save(
         keep: further files that must not be overwritten.
         link_data: how external data is shared with the original rather than copied: "reference",
             the model refers to it where it is, which must be in the folder of `path` or below it;
-            "hard", it gets hard links beside the file. onnxruntime reads these; `onnx.load` and
-            onnx's checker refuse a file that has several names, under each of them.
+            "hard", it gets hard links beside the file. onnxruntime reads these but for tensors in
+            bodies, whose files are copied; `onnx.load` and onnx's checker refuse a file that has
+            several names, under each of them.
 
     Raises:
         SaveError: the folder does not exist or cannot be written, no file can hold the model,
@@ -129,11 +131,17 @@ class _Message:
         """The content of the model file; None where data must be written beside it."""
         self.moved = refers_elsewhere(self.external, self.base_dir, target.folder)
         if self.moved and how is not None:
-            files = [external_extent(tensor, self.base_dir)[0] for tensor in self.external]
-            self.links = Links.of(files, target, how)
-            refer_to(self._changeable(), self.base_dir, self.links.names)
-            self.moved = False
+            files, copied = self._files(self.external), set[Path]()
+            if how == "hard":  # onnxruntime takes no file of several names in a body
+                copied = {*self._files(external_within_bodies(self.proto))}
+            self.links = Links.of([file for file in files if file not in copied], target, how)
+            self.moved = bool(copied)
+            if not copied:
+                refer_to(self._changeable(), self.base_dir, self.links.names)
         return None if self.moved else self.withheld.encode(self.proto)
+
+    def _files(self, tensors: Iterable[onnx.TensorProto]) -> list[Path]:
+        return [external_extent(tensor, self.base_dir)[0] for tensor in tensors]
 
     def with_data(self, data: Path, name: str, target: Target) -> Pieces:
         """The content of the model file after its data was written to another one.
@@ -144,7 +152,7 @@ class _Message:
         proto = self._changeable()
         with data.open("wb") as stream:
             file = DataFile(stream, name, self.withheld.elements_of)
-            file.take(proto, self.base_dir, inner=not self.moved)
+            file.take(proto, self.base_dir, inner=not self.moved, names=self.links.names)
         content = encode(proto)
         if content is None:
             raise SaveError(

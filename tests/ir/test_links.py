@@ -68,6 +68,43 @@ def test_hard_links_lie_beside_the_result(source, tmp_path):
     assert session.run(None, {"x": np.zeros(600, np.float32)})[0].tolist() == [2] * 600
 
 
+BODIES = """
+<ir_version: 10, opset_import: ["": 21]>
+g (float[600] x, bool c) => (float[600] z) { z = If (c) <
+  then_branch = t () => (float[600] p) { k = Constant <value = float[1] {0}> () p = Add (x, k) },
+  else_branch = e () => (float[600] q) { q = Mul (x, v) y = Sub (x, w) }
+> }
+"""
+
+
+@pytest.mark.parametrize("place", ["w.bin", "k.bin"])
+def test_data_of_bodies_is_copied_for_onnxruntime_takes_no_links_there(source, place):
+    """The Constant's data in a file of its own, or in that of an initializer."""
+    home, out = source.parent, source.parent.parent / "out"
+    out.mkdir()
+    proto, bodied = onnx.load(source, load_external_data=False), onnx.parser.parse_model(BODIES)
+    bodied.graph.initializer.extend(proto.graph.initializer)
+    (held,) = (
+        a.g.node[0].attribute[0].t for a in bodied.graph.node[0].attribute if a.name[0] == "t"
+    )
+    held.CopyFrom(proto.graph.initializer[0])
+    held.external_data[0].value = place
+    np.full(1200, 1, np.float32).tofile(home / "k.bin")
+    source.write_bytes(bodied.SerializeToString())
+    ir.save(ir.load(source), out / "o.onnx", link_data="hard")
+    linked = [home / "sub/v.bin", *([home / "w.bin"] if place == "k.bin" else [])]
+    assert {p for p in home.rglob("*.bin") if p.stat().st_nlink > 1} == {*linked}
+    assert len(names(out)) == 2 + len(linked)
+    feeds = {"x": np.full(600, 2, np.float32), "c": np.array(True)}
+    for path in (source, out / "o.onnx"):
+        session = pytest.importorskip("onnxruntime").InferenceSession(path)
+        assert session.run(None, feeds)[0].tolist() == [3] * 600
+        assert session.run(None, {**feeds, "c": np.array(False)})[0].tolist() == [4] * 600
+    ir.save(ir.load(source), home.parent / "r.onnx", link_data="reference")
+    session = pytest.importorskip("onnxruntime").InferenceSession(home.parent / "r.onnx")
+    assert session.run(None, feeds)[0].tolist() == [3] * 600
+
+
 def test_a_copy_takes_the_place_of_links(source, tmp_path):
     target = tmp_path / "o.onnx"
     ir.save(ir.load(source), target, link_data="hard")
