@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 
 from ..budget import current, limit
-from ..ir import Node
+from ..ir import Array, Node
 from ..operators import rules_of
 from ..reference.errors import EvaluationError
 
@@ -73,3 +73,10 @@ def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | N
         return None
     governor.wait(spent, node)
     return results
+
+
+def size_of(array: Array) -> int:
+    """The bytes that an array holds, those of its texts included."""
+    if array.dtype.hasobject:
+        return array.nbytes + sum(len(str(text)) for text in array.reshape(-1))
+    return array.nbytes

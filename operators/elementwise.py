@@ -125,12 +125,13 @@ class Cast(OfEach):
 
 @describes("StringConcat")
 class StringConcat(Elementwise):
-    """StringConcat, from opset 20 on."""
+    """StringConcat, from opset 20 on: a text gets as many letters as the longest two have."""
 
     steps: ClassVar[int] = EACH
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return broadcast_size(arrays)
+        letters = sum(max(map(len, array.reshape(-1)), default=0) for array in arrays)
+        return broadcast_size(arrays) * max(1, letters)
 
 
 @describes("CastLike")

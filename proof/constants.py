@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..analysis.computing import Kernel, computed
+from ..analysis.computing import Kernel, computed, size_of
 from ..analysis.shapes.asking import connected
 from ..budget import current, limit
 from ..ir import Node, Tensor
@@ -90,12 +90,12 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
     if results is None or not all(isinstance(result, np.ndarray) for result in results):
         return None
     governor = current()
-    size = sum(result.nbytes for result in results)
-    if not governor.may_hold(size, node):
+    sizes = [size_of(result) for result in results]
+    if not governor.may_hold(sum(sizes), node):
         return None
     made = [Tensor(array=result) for result in results]
-    for tensor, result in zip(made, results, strict=True):
-        governor.hold(tensor, result.nbytes)
+    for tensor, size in zip(made, sizes, strict=True):
+        governor.hold(tensor, size)
     return made
 
 

@@ -15,7 +15,7 @@ from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
 from ...ir.digest import digest_of_array
 from ...operators import rules_of
 from ...reference.errors import EvaluationError
-from ..computing import Kernel, computed
+from ..computing import Kernel, computed, size_of
 from ..shapes.asking import connected
 
 MAX_BYTES = limit("max_bytes")
@@ -138,10 +138,3 @@ def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel |
         return operator_kernel(onnx.NodeProto.FromString(text), dict(opsets))
     except EvaluationError:
         return None
-
-
-def size_of(array: Array) -> int:
-    """The bytes that an array holds, those of its texts included."""
-    if array.dtype.hasobject:
-        return array.nbytes + sum(len(str(text)) for text in array.reshape(-1))
-    return array.nbytes

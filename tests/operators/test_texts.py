@@ -6,7 +6,7 @@ from straightline.operators import rules_of
 
 
 def growth(op_type, *texts, **attributes):
-    arrays = [np.array(texts, object)]
+    arrays = [np.array(texts, object)] * (2 if op_type == "StringConcat" else 1)
     node = make_node(op_type, arrays, **attributes)
     return rules_of(node.op).growth(node, arrays)
 
@@ -14,6 +14,11 @@ def growth(op_type, *texts, **attributes):
 def test_all_texts_are_split_into_as_many_parts_as_the_longest():
     assert growth("StringSplit", "a" * 1000, *["b"] * 999) >= 1_000_000
     assert growth("StringSplit", "ab", "c") < 10
+
+
+def test_joined_texts_have_the_letters_of_both():
+    assert growth("StringConcat", "a" * 1000, "b") >= 2000
+    assert growth("StringConcat", "") >= 1
 
 
 def test_a_pattern_is_matched_with_each_text():

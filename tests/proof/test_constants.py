@@ -47,6 +47,21 @@ def test_large_constants_are_not_computed():
     assert filled(MOST_ELEMENTS, MOST_ELEMENTS) == "Expand"
 
 
+def test_texts_are_counted_by_their_letters():
+    """Sixty times doubled, a text of two letters would have 2^61."""
+    doubled = " ".join(f"t{n + 1} = StringConcat (t{n}, t{n})" for n in range(60))
+    terms, (output,) = terms_of(
+        model(
+            f'g () => (string[1] z) <string[1] t0 = {{"ab"}}> {{ {doubled} z = Identity (t60) }}',
+            opset=20,
+        )
+    )
+    assert output.head.name == "StringConcat"
+    long = terms.constant(np.array(["a" * MOST_ELEMENTS], object))
+    like = terms.heads.of(ir.Operator("StringConcat"), {"": 20})
+    assert terms.op("StringConcat", like, long, long).head.name == "StringConcat"
+
+
 def test_nothing_is_computed_of_large_constants():
     terms = Terms(Budget())
     large = terms.constant(np.zeros(MOST_ELEMENTS + 1, np.float32))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.folding import Folder, _shared_kernel, size_of
+from straightline.analysis.computing import size_of
+from straightline.analysis.constants.folding import Folder, _shared_kernel
 from straightline.budget import Limits, governed
 from straightline.ir import Tensor
 
