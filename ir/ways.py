@@ -14,6 +14,7 @@ KEYWORDS = {
     "--inputs": "feeds=",
     "--link-data": "link_data=",
     "--max-input-size": "max_bytes=",
+    "--max-memory": "max_memory=",
     "--max-nodes": "max_nodes=",
     "--max-trips": "max_trips=",
     "--passes": "passes=",

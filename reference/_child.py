@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .room import require_light
 from .session import ModelData, Session, Unsupported
 
 _LENGTH = struct.Struct(">Q")
@@ -110,7 +111,9 @@ class _Server:
             if verb == "drop":
                 self._sessions.pop(key, None)
                 return "ok", None
-            return "ok", self._sessions[key](argument)
+            outputs = self._sessions[key](argument)
+            require_light(outputs)
+            return "ok", outputs
         except Unsupported as error:
             return "unsupported", _line(error)
         except Exception as error:  # noqa: BLE001 - whatever a runtime raises is its answer
@@ -139,6 +142,8 @@ def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
             requests.put(receive(stream))
     except EOFError:
         os._exit(0)
+    except MemoryError as error:  # what follows in the stream can no longer be told apart
+        requests.put(error)
 
 
 def main(name: str) -> None:
@@ -156,7 +161,11 @@ def main(name: str) -> None:
         return
     send(answers, ("ok", None))
     while True:
-        send(answers, server.answer(requests.get()))
+        request = requests.get()
+        if isinstance(request, MemoryError):
+            send(answers, ("out of memory", "the inputs have no room"))
+            return
+        send(answers, server.answer(request))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import IO, Any, BinaryIO, Literal, cast
 from ..ir.errors import Error
 from ..ir.ways import by
 from ._child import receive, send
-from .room import has_room_for
+from .room import allowance, bytes_of, has_room_for, hold
 from .session import ModelData
 from .source import Source
 
@@ -28,6 +29,8 @@ DEFAULT_TIMEOUT = 60.0
 _KILLED = "SIGKILL"
 """What a system that is short of memory ends a process with."""
 _START_TIMEOUT = 120.0
+_WANT_OF_MEMORY = re.compile(r"bad_alloc|MemoryError|[Cc]annot allocate memory")
+"""What a process says that ends for want of memory."""
 
 
 class RuntimeFailure(Error):
@@ -70,7 +73,8 @@ class Worker:
         self.runtime = runtime
         self.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         self._process: _Process | None = None
-        self._loaded: set[int] = set()
+        self._loaded: dict[int, int] = {}
+        """The models that the child has, and how many bytes they are."""
 
     def run(self, source: Source, feeds: Mapping[str, Any], *, fresh: bool = False) -> list[Any]:
         """The outputs of a model in order.
@@ -83,21 +87,27 @@ class Worker:
         Raises:
             RuntimeFailure: the runtime gave no outputs; the worker can be used again.
         """
-        others = self._loaded - {source.key}
+        used = bool(self._loaded)
+        others = self._loaded.keys() - {source.key}
         if others and source.key not in self._loaded and not has_room_for(source.size):
             self.close()
         try:
             return self._run(source, feeds, fresh)
         except RuntimeFailure as error:
-            if error.reason != "out of memory" or not others:
+            if error.reason != "out of memory" or not used:
                 raise
-            self.close()  # the other model's memory, too, is this one's to use
+            self.close()  # what models have taken that are loaded there is this one's to use
             return self._run(source, feeds, fresh)
 
     def _run(self, source: Source, feeds: Mapping[str, Any], fresh: bool) -> list[Any]:
-        if fresh or source.key not in self._loaded or self._process is None:
+        self.ready()
+        assert self._process is not None
+        sizes = {**self._loaded, source.key: source.size}
+        self._process.hold(allowance(sum(sizes.values()), bytes_of(feeds.values())))
+        if fresh or source.key not in self._loaded:
+            self._loaded.pop(source.key, None)
             self._ask("load", source.key, source.data)
-            self._loaded.add(source.key)
+            self._loaded[source.key] = source.size
         outputs: list[Any] = self._ask("run", source.key, dict(feeds))
         return outputs
 
@@ -114,7 +124,7 @@ class Worker:
     def forget(self, source: Source) -> None:
         """Free the memory that the child holds for a model."""
         if source.key in self._loaded:
-            self._loaded.discard(source.key)
+            del self._loaded[source.key]
             self._ask("drop", source.key, None)
 
     def close(self) -> None:
@@ -149,7 +159,12 @@ class Worker:
             value = process.cause_of_death()
             if value.startswith(_KILLED):
                 status, value = "out of memory", f"{value}: the system ends what takes too much"
+            elif _WANT_OF_MEMORY.search(value):
+                status, value = "out of memory", value + process.way_out()
             self.close()
+        elif status == "out of memory":
+            value += process.way_out()
+            self.close()  # what it has taken by then it would keep
         raise RuntimeFailure(self.runtime, status, value)
 
 
@@ -178,6 +193,7 @@ class _Process:
     """A child, its two streams, and a thread that collects its answers."""
 
     def __init__(self, runtime: str) -> None:
+        self._most: int | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill()
         # The child finds this package where the parent did, and nothing in the current folder.
         paths = os.pathsep.join(p for p in sys.path if p)
@@ -193,6 +209,17 @@ class _Process:
         stream = cast(BinaryIO, self._process.stdout)
         self._reader = threading.Thread(target=_collect, args=(stream, self.answers), daemon=True)
         self._reader.start()
+
+    def hold(self, most: int) -> None:
+        """Let it take so much memory and no more, where the system can."""
+        if hold(self._process.pid, most):
+            self._most = most
+
+    def way_out(self) -> str:
+        """What can be done where that is not enough; empty where it is not held to it."""
+        if self._most is None:
+            return ""
+        return f"; it may take {self._most >> 20} MB, and more with {by('--max-memory')}"
 
     def cause_of_death(self) -> str:
         """The signal or exit code, and the last line that the child wrote."""

@@ -16,6 +16,7 @@ from onnx.external_data_helper import uses_external_data
 
 from .. import ir
 from ..ir.boundary import one_line
+from ..ir.errors import reason
 from ..ir.external_data import external_tensors, files_of
 from ..ir.splicing import without
 from ..ir.tensor import byte_size
@@ -83,8 +84,17 @@ class Source:
 
     @cached_property
     def size(self) -> int:
-        """How many bytes the model takes, external data included."""
-        size: int = self.proto.ByteSize()
+        """How many bytes the model takes, external data included.
+
+        Raises:
+            LoadError: its file is gone.
+        """
+        path, content, _ = self.data
+        if path is not None:
+            files = [self._path] if self._path is not None else Path(path).parent.iterdir()
+            size = sum(map(_size_of_file, files))
+        else:
+            size = len(content or b"")
         return size + sum(byte_size(tensor) for tensor in external_tensors(self.proto))
 
     def require_well_formed(self) -> None:
@@ -140,6 +150,13 @@ def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) ->
         if tensor.name not in known
     )
     return made
+
+
+def _size_of_file(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise ir.LoadError(f"cannot read '{path}': {reason(error)}") from error
 
 
 def _has_more_names(path: Path) -> bool:

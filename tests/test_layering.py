@@ -13,7 +13,7 @@ FLOORS = {
     "budget": (),
     "ir": (),
     "showing": (),
-    "reference": ("ir", "showing"),
+    "reference": ("budget", "ir", "showing"),
     "facts": ("budget", "ir"),
     "operators": ("ir", "facts"),
     "analysis": ("budget", "ir", "reference", "facts", "operators"),

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from straightline.budget import Limits, governed
 from straightline.ir import Error
 from straightline.reference.runtimes import RuntimeFailure, Worker, Workers
 from straightline.reference.source import Source
@@ -192,7 +193,7 @@ def test_a_killed_child_is_taken_for_want_of_memory():
     model = source(DOUBLE)
     with Workers() as workers:
         worker = workers.get("reference", timeout=60)
-        worker.run(model, {"x": np.float32([1])})
+        worker.ready()
         os.kill(worker._process._process.pid, signal.SIGKILL)
         with pytest.raises(RuntimeFailure, match="ran out of memory: SIGKILL") as caught:
             worker.run(model, {"x": np.float32([1])})
@@ -203,12 +204,12 @@ def test_a_model_that_has_no_room_beside_another_is_loaded_alone(worker, monkeyp
     one, other = source(DOUBLE), source(DOUBLE)
     for model in (one, other):
         worker.run(model, {"x": np.float32([1])})
-    assert {one.key, other.key} <= worker._loaded
+    assert {one.key, other.key} <= worker._loaded.keys()
     worker.forget(other)
     monkeypatch.setattr("straightline.reference.runtimes.has_room_for", lambda size: False)
     for model in (other, one, one):
         assert worker.run(model, {"x": np.float32([3])})[0].tolist() == [6]
-        assert worker._loaded == {model.key}
+        assert worker._loaded.keys() == {model.key}
 
 
 def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
@@ -216,4 +217,32 @@ def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
     child = worker._process
     with pytest.raises(RuntimeFailure):
         worker.run(source(HUGE), {"n": np.int64([1 << 46])})
-    assert worker._process is not child and len(worker._loaded) == 1
+    assert worker._process is not child and not worker._loaded
+
+
+NARROW = Limits(max_memory=1 << 20)
+
+
+def test_a_child_takes_no_more_memory_than_it_may(worker):
+    heavy, feeds = source(HUGE), {"n": np.int64([1 << 25])}
+    told = r"ran out of memory: .*; it may take 260 MB, and more with --max-memory \(max_memory="
+    with governed(NARROW), pytest.raises(RuntimeFailure, match=told) as caught:
+        worker.run(heavy, feeds)
+    assert caught.value.reason == "out of memory"
+    assert worker.run(heavy, feeds)[0].shape == (0,)
+
+
+def test_large_inputs_and_weights_are_no_want_of_memory(worker):
+    weight = np.ones(1 << 24, np.float32)
+    model = source("(float[N] x) => (float[1] z) { y = Add(x, w) z = ReduceMax(y) }", opset=17)
+    model.proto.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    with governed(NARROW):
+        assert worker.run(model, {"x": np.ones(1 << 24, np.float32)})[0].tolist() == [2]
+
+
+def test_outputs_that_have_no_room_here_are_not_sent(worker):
+    model = source("(int64[1] n) => (float[N] y, float[N] z) { y = ConstantOfShape(n) z = Neg(y) }")
+    worker.close()
+    with governed(NARROW), pytest.raises(RuntimeFailure, match="outputs take 96 MB") as caught:
+        worker.run(model, {"n": np.int64([12 << 20])})
+    assert caught.value.reason == "out of memory"
