@@ -10,7 +10,7 @@ import pytest
 FOLDER = Path(__file__).parent / "hostile"
 SEEDS = 3
 FAULTY = """
-import json, signal, sys, time
+import json, signal, subprocess, sys, time
 from pathlib import Path
 sys.path.insert(0, {folder!r})
 import forks
@@ -36,7 +36,10 @@ def commands():
         whole = bytearray(400 << 20)
         print(len(whole))
         return 0
-    return endless, lost, half, told, left, heavy
+    def helped(attack):
+        whole = "print(len(bytearray(400 << 20)))"
+        return subprocess.run([sys.executable, "-c", whole]).returncode
+    return endless, lost, half, told, left, heavy, helped
 
 found, forks.PEAK_MB = {{}}, 300
 for command in commands():
@@ -76,4 +79,5 @@ def test_faults_are_seen(tmp_path):
         "told": ["traceback", "secret told", "exit 70"],
         "left": ["no word", "left behind x.tmp"],
         "heavy": ["peak"],
+        "helped": ["peak"],
     }

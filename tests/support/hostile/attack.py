@@ -11,6 +11,7 @@ COMMANDS = {
     "inspect": ("inspect", "{model}"),
     "rewrite": ("rewrite", "{model}", "{target}", "--no-verify"),
     "accelerate": ("rewrite", "{model}", "{target}", "--no-verify", "--passes", "accelerate"),
+    "verify": ("rewrite", "{model}", "{target}", "--timeout", "2"),
     "prove": ("rewrite", "{model}", "{target}", "--prove", "--timeout", "2"),
     "convert": ("convert", "{model}", "{target}", "--no-verify", "--opset", "21"),
     "convert-down": ("convert", "{model}", "{target}", "--no-verify", "--opset", "11"),

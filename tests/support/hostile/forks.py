@@ -50,7 +50,7 @@ def run(attack: Attack, folder: Path, seconds: float = SECONDS) -> Outcome:
     status, usage, timely = in_child(lambda: _command(attack), said, work, attack, seconds)
     text = said.read_text(errors="replace")
     code = os.waitstatus_to_exitcode(status)
-    spent, peak = used(said, usage)
+    spent, peak = spent_by(said, usage), usage.ru_maxrss / 1024
     late = spent >= int(seconds) or not timely or code == -signal.SIGXCPU
     faults = [*_faults(attack, code, text, late, peak), *_damage(attack, before, folder, code)]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -108,18 +108,15 @@ def _tell_used(said: Path) -> None:
     """What this process has used, without the runtimes that it has started."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     with suppress(OSError):
-        said.with_suffix(".used").write_text(f"{used.ru_utime + used.ru_stime} {used.ru_maxrss}")
+        said.with_suffix(".used").write_text(str(used.ru_utime + used.ru_stime))
 
 
-def used(said: Path, usage) -> tuple[float, float]:
-    """Seconds and MB of a child; with what it has started, where it did not come to tell."""
+def spent_by(said: Path, usage) -> float:
+    """Seconds of a child; with what it has started, where it did not come to tell."""
     told = said.with_suffix(".used")
-    words = told.read_text().split() if told.exists() else []
+    text = told.read_text() if told.exists() else ""
     told.unlink(missing_ok=True)
-    if len(words) < 2:
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    seconds, peak = map(float, words)
-    return seconds, peak / 1024
+    return float(text) if text else usage.ru_utime + usage.ru_stime
 
 
 def _end(child: int, number: int) -> None:
