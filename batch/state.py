@@ -48,7 +48,7 @@ class State:
 
     def begin(self, name: str) -> None:
         """Note that the work on a model begins, and nothing of others is in its place. What was
-        known of it before is kept: whether it holds is seen by the digests."""
+        known of it before is kept: whether it holds is seen by what is kept of its files."""
         if name not in self._lines:
             self.add({"name": name})
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..binding import Dims
 
 
+_FORM = 2
+"""How what is done is kept; what was kept otherwise is done anew."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Treatment:
     """What is done with each model.
@@ -99,6 +103,7 @@ class Treatment:
             LoadError: a file that it depends on cannot be read.
         """
         decisive = {
+            "state": _FORM,
             "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],
             "passes": self.passes,
             "options": self.options,

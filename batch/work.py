@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir import Error, SaveError, Target
 from ..ir.errors import reason
-from .files import are_as_before, digest_of_file, digests_of
+from .files import Seen, are_as_before, seen
 from .records import Problem, Record
 from .sources import Job
 from .treatment import Treatment
@@ -100,10 +100,10 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
     from ..ir import read_file
 
     with how.prepared():
-        digest = digest_of_file(job.path)  # before it is read: a change meanwhile is seen later
-        original = read_file(job.path, how.max_bytes)
         folder = job.path.parent
-        read = {job.path.name: digest, **digests_of(original.data_files, folder)}
+        read = seen([job.path], folder)  # before it is read: a change meanwhile is seen later
+        original = read_file(job.path, how.max_bytes)
+        read.update(seen(original.data_files, folder))
         kept = [*how.feeds, *original.data_files]
         if job.target.parent.is_dir():
             _target(job, kept, how)
@@ -160,8 +160,8 @@ def _target(job: Job, kept: list[Path], how: Treatment) -> Target:
     return Target.of(job.target, kept, job.path, force=how.force)
 
 
-def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[str, str]:
-    """Make the result elsewhere, then put it in its place; the digests of its files.
+def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[str, Seen]:
+    """Make the result elsewhere, then put it in its place; what is known of its files.
 
     A process that is ended meanwhile leaves nothing half-written where results are.
 
@@ -178,14 +178,14 @@ def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[s
             file = made / target.file.name
             save(model, file, keep=kept, link_data="hard" if how.link_data else None)
             files = [*_data(file, target, job), file]
-            digests = digests_of(files, made)
+            written = seen(files, made)
             for one in files:
                 _put(one, target.folder / one.name)
         finally:
             shutil.rmtree(made)
     except OSError as error:
         raise SaveError(f"cannot write '{job.shown}': {reason(error)}") from error
-    return digests
+    return written
 
 
 def _data(file: Path, target: Target, job: Job) -> list[Path]:
