@@ -25,8 +25,8 @@ _COARSE_TICK = 2_000_000_000
 """The same where the time is a multiple of a millisecond: some file systems count whole seconds."""
 
 Seen = dict[str, Any]
-"""What is known of a file: size, time (None where a change after it may not show in the time), place
-on disk, and for one that is not large the digest of what it holds."""
+"""What is known of a file: size, place on disk, time (None where a change after it may not show in
+the time), and for one that is not large the digest of what it holds."""
 
 
 def digest_of_file(path: Path) -> str:

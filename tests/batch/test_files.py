@@ -1,4 +1,4 @@
-"""Files that are as they were: by what the system tells of them, by their content where it differs."""
+"""Files that are as they were: by what the system tells of them, else by their content."""
 
 import hashlib
 import os
