@@ -12,6 +12,7 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
+from ..budget import limit
 from ..ir.well_formed.places import FunctionKey, normal_domain
 from .bodies import Array, captured_names, label, subgraphs
 from .errors import EvaluationError, ask_onnx
@@ -19,6 +20,8 @@ from .functions import function_key, specialize
 from .older import with_version_defaults
 
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+
+_DEEPEST = limit("call_depth")
 
 # Where onnx keeps the operators of each domain.
 _LIBRARIES = {
@@ -165,6 +168,8 @@ def _function_kernel(
     key = function_key(function)
     if key in environment.calls:
         raise EvaluationError(f"{label(node)}: function {':'.join(key[:2])} calls itself")
+    if len(environment.calls) >= _DEEPEST:
+        raise EvaluationError(f"{label(node)}: calls stand in each other more than {_DEEPEST} deep")
     if len(node.input) > len(function.input) or len(node.output) > len(function.output):
         raise EvaluationError(
             f"{label(node)}: the function has {len(function.input)} inputs and "

@@ -35,12 +35,16 @@ _BODIED = ("If", "Loop", "Scan", "SequenceMap")
 
 
 class _Calling:
-    """The functions whose calls are looked into, innermost first."""
+    """The functions whose calls are looked into, innermost first; bodies around a call count."""
 
-    def __init__(self, function: Function, around: _Calling | None) -> None:
+    def __init__(self, function: Function, call: Node, around: _Calling | None) -> None:
         self.function = function
         self.around = around
         self.depth: int = 1 if around is None else around.depth + 1
+        holder = None if call.graph is None else call.graph.holder
+        while holder is not None and holder.graph is not None:
+            self.depth += 1
+            holder = holder.graph.holder
 
     def forbids(self, function: Function) -> bool:
         """Whether a call in it is not looked into: it stands too deep, or in itself."""
@@ -138,7 +142,7 @@ class ShapeInference:
         inner = copy.copy(self)
         inner._facts = {}
         inner.attributes = {**defaults_of(function), **self._resolved(call.op).attributes}
-        inner._calling = _Calling(function, self._calling)
+        inner._calling = _Calling(function, call, self._calling)
         for index, value in enumerate(function.graph.inputs):
             inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
         return inner

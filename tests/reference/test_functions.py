@@ -1,9 +1,11 @@
 import numpy as np
+import onnx
 import pytest
 from reference_oracle import assert_as_onnxruntime, assert_same, parse
-from straightline import reference
+from straightline import reference, rewrite
 from straightline.ir import ModelError
 from straightline.reference import EvaluationError
+from straightline.reference.kernels import _DEEPEST
 
 X = np.arange(4, dtype=np.float32)
 
@@ -88,3 +90,40 @@ def test_an_error_names_the_way_to_the_node():
     )
     with pytest.raises(EvaluationError, match="F 'y': Loop 'y': Add 'w': "):
         reference.run(model, {"x": X, "z": X[:3]})
+
+
+def chain(count, *, bodies=True):
+    """So many functions that call each other, each in a branch of an If in a Loop."""
+    text = '<ir_version: 8, opset_import: ["": 18, "local": 1]>'
+    text += f"g (float[1] x) => (float[1] y) {{ y = local.f{count - 1} (x) }}"
+    head = '<domain: "local", opset_import: ["": 18, "local": 1]>'
+    text += f"{head} f0 (x) => (y) {{ y = Neg (x) }}"
+    for n in range(1, count):
+        if not bodies:
+            text += f"{head} f{n} (x) => (y) {{ y = local.f{n - 1} (x) }}"
+            continue
+        text += f"""{head} f{n} (x) => (y) {{
+            once = Constant <value = int64 {{1}}> () yes = Constant <value = bool {{1}}> ()
+            y = Loop (once, , x) <body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w) {{
+              d = Identity (c)
+              w = If (yes) <then_branch = t () => (float[1] p) {{ p = local.f{n - 1} (v) }},
+                            else_branch = e () => (float[1] q) {{ q = Abs (v) }}> }}> }}"""
+    return onnx.parser.parse_model(text)
+
+
+def test_calls_within_calls_are_run_to_a_depth():
+    (y,) = reference.run(chain(_DEEPEST, bodies=False), {"x": np.float32([1])})
+    assert y.tolist() == [-1]
+    with pytest.raises(EvaluationError, match="calls stand in each other more than 60 deep"):
+        reference.run(chain(_DEEPEST + 1, bodies=False), {"x": np.float32([1])})
+    with pytest.raises(EvaluationError):
+        reference.run(chain(300), {"x": np.float32([1])})
+
+
+@pytest.mark.parametrize("bodies", [False, True])
+def test_a_constant_that_deep_calls_compute_stays(bodies):
+    model = chain(300, bodies=bodies)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32([1]), "k"))
+    model.graph.node[0].input[0] = "k"
+    del model.graph.input[:]
+    assert rewrite(model, verify=False).graph.node
