@@ -48,7 +48,7 @@ def run(command: str, model: Path, folder: Path, seconds: float = SECONDS) -> Ou
         text = said.read().decode(errors="replace")
     spent = usage.ru_utime + usage.ru_stime
     peak = usage.ru_maxrss / 1024
-    faults = tuple(_faults(child.returncode, text, spent >= int(seconds), peak, target))
+    faults = tuple(_faults(child.returncode, text, spent >= int(seconds) - 1, peak, target))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return Outcome(spent, peak, child.returncode, lines[-1] if lines else "", faults)
 

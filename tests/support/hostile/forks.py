@@ -184,6 +184,8 @@ def _damage(attack: Attack, before: dict[str, str], folder: Path, code: int):
             yield "file lost"
     for name in after.keys() - before.keys():
         is_result = Path(name).name.startswith(target) and code == 0
+        is_result |= Path(name).name == target and attack.signal is not None  # it came too late
+        is_result |= not {"-o", "--out"}.isdisjoint(attack.arguments)  # kept to go on with
         if not (is_result or attack.target is None or killed):
             yield f"left behind {name}"
     for name in after:

@@ -57,5 +57,5 @@ def shaped(size):
 CASES = [
     Case("captured-weight", captured, LARGE, 1_000_000),
     Case("branched-weight", branched, LARGE, 1_000_000),
-    Case("whole-weight", shaped, LARGE, 1_000_000),
+    Case("whole-weight", shaped, LARGE // 2, 1_000_000),
 ]
