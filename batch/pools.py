@@ -99,7 +99,7 @@ def pool_of(
     """Where the work is done.
 
     Args:
-        backend: joblib's name for that, or "dask".
+        backend: joblib's name for that, or "dask", or "ray".
         jobs: how many calls at once; None for as many as there are processors.
         address: of a cluster.
         kept: let processes of this machine wait for more work when this is done.
@@ -115,6 +115,11 @@ def pool_of(
 
                 backend, settings["client"] = dask.NAME, stack.enter_context(dask.client(address))
                 settings["wait_for_workers_timeout"] = dask.WORKERS_TIMEOUT
+            elif backend == "ray":
+                from . import ray
+
+                backend = ray.NAME
+                stack.enter_context(ray.client(address))
             elif address is not None:
                 raise BatchError("an address is one of a cluster; name its kind, with --backend")
             pool = Pool(backend, jobs, settings)

@@ -61,9 +61,9 @@ def run(
         resume: skip what was done before, if neither the source with its data, nor what is asked
             for, nor the result has changed since.
         backend: where the work is done, as joblib calls it: "loky", processes of this machine, or
-            "dask", a cluster that reaches the same files.
-        address: where the cluster is, such as "tcp://10.0.0.1:8786"; by default what the process is
-            connected to.
+            "dask" or "ray", a cluster that reaches the same files.
+        address: where the cluster is, such as "tcp://10.0.0.1:8786" (dask) or "10.0.0.1:6379"
+            (ray); by default what the process is connected to.
         verify: compare the outputs with the original's, as in `straightline.transform`.
         dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.

@@ -52,6 +52,7 @@ class Backend(str, enum.Enum):
 
     loky = "loky"
     dask = "dask"
+    ray = "ray"
 
 
 Sources = Annotated[
@@ -96,8 +97,8 @@ BackendOption = Annotated[
         metavar="NAME",
         parser=parsing.choice(Backend),
         autocompletion=words(Backend),
-        help="Where the work is done: loky, on this machine; dask, on a cluster that reaches the"
-        " same files.",
+        help="Where the work is done: loky, on this machine; dask or ray, on a cluster that reaches"
+        " the same files.",
         rich_help_panel=MANY,
     ),
 ]
@@ -105,7 +106,7 @@ Address = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Where the cluster is, such as tcp://10.0.0.1:8786.",
+        help="Where the cluster is, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
         rich_help_panel=MANY,
     ),
 ]

@@ -105,7 +105,7 @@ WRONG = {
     "--runtime both2": "--runtime both2: did you mean 'both'? there are 'auto', 'onnxruntime',"
     " 'reference', 'both'",
     "--target tensort": "--target tensort: there is no target 'tensort'; did you mean 'tensorrt'?",
-    "--backend das": "--backend das: did you mean 'dask'? there are 'loky', 'dask'",
+    "--backend das": "--backend das: did you mean 'dask'? there are 'loky', 'dask', 'ray'",
     "--set a=1 --set a=2": "--set 'a' is given twice",
     "--prove --no-verify": "a proof is asked for; leave out --no-verify",
 }
