@@ -46,6 +46,7 @@ def load(model: ModelData) -> Session:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it would keep what a run has taken, and round it up
     if model.base_dir is not None:
         entry = "session.model_external_initializers_file_folder_path"
         options.add_session_config_entry(entry, model.base_dir)

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -246,3 +248,13 @@ def test_outputs_that_have_no_room_here_are_not_sent(worker):
     with governed(NARROW), pytest.raises(RuntimeFailure, match="outputs take 96 MB") as caught:
         worker.run(model, {"n": np.int64([12 << 20])})
     assert caught.value.reason == "out of memory"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells it as Linux does")
+def test_a_run_gives_back_what_it_has_taken(worker):
+    """Else the next model would find it taken."""
+    worker.run(source(HUGE), {"n": np.int64([1 << 25])})
+    status = Path(f"/proc/{worker._process._process.pid}/status").read_text()
+    lines = (line.partition(":") for line in status.splitlines())
+    held = {name: text.split()[0] for name, _, text in lines if text.split()}
+    assert int(held["VmRSS"]) < 200_000 and int(held["VmHWM"]) > 200_000
