@@ -170,7 +170,8 @@ def transform(
             `straightline.showing.OnProgress`). What it raises ends the work.
         max_work: how many steps, of about a nanosecond, may be taken to compute constants before
             run time; what would take more stays, with a remark.
-        max_memory: how many bytes of computed constants may be held at a time.
+        max_memory: how many bytes of computed constants may be held at a time; a model that is run
+            to be compared may take four times as much.
         timeout: how many seconds those constants may take, all together, of which nobody can tell
             how many steps they take; 5 without.
         options: options of the passes, such as `max_trips` and `max_nodes`.

@@ -104,6 +104,7 @@ def verify(
     sample_shapes: SampleShapes | None = None,
     dims: Dims | None = None,
     timeout: float | None = None,
+    max_memory: int | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
     workers: Workers | None = None,
@@ -135,6 +136,8 @@ def verify(
         dims: sizes of named dimensions of inputs that are drawn: `{"T": 6}`.
         timeout: seconds for loading one model or running it once; 60 without. After a timeout of
             the original nothing else is tried.
+        max_memory: bytes of constants that a proof may hold. A model that is run may take four
+            times as much, besides what it is itself, and no more; 256 MB without.
         bound: values of inputs that the rewrite no longer has.
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
@@ -153,39 +156,39 @@ def verify(
     start = time.perf_counter()
     before, after = read(before), read(after)
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
-    proof = None
-    if prove is not False:
-        from .proof import prove as decide
+    with governed(Limits.of(None, max_memory, timeout)):
+        proof = None
+        if prove is not False:
+            from .proof import prove as decide
 
-        on_progress("verifying", "proof", 0, 0)
-        with governed(Limits.of(None, None, timeout)):
+            on_progress("verifying", "proof", 0, 0)
             proof = decide(before, after, bound=bound, base_dir=base_dir)
-        _log.info("the proof is %s: %s", proof.status, proof.reason)
-    asked = feeds is not None or samples is not None or runtime != "auto"
-    if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):
-        verdict = Verdict("equal", PROVED, proof=proof)
-    else:
-        from .reference.verify import verify as run
+            _log.info("the proof is %s: %s", proof.status, proof.reason)
+        asked = feeds is not None or samples is not None or runtime != "auto"
+        if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):
+            verdict = Verdict("equal", PROVED, proof=proof)
+        else:
+            from .reference.verify import verify as run
 
-        verdict = run(
-            before,
-            after,
-            feeds=feeds,
-            runtime=runtime,
-            rtol=rtol,
-            atol=atol,
-            samples=drawn,
-            seed=seed,
-            sample_shapes=sample_shapes,
-            timeout=timeout,
-            bound=bound,
-            base_dir=base_dir,
-            workers=workers,
-            on_progress=on_progress,
-        )
-        _log.info("running both models: %s, %s", verdict.status, verdict.reason)
-        if proof is not None:
-            verdict = _together(verdict, proof, bool(prove))
+            verdict = run(
+                before,
+                after,
+                feeds=feeds,
+                runtime=runtime,
+                rtol=rtol,
+                atol=atol,
+                samples=drawn,
+                seed=seed,
+                sample_shapes=sample_shapes,
+                timeout=timeout,
+                bound=bound,
+                base_dir=base_dir,
+                workers=workers,
+                on_progress=on_progress,
+            )
+            _log.info("running both models: %s, %s", verdict.status, verdict.reason)
+            if proof is not None:
+                verdict = _together(verdict, proof, bool(prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 

@@ -203,6 +203,7 @@ def verify(
     assignments: Set = None,
     sizes: Dim = None,
     max_input_size: MaxInputSize = None,
+    max_memory: MaxMemory = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -224,10 +225,8 @@ def verify(
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        dims = contents(sizes)
-        verdict = compare(
-            original, rewritten, bound=bound, dims=dims, on_progress=progress, **wanted
-        )
+        wanted.update(dims=contents(sizes), max_memory=max_memory)
+        verdict = compare(original, rewritten, bound=bound, on_progress=progress, **wanted)
     if kept is not None and verdict.status != "different":
         kept.require_proof(verdict.proof)
     codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}

@@ -133,7 +133,8 @@ MaxMemory = Annotated[
     typer.Option(
         metavar="SIZE",
         parser=parsing.size,
-        help="Bytes of computed constants that may be held at a time; 256M if not given.",
+        help="Bytes of computed constants that may be held at a time; 256M if not given. A model"
+        " that is run to be compared may take four times as much.",
     ),
 ]
 Set = Annotated[

@@ -234,3 +234,16 @@ def test_a_demanded_proof_that_is_not_found_withholds_the_result():
         with pytest.raises(sl.NotVerifiedError, match=r"conversion .* not proved: out of steps"):
             sl.convert_version(before, 18, **wanted)
         sl.rewrite(before, verify=True, strict=True)
+
+
+def test_running_takes_no_more_memory_than_it_may():
+    """Whoever gives more has it verified."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (int64[1] n) => (float[N] y) {
+        a = ConstantOfShape (n) b = Neg (a) y = Slice (b, n, n) }"""
+    model, feeds = onnx.parser.parse_model(text), {"n": np.int64([1 << 25])}
+    verdict = sl.verify(model, model, prove=False, feeds=feeds, max_memory=1 << 20)
+    assert verdict.status == "not verified"
+    assert (
+        "it may take 260 MB, and more with --max-memory (max_memory= in Python)" in verdict.reason
+    )
+    assert sl.verify(model, model, prove=False, feeds=feeds).equal
