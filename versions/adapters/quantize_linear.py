@@ -97,17 +97,30 @@ def _spread(site: Site, index: int) -> Value:
         site.refuse_unknown("writing it out needs the shape of its scale, which")
     if index == 1 and site.elem_type(1) != _FLOAT:
         site.refuse("with a scale that is no 32-bit float it is not written out")
-    if all(dim == 1 for dim in shape) and len(shape) <= 1:
+    block = site.attribute("block_size") if site.source >= 21 else 0
+    if block:
+        return _of_blocks(site, value, shape, block)
+    if len(shape) > 1:
+        site.refuse("its scale has more than one axis, but there are no blocks")
+    if shape in ([], [1]):
         return value
     rank = site.required_rank("one scale for each slice")
     axis = site.attribute("axis") % rank
-    if len(shape) == 1:
-        after = [1] * (rank - axis - 1)
-        return site.emit("Reshape", [value, site.ints([-1, *after], "shape")], "slices")
-    block, whole = site.attribute("block_size"), site.shape()
+    lengths = {*shape, (site.shape() or [None] * rank)[axis]} - {None}
+    if len(lengths) > 1:
+        site.refuse(f"its scales are not as many as the slices along axis {axis}")
+    after = [1] * (rank - axis - 1)
+    return site.emit("Reshape", [value, site.ints([-1, *after], "shape")], "slices")
+
+
+def _of_blocks(site: Site, value: Value, shape: list[int | None], block: int) -> Value:
+    axis, whole = site.attribute("axis"), site.shape()
     length = None if whole is None else whole[axis]
     if length is None:
         site.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
+    count = -(-length // block)
+    if len(shape) != len(whole or ()) or shape[axis] not in (None, count):
+        site.refuse(f"its scale has the shape {shape}, which is not one for each block of {block}")
     blocks = [place // block for place in range(length)]
     return site.emit("Gather", [value, site.ints(blocks, "blocks")], "spread", axis=axis)
 

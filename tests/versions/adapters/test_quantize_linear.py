@@ -124,6 +124,15 @@ def test_what_is_not_written_out():
     reason = "a scale for each block needs the length of axis 1"
     body = "y = QuantizeLinear <axis = 1, block_size = 2> (x, s, z)"
     assert_refuses(body, 21, 20, reason, signature)
+    body = "y = QuantizeLinear <axis = 1, block_size = {}> (x, s, z)"
+    for block, shape, reason in [
+        (2, "1", "its scale has the shape \\[1\\], which is not one for each block of 2"),
+        (2, "2, 1", "which is not one for each block of 2"),
+        (0, "2, 2", "its scale has more than one axis, but there are no blocks"),
+        (0, "3", "its scales are not as many as the slices along axis 1"),
+    ]:
+        signature = f"float[2, 4] x, float[{shape}] s, uint16[{shape}] z"
+        assert_refuses(body.format(block), 21, 20, reason, signature)
     reason = "one scale for each slice needs the rank of input 0"
     body = "i = Cast <to = 3> (x) y = DequantizeLinear (i, s)"
     assert_refuses(body, 13, 12, reason, "x, float[2] s")
