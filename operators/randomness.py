@@ -72,7 +72,12 @@ def find_random_in(node: Node, functions: Functions) -> Node | None:
 
 
 def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> Node | None:
-    for node in nodes:
+    waiting = [iter(nodes)]
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+            continue
         if draws_random_numbers(node):
             return node
         inside = list(node.graphs())
@@ -80,8 +85,5 @@ def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> N
         if called is not None and called not in seen:
             seen.add(called)
             inside.append(called.graph)
-        for body in inside:
-            found = _find(body.unordered_nodes(), functions, seen)
-            if found is not None:
-                return found
+        waiting += [iter(body.unordered_nodes()) for body in reversed(inside)]
     return None

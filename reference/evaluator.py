@@ -20,6 +20,7 @@ from ..ir.well_formed.places import normal_domain
 from . import kernels
 from .batches import BATCH_OPERATORS
 from .bodies import Array, label
+from .calls import Call, Entered, Turn, in_turn
 from .conditional import If
 from .errors import EvaluationError
 from .flattening import Flatten
@@ -68,6 +69,10 @@ class GraphEvaluator:
         attributes: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """The named outputs, by default all; ``feeds`` hold inputs and captured values."""
+        return in_turn(Entered("", self.turn(output_names, feeds)))
+
+    def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
+        """The same, which gives the calls that it comes to and is sent what they give."""
         scope: dict[str, Any] = {**self.constants, **feeds}
         scope[""] = None
         for kernel, inputs, outputs, node in self.steps:
@@ -79,7 +84,10 @@ class GraphEvaluator:
                 ) from error
             if self.watch is not None:
                 self.watch(node, values)
-            for name, value in zip(outputs, kernel(values, scope), strict=False):
+            given = (
+                (yield kernel.entered(values)) if type(kernel) is Call else kernel(values, scope)
+            )
+            for name, value in zip(outputs, given, strict=False):
                 if name:
                     scope[name] = value
         wanted = self.output_names if output_names is None else output_names
@@ -132,6 +140,7 @@ class Evaluator:
             watch=watch,
         )
         self._graph = GraphEvaluator(proto.graph, environment)
+        environment.make_all()
         self._types = {i.name: i.type for i in proto.graph.input}
 
     @property

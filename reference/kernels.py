@@ -12,16 +12,14 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
-from ..budget import limit
 from ..ir.well_formed.places import FunctionKey, normal_domain
 from .bodies import Array, captured_names, label, subgraphs
+from .calls import Call, MadeLater
 from .errors import EvaluationError, ask_onnx
 from .functions import function_key, specialize
 from .older import with_version_defaults
 
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
-
-_DEEPEST = limit("call_depth")
 
 # Where onnx keeps the operators of each domain.
 _LIBRARIES = {
@@ -36,19 +34,30 @@ _LIBRARIES = {
 class Environment:
     """What the nodes of one graph may refer to.
 
-    ``operators`` replace onnx.reference's own; ``calls`` are the functions being expanded.
-    ``run_graph`` makes the evaluator of a body or function in an environment. ``watch`` is told
-    of each node and its inputs before it is run, and may raise EvaluationError. ``bodies`` are the
-    evaluators of functions, one for all calls that give the same attributes.
+    ``operators`` replace onnx.reference's own. ``run_graph`` makes the evaluator of a body or
+    function in an environment. ``watch`` is told of each node and its inputs before it is run, and
+    may raise EvaluationError. ``bodies`` are the evaluators of functions, one for all calls that
+    give the same attributes; those that are still ``waiting`` to be made are looked at by whoever
+    made the environment.
     """
 
     opsets: Mapping[str, int]
     operators: Mapping[tuple[str, str], type[OpRun]]
     run_graph: Callable[[Any, Environment], Any]
     functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
-    calls: tuple[FunctionKey, ...] = ()
     watch: Callable[[onnx.NodeProto, Sequence[Any]], None] | None = None
-    bodies: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    bodies: dict[tuple[object, ...], MadeLater] = field(default_factory=dict)
+    waiting: list[MadeLater] = field(default_factory=list)
+
+    def make_all(self) -> None:
+        """Make what is waiting, and what is waiting then.
+
+        Raises:
+            EvaluationError: nothing implements an operator in it.
+        """
+        for body in self.waiting:  # grows meanwhile
+            _ = body.evaluator
+        self.waiting.clear()
 
 
 def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
@@ -165,28 +174,13 @@ def _function_kernel(
     environment: Environment,
     defaults: Sequence[onnx.AttributeProto] = (),
 ) -> Kernel:
-    key = function_key(function)
-    if key in environment.calls:
-        raise EvaluationError(f"{label(node)}: function {':'.join(key[:2])} calls itself")
-    if len(environment.calls) >= _DEEPEST:
-        raise EvaluationError(f"{label(node)}: calls stand in each other more than {_DEEPEST} deep")
     if len(node.input) > len(function.input) or len(node.output) > len(function.output):
         raise EvaluationError(
             f"{label(node)}: the function has {len(function.input)} inputs and "
             f"{len(function.output)} outputs, the call more"
         )
-    evaluator = _body(node, function, environment, defaults)
-    names, place = list(function.input), label(node)
-
-    def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
-        feeds = dict.fromkeys(names) | dict(zip(names, inputs, strict=False))
-        try:
-            results: list[Any] = evaluator.run(None, feeds)
-        except EvaluationError as error:
-            raise EvaluationError(f"{place}: {error}") from error
-        return results[: len(node.output)]
-
-    return call
+    body = _body(node, function, environment, defaults)
+    return Call(label(node), list(function.input), len(node.output), body)
 
 
 def _body(
@@ -194,21 +188,22 @@ def _body(
     function: onnx.FunctionProto,
     environment: Environment,
     defaults: Sequence[onnx.AttributeProto],
-) -> Any:
+) -> MadeLater:
     """The evaluator of a function's body. Functions that call each other twice make as many calls
     as 2 to the power of their depth, so it is made once for calls with the same attributes."""
     key = function_key(function)
     given = [*defaults, *node.attribute]
+    inner = replace(environment, opsets=_imports(function))
+    body = MadeLater(lambda: environment.run_graph(specialize(function, given), inner))
+    if environment.functions.get(key) is not function:
+        _ = body.evaluator  # of an operator's own definition: it ends soon
+        return body
     written = tuple(a.SerializeToString(deterministic=True) for a in given)
     known = (key, written, id(environment.operators))
-    own = environment.functions.get(key) is function
-    if own and known in environment.bodies:
-        return environment.bodies[known]
-    inner = replace(environment, opsets=_imports(function), calls=(*environment.calls, key))
-    evaluator = environment.run_graph(specialize(function, given), inner)
-    if own:
-        environment.bodies[known] = evaluator
-    return evaluator
+    if known not in environment.bodies:
+        environment.bodies[known] = body
+        environment.waiting.append(body)
+    return environment.bodies[known]
 
 
 def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:

@@ -29,6 +29,9 @@ _MOST_STEPS = limit("bound_steps")
 _MOST_CALLS = limit("speculated_calls")
 """How many calls of functions are looked into."""
 
+_DEEPEST = limit("call_depth")
+"""How deep in each other they are."""
+
 Environment = dict[Value, Known]
 
 
@@ -60,7 +63,7 @@ class Speculation:
         self.inference = inference
         self.functions = functions
         self._outside: Environment = {}
-        self._calls = 0
+        self._calls = self._depth = 0
         self._latest: dict[Node, tuple[Sequence[Known], list[Known], bool]] = {}
 
     def run(
@@ -162,14 +165,29 @@ class Speculation:
         self, node: Node, function: Function, inputs: Sequence[Known], certain: bool
     ) -> list[Known]:
         self._calls += 1
-        if self._calls > _MOST_CALLS:
-            # Functions that call others twice are run as often as there are paths to them.
+        over = self._over()
+        if over:
             if not certain:
-                raise Hazard(node, "calls functions that call others too often to look into")
+                raise Hazard(node, over)
             return [Known(UNKNOWN)] * len(node.outputs)
         missing = len(function.graph.inputs) - len(inputs)
         arguments = [*inputs, *[Known(UNKNOWN)] * missing]
-        return self.run(function.graph, arguments, certain=certain)
+        self._depth += 1
+        try:
+            return self.run(function.graph, arguments, certain=certain)
+        finally:
+            self._depth -= 1
+
+    def _over(self) -> str:
+        """Why a call is not looked into; "" where it is."""
+        if self._calls > _MOST_CALLS:
+            # Functions that call others twice are run as often as there are paths to them.
+            more = f"more often than speculated_calls={_MOST_CALLS}"
+        elif self._depth >= _DEEPEST:
+            more = f"deeper in each other than call_depth={_DEEPEST}"
+        else:
+            return ""
+        return f"calls functions {more} allows to look into"
 
 
 def _all_alike(ones: Sequence[Known], others: Sequence[Known]) -> bool:

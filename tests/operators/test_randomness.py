@@ -58,3 +58,16 @@ def test_functions_that_call_each_other_end():
     <domain: "local", opset_import: ["" : 17]> f (p) => (q) { q = Neg (p) }"""
     model = ir.load(as_model(text))
     assert find_random(model.graph, model.functions) is None
+
+
+def test_functions_are_searched_however_deep_they_call_each_other():
+    chain = [f"f{i} (p) => (q) {{ q = local.f{i - 1} (p) }}" for i in range(1, 1_000)]
+    head = '\n<domain: "local", opset_import: ["" : 17, "local" : 1]> '
+    functions = "".join(head + f for f in ["f0 (p) => (q) { q = RandomNormalLike (p) }", *chain])
+    model = ir.load(
+        as_model(
+            '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>'
+            " g (float[2] x) => (float[2] y) { y = local.f999 (x) }" + functions
+        )
+    )
+    assert find_random(model.graph, model.functions).op_type == "RandomNormalLike"

@@ -247,5 +247,12 @@ def test_functions_that_call_others_twice_are_looked_into_in_linear_time():
 
 
 def test_what_would_take_exponential_time_is_given_up():
-    with pytest.raises(Hazard, match="calls functions that call others too often to look into"):
+    told = "calls functions more often than speculated_calls=10000 allows to look into"
+    with pytest.raises(Hazard, match=told):
         ladder(60, "Concat <axis = 0> (t, t)")
+
+
+def test_functions_are_looked_into_only_so_deep():
+    told = "calls functions deeper in each other than call_depth=60 allows to look into"
+    with pytest.raises(Hazard, match=rf"f339 'own::f340/t' {told}"):
+        ladder(400, "Neg (t)")

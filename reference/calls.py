@@ -1,0 +1,121 @@
+"""Calls of functions, which stand in each other as deep as a model likes.
+
+A file of a few MB holds a chain of 100,000 functions, each of which calls the next, and Python's
+stack has an end. So bodies are made one after another, and run by turns instead of one inside the
+other.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Protocol
+
+from .errors import EvaluationError
+
+_MOST_PLACES = 8
+"""An error names so many of the calls around its place, outermost first."""
+
+_TOO_DEEP = "bodies and calls stand in each other deeper than they can be run; inline them first"
+
+Turn = Generator["Entered", list[Any], list[Any]]
+"""What runs a graph: gives the calls that it comes to, is sent what they give, and returns the
+outputs."""
+
+
+class Steps(Protocol):
+    """What runs a function's body."""
+
+    def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
+        """Run it, given its inputs."""
+
+    def run(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
+        """The same at once."""
+
+
+class MadeLater:
+    """The evaluator of a function's body, made when it is first asked for.
+
+    Args:
+        make: makes it.
+    """
+
+    def __init__(self, make: Callable[[], Steps]) -> None:
+        self._make = make
+
+    @functools.cached_property
+    def evaluator(self) -> Steps:
+        """The evaluator."""
+        return self._make()
+
+
+class Entered:
+    """A call that was come to.
+
+    Args:
+        place: the node that calls.
+        turn: what runs the function.
+    """
+
+    def __init__(self, place: str, turn: Turn) -> None:
+        self.place = place
+        self.turn = turn
+
+
+class Call:
+    """The kernel of a node that calls a function.
+
+    Args:
+        place: how messages name the node.
+        names: the inputs of the function.
+        count: how many outputs the node has.
+        body: the function's body.
+    """
+
+    def __init__(self, place: str, names: Sequence[str], count: int, body: MadeLater) -> None:
+        self.place = place
+        self._names = names
+        self._count = count
+        self._body = body
+
+    def entered(self, inputs: Sequence[Any]) -> Entered:
+        """The call with these inputs."""
+        feeds = dict.fromkeys(self._names) | dict(zip(self._names, inputs, strict=False))
+        return Entered(self.place, self._body.evaluator.turn(None, feeds))
+
+    def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
+        """Run it at once."""
+        return in_turn(self.entered(inputs))[: self._count]
+
+
+def in_turn(first: Entered) -> list[Any]:
+    """What a call gives, all calls inside it being run on one level.
+
+    Raises:
+        EvaluationError: something fails; it names the calls around that.
+    """
+    running = [first]
+    given: Any = None
+    while running:
+        try:
+            inner = running[-1].turn.send(given)
+        except StopIteration as done:
+            running.pop()
+            given = done.value
+        except EvaluationError as error:
+            raise EvaluationError(": ".join([*_places(running), str(error)])) from error
+        except RecursionError as error:
+            raise EvaluationError(_TOO_DEEP) from error
+        else:
+            running.append(inner)
+            given = None
+    outputs: list[Any] = given
+    return outputs
+
+
+def _places(running: Sequence[Entered]) -> list[str]:
+    named = [entered.place for entered in running if entered.place]
+    left_out = len(named) - _MOST_PLACES
+    if left_out <= 0:
+        return named
+    return [*named[: _MOST_PLACES - 1], f"{left_out} calls further in", named[-1]]
