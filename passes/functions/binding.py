@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import onnx
 
-from ...ir import Fold, Function, Graph, Model, Node, Operator, Template, normal_domain
+from ...ir import Fold, Function, FunctionKey, Graph, Model, Node, Operator, Template, normal_domain
 from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
 from ..tools.guards import unnameable_output
@@ -87,6 +87,16 @@ def obstacle(function: Function, call: Node, calls: CallGraph) -> str | None:
     """Why a call cannot be replaced by the function's body; None if it can."""
     if calls.is_recursive(function):
         return f"{function} calls itself, which ONNX forbids"
+    return unlike(function, call, calls.functions)
+
+
+def unlike(function: Function, call: Node, functions: Collection[FunctionKey]) -> str | None:
+    """Why the body of a function would mean something else in the place of a call; None if it would
+    not.
+
+    Args:
+        functions: all that the model has.
+    """
     inputs, outputs = function.graph.inputs, function.graph.outputs
     if len(call.inputs) > len(inputs) or len(call.outputs) > len(outputs):
         return f"it has more inputs or outputs than {function}"
@@ -103,7 +113,7 @@ def obstacle(function: Function, call: Node, calls: CallGraph) -> str | None:
     return (
         unnameable_output(call, [given.get(value) or value for value in outputs])
         or _unbindable_attribute(function, call)
-        or _unlike_operator(function, call, calls)
+        or _unlike_operator(function, call, functions)
     )
 
 
@@ -130,7 +140,9 @@ def _defaults(root: Model | Function | None) -> set[str]:
     return {message.name for message in root.header.attribute_proto}
 
 
-def _unlike_operator(function: Function, call: Node, calls: CallGraph) -> str | None:
+def _unlike_operator(
+    function: Function, call: Node, functions: Collection[FunctionKey]
+) -> str | None:
     """What in a function's body would mean something else in the caller's graph."""
     assert call.graph is not None
     root = call.graph.root
@@ -141,7 +153,7 @@ def _unlike_operator(function: Function, call: Node, calls: CallGraph) -> str | 
             if any(m.ref_attr_name and m.type in _GRAPHS for m in node.op.attributes.values()):
                 return f"{node} takes a graph from an attribute of {function}"
             mine, theirs = function.opset(node.domain), root.opset(node.domain)
-            if calls.called(node) is not None or mine == theirs or (mine and not theirs):
+            if node.op.function_key in functions or mine == theirs or (mine and not theirs):
                 continue
             if not _is_same(node, mine, theirs):
                 domain = f" of '{node.domain}'" if normal_domain(node.domain) else ""

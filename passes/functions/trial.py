@@ -174,8 +174,7 @@ class InliningTrials:
                 f" allows; raise it with {by('--max-nodes')}, or choose with"
                 f" {by('--passes straighten{always=true}')}"
             )
-        reached = self.calls.reached_from(scratch.graph)
-        scratch.functions = {key: self.functions[key] for key in reached}
+        scratch.functions = self.functions  # settled, so that a trial costs what it inlines alone
         scratch.settled = True
         if count_control_flow(scratch.graph) < written:
             return _Tried(None)

@@ -14,17 +14,23 @@ import numpy as np
 
 from ...analysis.safety.selectable import unselectable
 from ...analysis.safety.speculation import Hazard
+from ...budget import current, limit
 from ...facts.bounds import Known
 from ...facts.bounds import known as known_from
 from ...facts.fact import UNKNOWN, Fact
 from ...ir import Function, Graph, Node, Value
 from ...operators.batching import Operand, Unbatchable
-from ..functions.binding import bind, obstacle
-from ..functions.calls import CallGraph
+from ..functions.binding import bind, unlike
 from ..tools.select import select
 from .node_batcher import NodeBatcher
 
 _BRANCHES = ("then_branch", "else_branch")
+
+_DEEPEST = limit("call_depth")
+"""Calls that stand deeper in each other are not entered."""
+
+_ENTERED = 300_000
+"""Steps that it takes to compute a node of a function for all trips."""
 
 
 class _Entered(NodeBatcher):
@@ -250,19 +256,33 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     Raises:
         Unbatchable: the body cannot be, or means something else there.
     """
-    functions = around.inference.model.functions
+    functions, feeding = around.inference.model.functions, around.feeding
     function: Function = functions[node.op.function_key]
-    reason = obstacle(function, node, CallGraph(functions))
+    reason = unlike(function, node, functions) or _too_much(function, node, feeding.depth)
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
     bound, entered = bind(function, node), _Entered(around, around.mask)
     for value, given in zip(bound.graph.inputs, node.inputs, strict=False):
         if given is not None:
             entered.enter(value, given)
-    results = entered.run(bound.graph)
+    feeding.depth += 1
+    try:
+        results = entered.run(bound.graph)
+    finally:
+        feeding.depth -= 1
     around.operands.update(
         (value, result)
         for value, result in zip(node.outputs, results, strict=False)
         if value is not None
     )
     return [entered.fact(value) for value in bound.graph.outputs]
+
+
+def _too_much(function: Function, call: Node, depth: int) -> str | None:
+    """Why a call is not entered although it could be: functions that call others twice stand for
+    more nodes than there is time for."""
+    if depth >= _DEEPEST:
+        return f"it stands deeper in other calls than call_depth={_DEEPEST} allows"
+    if not current().may_work(_ENTERED * len(function.graph), call):
+        return "computing it for all trips takes more steps than max_work allows"
+    return None

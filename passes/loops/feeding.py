@@ -45,6 +45,7 @@ class Feeding:
         number: that of any trip, a symbol.
         reversals: for values what has their first axis from the end, both ways.
         outside: for values around the Loop or Scan the graph's inputs that stand for them.
+        depth: how many calls stand around the node that is being computed.
 
     Raises:
         Unbatchable: something is not known that decides the form.
@@ -63,6 +64,7 @@ class Feeding:
         self.outside: dict[Value, Value] = {}
         self.reversals: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
+        self.depth = 0
         self.number = inference.symbols.fresh()
         self.trips = self._count()
 

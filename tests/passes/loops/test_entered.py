@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from harness import as_model
 from loops import HEAD, op_types
+from straightline.budget import Limits, governed
+from straightline.passes import Pipeline, VectorizeLoops
 from vectorized import FEED, assert_same, assert_vectorizes, loop, numbers, vectorized, why_kept
 
 POSITIVE = "k = Constant <value = float {0}> () m0 = ReduceSum <keepdims = 0> (e)"
@@ -154,3 +156,34 @@ def test_a_choice_beside_a_recurrence():
     for n in (0, 1, 5):
         feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
         assert_same(before, result.model, feed)
+
+
+def calling(height, between):
+    """A Scan whose body calls a function that calls another one, and so on."""
+    head = '<domain: "local", opset_import: ["" : 17, "local" : 1]> '
+    functions = [head + "f0 (a) => (c) { c = Exp (a) }"] + [
+        head + f"f{i} (a) => (c) {{ {between.format(f'local.f{i - 1}')} }}"
+        for i in range(1, height)
+    ]
+    scan = f"""y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) {{
+        r = local.f{height - 1} (e) }}> (x)"""
+    text = f"g (float[N] x) => (float[N] y) {{ {scan} }}\n" + "\n".join(functions)
+    return as_model(HEAD + text)
+
+
+@pytest.mark.parametrize(
+    ("height", "between", "told"),
+    [
+        (300, "c = {} (a)", "it stands deeper in other calls than call_depth=60 allows"),
+        (
+            50,
+            "b = {0} (a) c = {0} (b)",
+            "computing it for all trips takes more steps than max_work allows",
+        ),
+    ],
+)
+def test_calls_that_stand_for_too_many_nodes_stay(height, between, told):
+    with governed(Limits(max_work=100_000_000)):
+        result = Pipeline([VectorizeLoops()]).run(calling(height, between))
+    assert [node.op_type for node in result.model.graph.node] == ["Scan"]
+    assert told in result.kept[0].reason
