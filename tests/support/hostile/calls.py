@@ -1,8 +1,8 @@
 """Functions that call functions: a few of them stand for more nodes than there are atoms."""
 
 import numpy as np
-from case import BOOL, Case, call, function, loop, model, tensor
-from onnx.helper import make_node
+from case import BOOL, INT, Case, body, call, function, loop, model, tensor
+from onnx.helper import make_node, make_tensor_value_info
 
 
 def doubling(size, first):
@@ -76,6 +76,40 @@ def chain(size):
     return model([call(f"f{size - 1}", ["x"], ["y"])], [("x", [2])], [("y", [2])], (), made)
 
 
+def constant_chain(size):
+    """What a chain of calls is given is a constant."""
+    whole = constant(2)
+    del whole.functions[:]
+    whole.functions.extend(chain(size).functions)
+    whole.graph.node[0].op_type = f"f{size - 1}"
+    return whole
+
+
+def looped_chain(size):
+    """A Loop whose end run time decides calls a chain of functions, of a value from outside too."""
+    whole = chain(size)
+    last = f"f{size - 1}"
+    nodes = [
+        call(last, ["x"], ["k"]),
+        call(last, ["v"], ["u"]),
+        make_node("Add", ["u", "k"], ["w"]),
+    ]
+    del whole.graph.node[:]
+    whole.graph.node.append(loop("n", nodes, [("x", "v", "w", [2])]))
+    whole.graph.input.append(make_tensor_value_info("n", INT, []))
+    whole.graph.output[0].name = "w_out"
+    return whole
+
+
+def doubled_rows(size):
+    """A Scan whose body calls a function that calls another twice, and so on."""
+    whole = plain(size)
+    inner = body([call(f"f{size - 1}", ["v"], ["w"])], [("v", [])], [("w", [])])
+    del whole.graph.node[:]
+    whole.graph.node.append(make_node("Scan", ["x"], ["y"], num_scan_inputs=1, body=inner))
+    return whole
+
+
 def shaped_chain(size):
     """The size of what a chain of calls gives out decides something."""
     whole = chain(size)
@@ -91,6 +125,9 @@ CASES = [
     Case("doubled-loops", decided, 60, 60),
     Case("doubled-trips", given, 60, 60),
     Case("doubled-constants", constant, 60, 60),
+    Case("doubled-rows", doubled_rows, 60, 20),
     Case("chained-calls", chain, 100_000, 1_000),
+    Case("chained-constants", constant_chain, 10_000, 1_000),
+    Case("chained-calls-in-a-loop", looped_chain, 10_000, 1_000),
     Case("chained-calls-sized", shaped_chain, 10_000, 1_000),
 ]
