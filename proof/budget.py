@@ -35,6 +35,9 @@ class Budget:
     terms: int = limit("proof_terms")
     steps: int = limit("proof_steps")
 
+    def __post_init__(self) -> None:
+        self._most = {"proof_terms": self.terms, "proof_steps": self.steps}
+
     def make_terms(self, count: int) -> None:
         """Count terms.
 
@@ -43,7 +46,7 @@ class Budget:
         """
         self.terms -= count
         if self.terms < 0:
-            raise OpenError("the models make too many terms to be compared")
+            raise self._over("the models make too many terms to be compared", "proof_terms")
 
     def take(self, operands: int) -> None:
         """Count the operands of a term, where there are many: a Concat of Concats has all their
@@ -74,4 +77,7 @@ class Budget:
         """
         self.steps -= count
         if self.steps < 0:
-            raise OpenError("the comparison takes too many steps")
+            raise self._over("the comparison takes too many steps", "proof_steps")
+
+    def _over(self, what: str, name: str) -> OpenError:
+        return OpenError(f"{what}: more than {name}={self._most[name]} allows")
