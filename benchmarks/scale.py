@@ -30,7 +30,7 @@ import wide
 MOST = 2.3
 RUNS = 2
 SIZES: dict[str, tuple[Callable[[int], Any], int]] = {
-    "chained calls": (calls.chain, 50_000),
+    "chained calls": (calls.chain, 20_000),
     "chained calls of constants": (calls.constant_chain, 5_000),
     "chained calls in a Loop": (calls.looped_chain, 5_000),
     "doubled calls": (calls.branching, 80),  # deeper than inference looks into calls at both sizes
