@@ -69,15 +69,15 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/scale.py
 	$(PY) benchmarks/large_data.py --sparse
 
-# In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: where torch comes
-# from; without it, the build for processors. MORE: other options, such as --client openvino.
+# In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders
+# with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.
 clients: build/clients/.installed  ## what compilers make of models with control flow: docs/clients.md
 	build/clients/bin/python -m straightline.benchmarks.clients --write $(MORE)
 
 build/clients/.installed: pyproject.toml
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
-	build/clients/bin/pip install --quiet --extra-index-url $(or $(TORCH),https://download.pytorch.org/whl/cpu) \
-	  --editable '.[clients]'
+	build/clients/bin/pip install --quiet --editable .
+	build/clients/bin/python -m straightline.benchmarks.clients.installing $(TORCH)
 	touch $@
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning

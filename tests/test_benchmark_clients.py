@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from straightline.benchmarks.clients import __main__ as script
+from straightline.benchmarks.clients import installing
 from straightline.benchmarks.clients.client import CLIENTS, Client
 from straightline.benchmarks.clients.comparing import compared
 from straightline.benchmarks.clients.corpus import Source, straightened, subjects
@@ -143,7 +144,8 @@ def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_pa
     missing = Client(
         "missing", "fake_client", ("no_such.module", "onnx"), (), 15, ("no_such_tool",)
     )
-    monkeypatch.setattr(script, "CLIENTS", (CLIENTS[0], missing))
+    broken = Client("broken", "no_such_client", ("onnx",), ("onnx",), 15)
+    monkeypatch.setattr(script, "CLIENTS", (CLIENTS[0], missing, broken))
     monkeypatch.setattr(script, "subjects", lambda only: [first("gelu_rows")])
     monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
     script.PAGE.write_text(f"before\n{script.BEGIN}old\n{script.END}after\n")
@@ -153,11 +155,12 @@ def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_pa
     assert page.startswith(f"before\n{script.BEGIN}\nMeasured on ")
     assert page.endswith(f"\n{script.END}after\n")
     assert "old" not in page
-    assert "Not installed: missing." in page
-    told = "missing is left out: no_such.module, no_such_tool not installed"
-    assert told in capsys.readouterr().err
+    reason = "no_such.module, no_such_tool not installed"
+    assert f"Left out: missing ({reason}); broken (no_such_client: ModuleNotFoundError" in page
+    assert f"missing is left out: {reason}" in capsys.readouterr().err
     # What was measured before is not measured again.
     monkeypatch.setattr(script, "subjects", None)
+    monkeypatch.setattr(script, "CLIENTS", (CLIENTS[0], missing))
     monkeypatch.setattr(sys, "argv", ["clients", "--with", str(tmp_path / "x")])
     script.main()
     head = "| client | models |"
@@ -167,6 +170,61 @@ def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_pa
     monkeypatch.setattr(script, "CLIENTS", (missing,))
     with pytest.raises(SystemExit, match="error: no client is installed"):
         script.main()
+
+
+ASKED = ["straightline[ort]", "onnx2torch>=1.5", "client-of-ours[onnx]>=3"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        ([], []),
+        (["client-of-ours"], ["client-of-ours is left out: client-of-ours[onnx]>=3 does not"]),
+        (["torchvision"], ["no torchvision for this torch: onnx2torch does without"]),
+        (["torch"], ["onnx2torch is left out: no torch for processors in a or b; TORCH= names"]),
+        (["onnx2torch"], ["onnx2torch is left out: onnx2torch>=1.5 does not install"]),
+    ],
+)
+def test_each_client_is_installed_by_itself(refused, told, monkeypatch, capsys):
+    """What one of them lacks keeps none of the others from it."""
+    asked = []
+
+    def pip(*wanted):
+        asked.append(wanted[-1])
+        return wanted[-1] not in refused and wanted[-1].split("[")[0].split(">")[0] not in refused
+
+    monkeypatch.setattr(installing, "requirements", lambda: ASKED)
+    monkeypatch.setattr(installing, "_pip", pip)
+    monkeypatch.setattr(sys, "argv", ["installing", "a", "b"])
+    installing.main()
+    said = capsys.readouterr().err.splitlines()
+    assert [line[: len(start)] for line, start in zip(said, told, strict=True)] == told
+    assert [name for name in asked if name in ASKED] == (
+        [name for name in ASKED if name[0] != "o" or "torch" not in refused]
+    )
+
+
+def test_torch_is_taken_from_where_it_is_for_processors_alone(monkeypatch):
+    """With no index at all, so that none of those that are set can give another build."""
+    asked = []
+    monkeypatch.setattr(installing, "requirements", lambda: ["onnx2torch"])
+    monkeypatch.setattr(installing, "_pip", lambda *wanted: asked.append(wanted) or True)
+    monkeypatch.setattr(sys, "argv", ["installing"])
+    installing.main()
+    assert asked[0][:2] == ("--no-index", "--no-deps") and asked[0][-1] == "torch"
+    assert {"--find-links", *installing.PLACES} < set(asked[0])
+    assert asked[-2:] == [("torch",), ("--no-deps", "onnx2torch")]
+
+
+def test_what_is_installed_is_the_extra():
+    """As pyproject.toml has it, and everything that a client is known by."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    block = text.partition("\nclients = [\n")[2].partition("\n]")[0]
+    asked = [line.strip(' ",') for line in block.splitlines()]
+    packages = {package for client in CLIENTS for package in client.packages}
+    packages -= {"onnxruntime", "torch"}  # by the extra "ort", and by onnx2torch
+    for package in packages:
+        assert any(line.startswith(package) for line in asked), package
 
 
 def test_every_client_has_an_adapter_and_a_page():

@@ -6,8 +6,8 @@
 Each model is given to each client as it is, rewritten, converted to the client's opset, and with
 fixed sizes: in a process of its own, under limits of time and memory. Outputs are compared with
 those of the reference. `--write` puts the table into docs/clients.md, with what `--json` kept of
-other clients where `--with` names it. What is not installed is left out and named; to install all
-of them: make clients.
+other clients where `--with` names it. What is not installed or cannot be imported is left out and
+named; to install all of them: make clients.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import itertools
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from .client import CLIENTS, Client
 from .comparing import compared
 from .corpus import Subject, subjects
 from .outcome import Outcome, Results
-from .running import SECONDS
+from .running import SECONDS, ChildError
 from .table import tables
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "clients.md"
@@ -36,20 +37,24 @@ def main() -> None:
     for file in options.kept:
         found.add(Results.read(Path(file)))
     wanted = [client for client in _chosen(options.client) if client.name not in found.versions]
-    lacking = [client for client in wanted if client.lacking]
-    for client in lacking:
-        _say(f"{client.name} is left out: {', '.join(client.lacking)} not installed")
-    there = [client for client in wanted if not client.lacking]
+    left_out = {client.name: client.obstacle for client in wanted if client.obstacle}
+    there = [client for client in wanted if client.name not in left_out]
     if not there and not found.versions:
         sys.exit("error: no client is installed; make clients installs them")
     if there:
         models = list(itertools.islice(subjects(options.only), 0, None, options.every))
         if not models:
             sys.exit(f"error: no model has '{options.only}' in its name")
-        found.add(_measured(there, models, options.seconds))
+        for client in there:
+            try:
+                found.add(_measured(client, models, options.seconds))
+            except ChildError as error:
+                left_out[client.name] = str(error)
+    for name, reason in left_out.items():
+        _say(f"{name} is left out: {reason}")
     if options.json:
         found.write(Path(options.json))
-    made = _head(lacking) + tables(found.outcomes, found.versions)
+    made = _head(left_out) + tables(found.outcomes, found.versions)
     if options.write:
         written(PAGE, made)
     else:
@@ -75,28 +80,30 @@ def _chosen(names: list[str] | None) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def _measured(clients: list[Client], models: list[Subject], seconds: int) -> Results:
-    outcomes: list[Outcome] = []
-    for client in clients:
-        start, found = time.time(), []
-        for outcome in compared(client, models, seconds):
-            found.append(outcome)
-            if outcome.status != "right":
-                _say(f"  {outcome.step}: {outcome.model}: {outcome.status}: {outcome.reason}")
-        counts = Counter(outcome.step for outcome in found if outcome.status == "right")
-        _say(f"{client.name}: {dict(counts)} of {len(models)} in {time.time() - start:.0f} s")
-        outcomes += found
-    return Results({client.name: client.versions for client in clients}, outcomes)
+def _measured(client: Client, models: list[Subject], seconds: int) -> Results:
+    """What a client makes of models.
+
+    Raises:
+        ChildError: it cannot be imported, or its process ended.
+    """
+    start, found = time.time(), list[Outcome]()
+    for outcome in compared(client, models, seconds):
+        found.append(outcome)
+        if outcome.status != "right":
+            _say(f"  {outcome.step}: {outcome.model}: {outcome.status}: {outcome.reason}")
+    counts = Counter(outcome.step for outcome in found if outcome.status == "right")
+    _say(f"{client.name}: {dict(counts)} of {len(models)} in {time.time() - start:.0f} s")
+    return Results({client.name: client.versions}, found)
 
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _head(lacking: list[Client]) -> str:
-    left_out = ", ".join(client.name for client in lacking)
+def _head(left_out: Mapping[str, str]) -> str:
+    told = "; ".join(f"{name} ({reason})" for name, reason in left_out.items())
     return f"Measured on {time.strftime('%Y-%m-%d')}." + (
-        f" Not installed: {left_out}.\n\n" if left_out else "\n\n"
+        f" Left out: {told}.\n\n" if told else "\n\n"
     )
 
 

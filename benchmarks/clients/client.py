@@ -35,10 +35,11 @@ class Client:
     programs: tuple[str, ...] = ()
 
     @property
-    def lacking(self) -> list[str]:
-        """The modules and programs that are not installed."""
+    def obstacle(self) -> str:
+        """Which modules and programs are not installed; "" where all are."""
         modules = [name for name in self.modules if not _is_there(name)]
-        return modules + [name for name in self.programs if not shutil.which(name)]
+        lacking = modules + [name for name in self.programs if not shutil.which(name)]
+        return f"{', '.join(lacking)} not installed" if lacking else ""
 
     @property
     def versions(self) -> str:
