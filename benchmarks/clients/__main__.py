@@ -50,10 +50,10 @@ def main() -> None:
                 found.add(_measured(client, models, options.seconds))
             except ChildError as error:
                 left_out[client.name] = str(error)
+            _keep(found, options.json)  # after each, so that nothing measured is lost
     for name, reason in left_out.items():
         _say(f"{name} is left out: {reason}")
-    if options.json:
-        found.write(Path(options.json))
+    _keep(found, options.json)
     made = _head(left_out) + tables(found.outcomes, found.versions)
     if options.write:
         written(PAGE, made)
@@ -94,6 +94,11 @@ def _measured(client: Client, models: list[Subject], seconds: int) -> Results:
     counts = Counter(outcome.step for outcome in found if outcome.status == "right")
     _say(f"{client.name}: {dict(counts)} of {len(models)} in {time.time() - start:.0f} s")
     return Results({client.name: client.versions}, found)
+
+
+def _keep(found: Results, file: str | None) -> None:
+    if file:
+        found.write(Path(file))
 
 
 def _say(text: str) -> None:

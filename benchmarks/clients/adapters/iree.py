@@ -15,6 +15,7 @@ def load(model: bytes) -> Run:
     proto = onnx.load_model_from_string(model)
     proto = onnx.shape_inference.infer_shapes(proto)
     names = [value.name for value in proto.graph.input]
+    types = [value.type.tensor_type.elem_type for value in proto.graph.output]
     info = onnx_importer.ModelInfo(proto)
     module = info.create_module(context=Context()).operation
     onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
@@ -31,6 +32,14 @@ def load(model: bytes) -> Run:
     def run(feeds: Arrays) -> list[np.ndarray]:
         results = function(*(feeds[name] for name in names if name in feeds))
         listed = results if isinstance(results, list | tuple) else [results]
-        return [np.asarray(one) for one in listed]
+        return [_signed(np.asarray(one), type_) for one, type_ in zip(listed, types, strict=True)]
 
     return run
+
+
+def _signed(array: np.ndarray, elem_type: int) -> np.ndarray:
+    """The same bits as whole numbers with a sign or without, between which IREE makes no
+    difference."""
+    declared = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    same = {array.dtype.kind, declared.kind} == {"i", "u"} and array.itemsize == declared.itemsize
+    return array.view(declared) if same else array
