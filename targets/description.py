@@ -61,7 +61,10 @@ class Form:
         written: attributes that must be written, even where they have their defaults.
         unwritten: attributes that must not be written.
         constant: inputs that must be constants.
+        initializers: inputs that must be initializers, and not constants of nodes.
         computed: inputs that must not be constants.
+        present: inputs that must be there, though ONNX lets them be left out.
+        absent: inputs that must not be there.
         ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
         max_rank: the highest rank of an input.
@@ -75,7 +78,10 @@ class Form:
     written: tuple[str, ...] = ()
     unwritten: tuple[str, ...] = ()
     constant: tuple[str, ...] = ()
+    initializers: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     max_rank: int | None = None
@@ -98,7 +104,7 @@ class Target:
         lacks: operators that it does not take, each in some ranges of opsets.
         domains: domains of which all operators are taken.
         functions: whether functions of the model's own are taken.
-        own_outputs: whether each output of the graph must be all that a node gives.
+        own_outputs: whether each output of the model must be all that a node gives.
         anywhere: what holds for every operator.
         forms: for some, by name, the forms that are taken; one of them must fit.
         passes: the pipeline that suits it better than the default one.

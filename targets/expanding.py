@@ -159,13 +159,19 @@ class _Replacing:
                     self._tried[node] = self._replace(node)
 
     def _write_out(self) -> None:
-        """Write out the defaults that the target wants written."""
+        """Write out the defaults that the target wants written, and constants as initializers."""
         for node, defaults in list(self.judge.to_be_written()):
             assert node.graph is not None
             written = [*node.op.attributes.values(), *defaults.values()]
             node.graph.set_operator(node, node.op.with_attributes(written))
             told = f"{', '.join(defaults)} written out"
             self._replaced.append(Replaced(node.op_type, node.path, told))
+        for value in dict.fromkeys(self.judge.to_be_initializers()):
+            holder, graph = value.producer, value.graph
+            assert holder is not None and graph is not None and value.constant is not None
+            self._replaced.append(Replaced(holder.op_type, holder.path, "made an initializer"))
+            graph.supersede(value, graph.add_initializer(value.name, value.constant))
+            graph.remove(holder)
 
     def _is_gone(self, node: Node) -> bool:
         """Whether a node was in a body of one that was replaced."""
@@ -222,7 +228,9 @@ class _Replacing:
             told = dict.fromkeys(failure.reason for failure in error.failures)
             return "; ".join(why for why in told if not why.startswith(f"{name} does not exist"))
         within = (*self.within, name)
-        rewrite_model(_TIDY, scratch, Run(standard=_STRAIGHTEN), repeat=True)
+        has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
+        tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions choose by what is known
+        rewrite_model(tidy, scratch, Run(standard=_STRAIGHTEN), repeat=True)
         _, left = _Replacing(scratch, self.target, self.budget, within).run()
         if any(node.bodies for node in left):
             rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)

@@ -43,7 +43,10 @@ _FORM_KEYS = {
     "written": "a list of texts",
     "unwritten": "a list of texts",
     "constant": "a list of texts",
+    "initializers": "a list of texts",
     "computed": "a list of texts",
+    "present": "a list of texts",
+    "absent": "a list of texts",
     "ranks": "a table",
     "static": "a list of texts",
     "max_rank": "a number",
@@ -176,7 +179,7 @@ class _Reader:
         for key in ("written", "unwritten"):
             for name in told.get(key, ()):
                 self._require_name(f"{at}{key}", name, attributes, "attribute")
-        for key in ("constant", "computed", "static", "ranks"):
+        for key in ("constant", "initializers", "computed", "present", "absent", "static", "ranks"):
             for name in told.get(key, ()):
                 self._require_name(f"{at}{key}", name, inputs, "input")
         for name, ranks in told.get("ranks", {}).items():
@@ -190,7 +193,10 @@ class _Reader:
             written=tuple(told.get("written", ())),
             unwritten=tuple(told.get("unwritten", ())),
             constant=tuple(told.get("constant", ())),
+            initializers=tuple(told.get("initializers", ())),
             computed=tuple(told.get("computed", ())),
+            present=tuple(told.get("present", ())),
+            absent=tuple(told.get("absent", ())),
             ranks={name: tuple(ranks) for name, ranks in told.get("ranks", {}).items()},
             static=tuple(told.get("static", ())),
             max_rank=self._rank(at, told),

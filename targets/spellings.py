@@ -204,6 +204,27 @@ def _sum(site: Site, value: Value | None) -> Value:
     return site.emit("ReduceSum", [value], "sum", axes=list(axes), keepdims=keepdims)
 
 
+@spells("Compress")
+def gathered_where_true(site: Site) -> Sequence[Value | None]:
+    """The places where the condition is true, which is known."""
+    places = np.flatnonzero(site.required_constant(1, "the condition"))
+    axis, data = site.attribute("axis"), site.input(0)
+    if axis is None:
+        data = site.emit("Reshape", [data, site.ints([-1], "row")], "row")
+    return [site.emit("Gather", [data, site.ints(places.tolist(), "places")], axis=axis or 0)]
+
+
+@spells("Slice")
+def along_the_first_axes(site: Site) -> Sequence[Value | None]:
+    """The same with its axes written out."""
+    shape = site.shape(1)
+    if site.source < 10 or site.input(3) is not None or shape is None or shape[0] is None:
+        site.refuse("its axes are written out, or nobody knows their number")
+    axes = site.ints(range(shape[0]), "axes")
+    inputs = [site.input(0), site.input(1), site.input(2), axes, site.input(4)]
+    return [site.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
+
+
 @spells("Unsqueeze")
 def axes_in_a_row(site: Site) -> Sequence[Value | None]:
     """The same with axes of rank 1, where they are a number alone, which runtimes take, too."""

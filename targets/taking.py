@@ -53,6 +53,19 @@ class Judge:
                 if absent:
                     yield node, absent
 
+    def to_be_initializers(self) -> Iterator[Value]:
+        """Constants of nodes where the target wants initializers."""
+        wanted = {
+            name: {i for form in forms for i in form.initializers}
+            for name, forms in self.target.forms.items()
+            if any(form.initializers for form in forms)
+        }
+        for node in self._nodes() if wanted else ():
+            inputs = wanted.get(name_of(node), set())
+            for name, value in _named_inputs(node, _schema(node)) if inputs else ():
+                if name in inputs and value.constant is not None and value.producer is not None:
+                    yield value
+
     def _nodes(self) -> Iterator[Node]:
         """All nodes of the roots that are judged."""
         for root in self.model.roots():
@@ -98,9 +111,16 @@ class Judge:
         """How a node differs from the form in which it is taken."""
         schema = _schema(node)
         yield from _wrong_attributes(node, form, schema)
-        for name, value in _named_inputs(node, schema):
+        inputs = list(_named_inputs(node, schema))
+        there = {name for name, _ in inputs}
+        yield from (f"with '{name}'" for name in form.present if name not in there)
+        for name, value in inputs:
             if name in form.constant and value.constant is None:
                 yield f"with a constant '{name}'"
+            if name in form.initializers and (value.constant is None or value.producer is not None):
+                yield f"with an initializer as '{name}'"
+            if name in form.absent:
+                yield f"without '{name}'"
             if name in form.computed and value.constant is not None:
                 yield f"with a '{name}' that is no constant"
             if name in form.ranks:

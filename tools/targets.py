@@ -48,12 +48,13 @@ def with_table(page: str) -> str:
 
 
 def of_onnx2torch() -> list[str]:
-    """The operators of its registry, in the opsets whose schemas they are registered for."""
+    """The operators of its registry, in the opsets whose schemas they are registered for, but for
+    NonZero, which gives its indices transposed."""
     importlib.import_module("onnx2torch")
     registry = importlib.import_module("onnx2torch.node_converters.registry")
     since: dict[str, set[int]] = defaultdict(set)
     for known in registry._CONVERTER_REGISTRY:
-        if not known.domain:
+        if not known.domain and known.operation_type != "NonZero":
             since[known.operation_type].add(known.version)
     found = []
     for name, versions in since.items():

@@ -112,6 +112,28 @@ def test_other_domains_stay_and_are_told():
     assert left.reason == "npu does not take x.Odd"
 
 
+def test_an_if_that_a_function_brings_is_decided_where_it_can_be():
+    """Though the target takes If: AffineGrid asks for the length of its size, which is known."""
+    text = one_node("y = AffineGrid (t, s)", "float[2, 2, 3] t, int64[4] s", opset=20)
+    feed = {"t": RNG.random((2, 2, 3), np.float32), "s": np.array([2, 1, 2, 2])}
+    outcome = fitted(text, lacking("AffineGrid"), feed, passes=())
+    assert "If" not in operators(outcome) and not outcome.untaken
+
+
+def test_constants_of_nodes_become_initializers_where_the_target_wants_them():
+    target = lacking(forms={"Gemm": (Form(initializers=("B", "C")),)})
+    weights = "w = Constant <value = float[4, 2] {1,2,3,4,5,6,7,8}> () v = Neg (w)"
+    text = one_node(f"{weights} y = Gemm (x, w)", "float[2, 4] x", outputs="y, v")
+    outcome = fitted(text, target, {"x": X}, passes=())
+    assert operators(outcome) == ["Gemm", "Neg"] and not outcome.untaken
+    (told,) = [(r.op_type, r.reason) for r in outcome.remarks]
+    assert told == ("Constant", "made an initializer")
+    assert not fitted(outcome.model, target, {"x": X}, passes=()).changed
+    text = one_node("y = Gemm (x, w)", "float[2, 4] x, float[4, 2] w")
+    (left,) = fitted(text, target, passes=()).untaken
+    assert left.reason == "npu takes Gemm only with an initializer as 'B'"
+
+
 def test_defaults_are_written_out_where_the_target_wants_them():
     forms = {"CumSum": (Form(written=("reverse", "exclusive")),)}
     text = """<ir_version: 8, opset_import: ["" : 17]>

@@ -31,6 +31,11 @@ CASES = {
         "float[2, 4] x",
         {},
     ),
+    "Compress": (
+        "k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",
+        "float[n, 4] x",
+        {},
+    ),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
@@ -55,12 +60,39 @@ def text_of(name, opset):
 @pytest.mark.parametrize("opset", [9, 17, 21])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
-    if opset < {"CastLike": 15, "BitwiseNot": 18, "Range": 11, "ScatterElements": 11}.get(name, 1):
+    if opset < {
+        "CastLike": 15,
+        "BitwiseNot": 18,
+        "Compress": 11,
+        "Range": 11,
+        "ScatterElements": 11,
+    }.get(name, 1):
         pytest.skip("it came later")
     _, inputs, given = CASES[name]
     feed = {"x": X, **given} if " x" in inputs else given
     outcome = fitted(text_of(name, opset), lacking(name, opsets=(opset, opset)), feed, passes=())
     assert name not in operators(outcome) and not outcome.untaken
+
+
+def test_compress_without_an_axis_picks_elements():
+    text = one_node(
+        "k = Constant <value = bool[7] {0,1,1,0,0,0,1}> () y = Compress (x, k)", "float[n, 4] x"
+    )
+    outcome = fitted(text, lacking("Compress"), {"x": X}, {"x": X[:, ::-1].copy()}, passes=())
+    assert operators(outcome) == ["Gather", "Reshape"]
+
+
+@pytest.mark.parametrize("steps", ["", ", , d"])
+def test_a_slice_without_axes_gets_them(steps):
+    text = one_node(
+        "a = Constant <value = int64[1] {0}> () b = Constant <value = int64[1] {2}> ()"
+        f" d = Constant <value = int64[1] {{2}}> () e = Neg (d) y = Slice (x, a, b{steps})",
+        "float[n, 4] x",
+        outputs="y, e",
+    )
+    target = lacking(forms={"Slice": (Form(present=("axes",)),)})
+    outcome = fitted(text, target, {"x": X}, {"x": X[:1]}, passes=())
+    assert outcome.changed and not outcome.untaken
 
 
 def test_a_constant_is_no_node():
@@ -155,7 +187,7 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 
 def test_every_spelling_is_tested():
-    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant", "Softplus"}
+    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])

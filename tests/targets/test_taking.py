@@ -56,6 +56,10 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
         (RESIZE, only(constant=("scales",)), ["npu takes Resize only with a constant 'scales'"]),
         (KNOWN, only(constant=("scales",)), []),
+        (RESIZE, only(absent=("scales",)), ["npu takes Resize only without 'scales'"]),
+        (RESIZE, only(absent=("sizes",)), []),
+        (RESIZE, only(present=("roi",)), ["npu takes Resize only with 'roi'"]),
+        (RESIZE, only(present=("scales",)), []),
         (RESIZE, only(max_rank=1), ["npu takes Resize only up to rank 1, and 'X' has 2"]),
         (RESIZE, only(static=("X",)), []),
         (
