@@ -21,8 +21,8 @@ _REASON = 400
 _HALVES = {"float16", "bfloat16"}
 _ORDERS = Tolerance(factor=52.0)
 _ORDERS_OF_HALVES = Tolerance(factor=2.0)
-"""A client adds up in another order, and has an exp of its own: 1e-4 of the value for float32
-and float64, four epsilons for the halves."""
+"""A client adds up in another order, and has an exp of its own: 1e-4 of the value for float32, as
+many epsilons for float64, four for the halves."""
 
 
 @dataclasses.dataclass(frozen=True)
