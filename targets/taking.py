@@ -112,8 +112,8 @@ class Judge:
         schema = _schema(node)
         yield from _wrong_attributes(node, form, schema)
         inputs = list(_named_inputs(node, schema))
-        there = {name for name, _ in inputs}
-        yield from (f"with '{name}'" for name in form.present if name not in there)
+        open_ = set(_formal_inputs(schema)) - {name for name, _ in inputs}
+        yield from (f"with '{name}'" for name in form.present if name in open_)
         for name, value in inputs:
             if name in form.constant and value.constant is None:
                 yield f"with a constant '{name}'"
@@ -222,9 +222,14 @@ def _listed(values: tuple[Any, ...]) -> str:
     return " or ".join(repr(value) for value in values)
 
 
+def _formal_inputs(schema: Any) -> list[str]:
+    """What a schema calls the inputs of a node."""
+    return [] if schema is None else [parameter.name for parameter in formals(schema)[0]]
+
+
 def _named_inputs(node: Node, schema: Any) -> Iterator[tuple[str, Value]]:
     """The inputs of a node by the names that its schema gives them, else by number."""
-    formal = [] if schema is None else [parameter.name for parameter in formals(schema)[0]]
+    formal = _formal_inputs(schema)
     for index, value in enumerate(node.inputs):
         if value is not None:
             name = formal[min(index, len(formal) - 1)] if formal else str(index)

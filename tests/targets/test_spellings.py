@@ -93,6 +93,10 @@ def test_a_slice_without_axes_gets_them(steps):
     target = lacking(forms={"Slice": (Form(present=("axes",)),)})
     outcome = fitted(text, target, {"x": X}, {"x": X[:1]}, passes=())
     assert outcome.changed and not outcome.untaken
+    # Where axes are an attribute, none are missing.
+    text = one_node("y = Slice <starts = [0], ends = [1]> (x)", "float[n, 4] x", 9)
+    old = lacking(opsets=(7, 13), forms=target.forms)
+    assert not fitted(text, old, passes=()).changed
 
 
 def test_a_constant_is_no_node():
