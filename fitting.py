@@ -192,7 +192,7 @@ class _Fit:
 
     def made(self) -> Fitted:
         """The first opset in which all is taken, or the one in which least is left."""
-        before, best, stuck = self.model.opset(), None, None
+        before, best, least, stuck = self.model.opset(), None, 0, None
         if self.model.training_info:
             return self._as_it_is()
         for opset in self._opsets():
@@ -203,9 +203,11 @@ class _Fit:
                     raise
                 stuck = stuck or error
                 continue
-            if best is None or len(found.left) < len(best.left):
-                best = found
-            if not best.left:
+            shared = shared_outputs(found.model) if self.target.own_outputs else ()
+            lacking = len(found.left) + len(list(shared))
+            if best is None or lacking < least:
+                best, least = found, lacking
+            if not least:
                 break
         if best is None:
             return Fitted(self.model, before, Judge(self.target, self.model).untaken(), stuck=stuck)

@@ -82,12 +82,14 @@ def replace_untaken(
     if model.functions and not target.functions:
         _inline_functions(model, budget)
     replaced: list[Replaced] = []
+    # In other words than Identity a constant would be one again.
+    constants = target.lists("Identity", model.opset())
     while True:
-        behind = give_own_outputs(model) if target.own_outputs else []
+        behind = give_own_outputs(model, constants) if target.own_outputs else []
         replaced += _given_by_identity(behind)
         more, left = _Replacing(model, target, budget).run()
         replaced += more
-        if not (target.own_outputs and any(shared_outputs(model))):
+        if not (target.own_outputs and any(shared_outputs(model, constants))):
             return replaced, left
 
 

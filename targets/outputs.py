@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from ..ir import Graph, Model, Operator, Value
 
 
-def shared_outputs(model: Model) -> Iterator[Value]:
+def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
     """What the model gives out as it is though it is a constant, or one of several outputs of a
     node; each once."""
     for value in dict.fromkeys(model.graph.outputs):
         node = value.producer
-        if len(node.outputs) > 1 if node is not None else _is_constant(model.graph, value):
+        is_one_of_several = node is not None and len(node.outputs) > 1
+        if is_one_of_several or (constants and _is_constant(model.graph, value)):
             yield value
 
 
@@ -27,9 +28,9 @@ def _is_constant(graph: Graph, value: Value) -> bool:
     return value in graph.initializers and value not in graph.inputs
 
 
-def give_own_outputs(model: Model) -> list[Value]:
+def give_own_outputs(model: Model, constants: bool = True) -> list[Value]:
     """Put an Identity between such values and the outputs of the model; which ones these are."""
-    graph, shared = model.graph, list(shared_outputs(model))
+    graph, shared = model.graph, list(shared_outputs(model, constants))
     if shared:
         own = {
             value: graph.add_node(Operator("Identity"), [value], [value.name]) for value in shared

@@ -1,8 +1,11 @@
 """Outputs that are all that a node gives."""
 
-import numpy as np
+import dataclasses
 
-from targets import fitted, lacking, one_node, operators
+import numpy as np
+from straightline.targets import Opsets
+
+from targets import fitted, lacking, one_node, operators, taking
 
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
 TOP = "k = Constant <value = int64[1] {2}> () v, i = TopK (x, k)"
@@ -64,3 +67,15 @@ def test_an_input_that_is_given_out_cannot_be():
     )
     assert left.reason == told
     assert not fitted(text, lacking(), {"x": X[0, :2]}, passes=()).untaken
+
+
+def test_a_constant_is_given_out_in_an_opset_in_which_there_is_an_identity():
+    model = """<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2] x) => (float[2] y, int64 n) <int64 n = {3}> { y = Neg (x) }"""
+    spans = {"Neg": (Opsets(1, 99),), "Identity": (Opsets(1, 18),)}
+    target = taking(opsets=(13, 21), own_outputs=True, preferred_opset=17)
+    outcome = fitted(model, dataclasses.replace(target, operators=spans), {"x": X[0, :2]})
+    assert operators(outcome) == ["Identity", "Neg"] and outcome.opset.after == 17
+    # Where there is none at all, it stays a constant.
+    outcome = fitted(model, lacking("Identity", own_outputs=True), {"x": X[0, :2]})
+    assert operators(outcome) == ["Neg"]
