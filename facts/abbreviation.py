@@ -57,10 +57,20 @@ def hidden_in(name: str) -> Iterator[str]:
         yield from name.hidden
 
 
+class _Shortened:
+    times = 0
+
+
+def times_shortened() -> int:
+    """How often a polynomial was too long to be written out, so far."""
+    return _Shortened.times
+
+
 def abbreviated(terms: Terms, most: int = MOST_TERMS) -> Terms:
     """A polynomial with no more terms, factors and digits than are written out."""
     if not _is_long(terms, most):
         return terms
+    _Shortened.times += 1
     number = terms.get((), 0)
     short: Terms = {(): number} if 0 < abs(number) < LARGEST else {}
     rest = {m: f for m, f in terms.items() if m or not short}

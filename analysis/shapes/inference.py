@@ -23,6 +23,7 @@ from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
 _DEEPEST = limit("call_depth")
+_TOO_DEEP = f"takes calls deeper in each other than call_depth={_DEEPEST} allows; inline them first"
 """Calls that stand deeper in each other are not looked into."""
 
 _TERMS = 16
@@ -153,6 +154,7 @@ class ShapeInference:
         if function is None:
             return self._nodes.of(node, inputs, self._resolved(node.op))
         if self._calling is not None and self._calling.forbids(function):
+            current().refuse_sizes(node, _TOO_DEEP)
             return [UNKNOWN] * len(node.outputs)
 
         def infer() -> list[Fact]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from ...budget import current
+from ...facts.abbreviation import MOST_FACTORS, MOST_TERMS, times_shortened
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Content, Fact, Shape, Symbols
 from ...ir import Node, Operator, Value, normal_domain
@@ -16,6 +18,11 @@ from ...operators.outputs import content_of, shapes_of, with_counts
 from .asking import Kind, Memory, OnnxFacts
 
 _LARGEST = (1 << 63) - 1
+
+_SHORTENED = (
+    f"takes more terms than size_terms={MOST_TERMS} (or factors than size_factors={MOST_FACTORS})"
+    " allows; give sizes as numbers with --shape or --dim"
+)
 
 _MOST_SHARED = 16
 """Elements that are compared to find out whether two facts are the same: those of a shape."""
@@ -53,8 +60,10 @@ class NodeFacts:
             known = self._by_onnx.get(key)
         if known is not None:
             return known
-        made, asked = self._symbols.made, self._asked.times
+        made, asked, shortened = self._symbols.made, self._asked.times, times_shortened()
         facts = [self.shared(fact) for fact in self._infer(node, inputs, op, kind)]
+        if times_shortened() != shortened:
+            current().refuse_sizes(node, _SHORTENED)
         if self._symbols.made != made:
             return facts  # a size is another one in each node
         if self._asked.times == asked:

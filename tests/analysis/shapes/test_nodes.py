@@ -12,6 +12,7 @@ from straightline.analysis.shapes import nodes
 from straightline.analysis.shapes.asking import OnnxFacts
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.nodes import NodeFacts
+from straightline.budget import governed
 from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, Symbols
 from straightline.operators.outputs import shapes_of
@@ -273,3 +274,24 @@ def test_sizes_that_no_tensor_has_are_not_known():
     assert large.value is None and two.value == 2
     model, made = node_of("Concat", [[half - 1, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
     assert ShapeInference(model).fact(made.outputs[0]).shape[0].value == 2 * half - 2
+
+
+def test_a_size_of_too_many_terms_is_told():
+    """A product of 24 sizes, each plus one."""
+    lines = "t0 = Shape (x0) p0 = Add (t0, one) "
+    for i in range(1, 24):
+        lines += f"t{i} = Shape (x{i}) a{i} = Add (t{i}, one) p{i} = Mul (p{i - 1}, a{i}) "
+    inputs = ", ".join(f"float[N{i}] x{i}" for i in range(24))
+    model = ir.load(
+        as_model(
+            f"""<ir_version: 8, opset_import: ["" : 18]> g ({inputs}) => (int64[1] p23)
+            <int64[1] one = {{1}}> {{ {lines} }}"""
+        )
+    )
+    with governed() as governor:
+        fact = ShapeInference(model).fact(model.graph.outputs[0])
+    assert fact.content is not None
+    ((why, (place, _)),) = governor.refused.items()
+    assert str(place) == "Mul 'p9'"
+    assert "takes more terms than size_terms=512" in why
+    assert why.endswith("give sizes as numbers with --shape or --dim")
