@@ -15,7 +15,10 @@ _COPIES = 3
 _SMALL = 64 << 20
 """What is no larger is not weighed."""
 _OWN = 1 << 28
-"""What a runtime takes before it has a model, at most."""
+"""What a runtime takes before it has a model, at most, but for its threads."""
+_THREAD = 40 << 20
+"""What a thread of numpy's BLAS library takes, of which there is one for each core: a buffer of 32
+MB, and its stack."""
 _COMPUTED = 4
 """So many times the memory for constants, or the inputs where they are more, may be taken in a run:
 there is more at a time than what is read and what is given out."""
@@ -31,7 +34,8 @@ def allowance(models: int, feeds: int) -> int:
         feeds: those of the inputs of a run.
     """
     computed = max(current().limits.max_memory, feeds)
-    return _OWN + _COPIES * models + _COMPUTED * computed
+    threads = _THREAD * (os.cpu_count() or 1)
+    return _OWN + threads + _COPIES * models + _COMPUTED * computed
 
 
 def hold(process: int, most: int) -> bool:
