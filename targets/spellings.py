@@ -16,7 +16,6 @@ from ..ir import Array, Value
 from ..versions.engine import Form
 from ..versions.flat_indices import tuples_of_elements
 from ..versions.phrases import numbers_below
-from ..versions.registry import inexact_body
 from ..versions.site import Site
 
 SPELLINGS: dict[str, Form] = {}
@@ -76,10 +75,6 @@ def one_divided(site: Site) -> Sequence[Value | None]:
     """1 / x."""
     one = site.const(np.array(1, site.required_dtype(0, "the number one")), "one")
     return [site.emit("Div", [one, site.input(0)])]
-
-
-# log (exp (x) + 1) overflows, and is 0 where little is added to 1.
-inexact_body("Softplus")
 
 
 @spells("Softplus")

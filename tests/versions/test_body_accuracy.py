@@ -20,8 +20,10 @@ SPEC.loader.exec_module(TOOL)
 
 @pytest.mark.parametrize("case", TOOL.CASES, ids=lambda case: f"{case.op_type}-{case.opset}")
 def test_a_function_that_is_used_is_as_accurate_as_its_operator(case) -> None:
-    inaccurate = [row for row in TOOL.rows(case) if not row.is_accurate]
-    assert bool(inaccurate) == (case.op_type in INEXACT_BODIES), inaccurate
+    measured = TOOL.rows(case)
+    inaccurate = [row for row in measured if not row.is_accurate]
+    # Of a function that is written for another opset nothing is measured here.
+    assert not measured or bool(inaccurate) == (case.op_type in INEXACT_BODIES), inaccurate
 
 
 def test_operators_are_measured_on_every_kind_of_numbers() -> None:
