@@ -41,6 +41,8 @@ def prove(
     bound: Mapping[str, Any] | None = None,
     base_dir: BaseDir = None,
     search: bool = True,
+    sample_shapes: SampleShapes | None = None,
+    dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
 ) -> Proof:
     """Whether two models give equal outputs for every input.
@@ -52,6 +54,8 @@ def prove(
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few inputs that are drawn; the answer
             is "refuted" where the outputs differ on one of them, and `feeds` holds it.
+        sample_shapes: shapes of these inputs, None for a dimension of any size.
+        dims: sizes of named dimensions of these inputs: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
 
     Returns:
@@ -61,6 +65,8 @@ def prove(
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
         FeedError: a value of `bound` does not fit its input.
+        SampleShapeError: a shape for samples does not fit its input.
+        BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
     from .proof import prove as decide
@@ -68,11 +74,19 @@ def prove(
     check_options("auto", None, None, _SAMPLES, 0, timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
+    sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
     proof = decide(before, after, bound=bound, base_dir=base_dir)
     if not proof.proved and search:
         from .reference.verify import verify as run
 
-        verdict = run(before, after, bound=bound, base_dir=base_dir, timeout=timeout)
+        verdict = run(
+            before,
+            after,
+            bound=bound,
+            base_dir=base_dir,
+            sample_shapes=sample_shapes,
+            timeout=timeout,
+        )
         if verdict.status == "different" and verdict.feeds is not None:
             proof = dataclasses.replace(
                 proof,

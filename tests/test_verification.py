@@ -69,6 +69,13 @@ def test_without_a_search_nothing_is_run(ran):
     assert not ran
 
 
+@pytest.mark.parametrize("how", [{"dims": {"N": 5}}, {"sample_shapes": {"x": (5,)}}])
+def test_sizes_of_the_inputs_of_a_search(how):
+    assert sl.prove(model(LOOP), model(TWICE), **how).feeds["x"].shape == (5,)
+    with pytest.raises((sl.BindingError, sl.SampleShapeError)):
+        sl.prove(model(LOOP), model(TWICE), dims={"M": 5})
+
+
 def test_a_fault_of_signatures_is_no_refutation():
     other = model(
         UNROLLED.replace("float[N] x", "double[N] x").replace("float[N] y", "double[N] y")
