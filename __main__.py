@@ -19,7 +19,11 @@ def main() -> None:
     from .cli.terminal import prepare_streams
 
     prepare_streams()
-    app(prog_name="straightline")
+    try:
+        app(prog_name="straightline")
+    finally:
+        # What is left goes with the process; looking through it for cycles would take longer.
+        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ import nests
 import wide
 
 MOST = 2.3
-RUNS = 2
+RUNS = 3
 SIZES: dict[str, tuple[Callable[[int], Any], int]] = {
     "chained calls": (calls.chain, 20_000),
     "chained calls of constants": (calls.constant_chain, 5_000),

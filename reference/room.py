@@ -15,7 +15,8 @@ _COPIES = 3
 _SMALL = 64 << 20
 """What is no larger is not weighed."""
 _OWN = 1 << 28
-"""What a runtime takes before it has a model, at most, but for its threads."""
+"""What a runtime takes before it has a model, at most, on a few cores."""
+_FEW = 4
 _THREAD = 40 << 20
 """What a thread of numpy's BLAS library takes, of which there is one for each core: a buffer of 32
 MB, and its stack."""
@@ -34,7 +35,7 @@ def allowance(models: int, feeds: int) -> int:
         feeds: those of the inputs of a run.
     """
     computed = max(current().limits.max_memory, feeds)
-    threads = _THREAD * (os.cpu_count() or 1)
+    threads = _THREAD * max(0, (os.cpu_count() or 1) - _FEW)
     return _OWN + threads + _COPIES * models + _COMPUTED * computed
 
 

@@ -19,3 +19,10 @@ def test_a_model_takes_three_times_its_size(monkeypatch, free, fits):
 def test_the_system_tells_a_sensible_number():
     free = room.available_memory()
     assert free is None or 1 << 20 < free < 1 << 50
+
+
+def test_threads_of_many_cores_have_room(monkeypatch):
+    monkeypatch.setattr("straightline.reference.room.os.cpu_count", lambda: 2)
+    few = room.allowance(0, 0)
+    monkeypatch.setattr("straightline.reference.room.os.cpu_count", lambda: 64)
+    assert room.allowance(0, 0) - few > 60 * (32 << 20)

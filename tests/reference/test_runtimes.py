@@ -225,6 +225,13 @@ def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
 NARROW = Limits(max_memory=1 << 20)
 
 
+@pytest.fixture
+def few_cores(monkeypatch):
+    """More of them are given more memory, for numpy's threads."""
+    monkeypatch.setattr("straightline.reference.room.os.cpu_count", lambda: 2)
+
+
+@pytest.mark.usefixtures("few_cores")
 def test_a_child_takes_no_more_memory_than_it_may(worker):
     heavy, feeds = source(HUGE), {"n": np.int64([1 << 25])}
     told = r"ran out of memory: .*; it may take 260 MB, and more with --max-memory \(max_memory="
@@ -242,6 +249,7 @@ def test_large_inputs_and_weights_are_no_want_of_memory(worker):
         assert worker.run(model, {"x": np.ones(1 << 24, np.float32)})[0].tolist() == [2]
 
 
+@pytest.mark.usefixtures("few_cores")
 def test_outputs_that_have_no_room_here_are_not_sent(worker):
     model = source("(int64[1] n) => (float[N] y, float[N] z) { y = ConstantOfShape(n) z = Neg(y) }")
     worker.close()
