@@ -179,12 +179,7 @@ def verify(
             proof = decide(before, after, bound=bound, base_dir=base_dir)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
         asked = feeds is not None or samples is not None or runtime != "auto"
-        if (
-            proof is not None
-            and proof.proved
-            and not asked
-            and _is_as_valid(before, after, base_dir)
-        ):
+        if proof is not None and proof.proved and not asked and _is_valid(after, base_dir):
             verdict = Verdict("equal", PROVED, proof=proof)
         else:
             from .reference.verify import verify as run
@@ -234,13 +229,11 @@ def checked_sample_shapes(
     return with_dimensions(inputs_of(model), shapes or {}, dims or {})
 
 
-def _is_as_valid(before: ModelSource, after: ModelSource, base_dir: BaseDir) -> bool:
-    """Whether a rewrite is one that runtimes take, of which a proof says nothing; or none for the
-    same reason as the original."""
+def _is_valid(model: ModelSource, base_dir: BaseDir) -> bool:
+    """Whether a model is one that runtimes take, of which a proof says nothing."""
     from .reference.source import Source
 
-    fault = Source(after, base_dir).fault
-    return not fault or Source(before, base_dir).fault == fault
+    return not Source(model, base_dir).fault
 
 
 def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:

@@ -78,27 +78,6 @@ def test_sizes_of_the_inputs_of_a_search(how):
         sl.prove(model(LOOP), model(TWICE), dims={"M": 5})
 
 
-def test_what_no_rule_reaches_is_equal_to_itself(ran):
-    """One loop in another, each of a length that only run time tells, is no recurrence."""
-    text = """g (float[N] x, int64 n, bool go) => (float[M] y) {
-        y = Loop (n, go, x) <body = b (int64 i, bool c, float[A] a) => (bool d, float[B] e) {
-            d = Identity (c)
-            e = Concat <axis = 0> (a, x)
-        }>
-    }"""
-    assert sl.prove(model(text), model(text))
-    assert not sl.prove(model(text), model(text.replace("(a, x)", "(x, a)")), search=False)
-    assert not ran
-
-
-def test_a_model_that_the_checker_refuses_as_much_as_the_original_is_not_run(ran):
-    """Their IR version is one that it does not know."""
-    before, after = model(LOOP), model(UNROLLED)
-    before.ir_version = after.ir_version = 99
-    verdict = sl.verify(before, after)
-    assert verdict.equal and not ran
-
-
 def test_a_fault_of_signatures_is_no_refutation():
     other = model(
         UNROLLED.replace("float[N] x", "double[N] x").replace("float[N] y", "double[N] y")
