@@ -169,6 +169,17 @@ class Site:
             )
         return rank
 
+    def required_axis(self, axis: int, why: str) -> int:
+        """An axis of input 0, counted from the front.
+
+        Raises:
+            Refused: its rank is not known, or it has no such axis.
+        """
+        rank = self.required_rank(why)
+        if not -rank <= axis < rank:
+            self.refuse(f"input 0 has no axis {axis}")
+        return axis % rank
+
     def shape(self, index: int = 0) -> list[int | None] | None:
         """The dimensions of an input; None where even the rank is not known."""
         return self.types.shape(self.input(index))

@@ -71,6 +71,9 @@ def windows(site: Site) -> list[Window]:
     ones = [1] * axes
     strides, steps = (site.attribute(name) or ones for name in ("strides", "dilations"))
     pads = site.attribute("pads") or [0] * 2 * axes
+    fits = len(kernel) == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
+    if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
+        site.refuse("its strides, dilations or pads do not fit its kernel")
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
     return [_window(site, *row) for row in rows]
 

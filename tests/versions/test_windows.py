@@ -92,6 +92,16 @@ def test_what_is_not_written_out(op_type, how, shape, reason):
     assert_refuses(f"y = {op_type} <{how}> (x)", 10, 9, reason, f"float[{shape}] x")
 
 
+@pytest.mark.parametrize(
+    "how",
+    ["strides = [2, 2]", "strides = [0]", "pads = [1]", "pads = [-1, 0]", "dilations = [2, 2]"],
+)
+def test_windows_that_do_not_fit_their_kernel(how):
+    reason = "its strides, dilations or pads do not fit its kernel"
+    body = f"y = MaxPool <kernel_shape = [2], ceil_mode = 1, {how}> (x)"
+    assert_refuses(body, 10, 9, reason, "float[1, 1, 5] x")
+
+
 def test_indices_of_windows():
     x = np.array([[[1, 5, 2, 2, 7]]], np.float32)
     how = "kernel_shape = [2], strides = [2], ceil_mode = 1"

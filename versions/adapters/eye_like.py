@@ -25,7 +25,9 @@ def where_row_and_column_meet(site: Site) -> Outcome:
     if not elem_type:
         site.refuse_unknown("its element type is that of its input, which")
     shape, by = site.shape(), site.attribute("k")
-    rows, columns = shape if shape is not None else (None, None)
+    if shape is not None and len(shape) != 2:
+        site.refuse("it is made of a matrix only")
+    rows, columns = shape or (None, None)
     if rows is not None and columns is not None and rows * columns <= _MOST_ELEMENTS:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return [site.const(np.eye(rows, columns, k=by).astype(dtype), "eye")]

@@ -104,22 +104,23 @@ def _spread(site: Site, index: int) -> Value:
         site.refuse("its scale has more than one axis, but there are no blocks")
     if shape in ([], [1]):
         return value
-    rank = site.required_rank("one scale for each slice")
-    axis = site.attribute("axis") % rank
-    lengths = {*shape, (site.shape() or [None] * rank)[axis]} - {None}
+    axis = site.required_axis(site.attribute("axis"), "one scale for each slice")
+    whole = site.shape() or [None] * (site.rank() or 0)
+    lengths = {*shape, whole[axis]} - {None}
     if len(lengths) > 1:
         site.refuse(f"its scales are not as many as the slices along axis {axis}")
-    after = [1] * (rank - axis - 1)
+    after = [1] * (len(whole) - axis - 1)
     return site.emit("Reshape", [value, site.ints([-1, *after], "shape")], "slices")
 
 
 def _of_blocks(site: Site, value: Value, shape: list[int | None], block: int) -> Value:
-    axis, whole = site.attribute("axis"), site.shape()
-    length = None if whole is None else whole[axis]
+    axis = site.required_axis(site.attribute("axis"), "a scale for each block")
+    whole = site.shape() or [None] * (site.rank() or 0)
+    length = whole[axis]
     if length is None:
         site.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
     count = -(-length // block)
-    if len(shape) != len(whole or ()) or shape[axis] not in (None, count):
+    if len(shape) != len(whole) or shape[axis] not in (None, count):
         site.refuse(f"its scale has the shape {shape}, which is not one for each block of {block}")
     blocks = [place // block for place in range(length)]
     return site.emit("Gather", [value, site.ints(blocks, "blocks")], "spread", axis=axis)

@@ -49,6 +49,8 @@ def by_keys(site: Site) -> Outcome:
     data = site.input(0)
     assert data is not None
     site.drop("largest", "sorted")
+    if site.rank() is not None:
+        site.required_axis(site.attribute("axis"), "another order")
     if dtype in (np.int64, np.uint64):
         keys = [site.cast(half, _DOUBLE) for half in halves(site, data)]
         return _ranked(site, data, keys if largest else _negated(site, *keys))

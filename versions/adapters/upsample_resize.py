@@ -183,7 +183,7 @@ def all_axes(site: Site) -> Outcome:
 def _spread(site: Site, axes: list[int]) -> None:
     """Say scales, sizes and the region for all axes instead of some."""
     rank = site.required_rank("'axes'")
-    places = [axis % rank for axis in axes]
+    places = [site.required_axis(axis, "'axes'") for axis in axes]
     whole = np.concatenate([np.zeros(rank), np.ones(rank)])
     _spread_input(site, 1, [*places, *[place + rank for place in places]], whole)
     _spread_input(site, 2, places, np.ones(rank))

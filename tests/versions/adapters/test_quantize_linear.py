@@ -145,3 +145,15 @@ def test_integers_of_32_bits_are_subtracted_before_they_are_rounded():
     fed = {"x": x, "s": np.array(0.5, np.float32), "z": np.array(0, np.int32)}
     body = "y = DequantizeLinear (x, s, z)"
     assert_carried(body, 13, (9, 7), fed, "int32[3] x, float s, int32 z")
+
+
+@pytest.mark.parametrize(
+    ("how", "shape"), [("axis = 5, block_size = 2", "2, 2"), ("axis = -3", "3")]
+)
+def test_an_axis_that_is_not_there(how, shape):
+    signature = f"float[2, 3] x, float[{shape}] s, uint16[{shape}] z"
+    reason = "input 0 has no axis"
+    target = 20 if "block" in how else 12
+    source = 21 if "block" in how else 13
+    signature = signature if "block" in how else signature.replace("uint16", "uint8")
+    assert_refuses(f"y = QuantizeLinear <{how}> (x, s, z)", source, target, reason, signature)

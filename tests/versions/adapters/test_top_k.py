@@ -171,3 +171,9 @@ def test_the_type_must_be_known_for_another_order():
     body = "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0> (x, k)"
     reason = "another order needs the one element type of input 0, which is not known"
     assert_refuses(body, 11, 10, reason, "x")
+
+
+@pytest.mark.parametrize("signature", ["float x", "float[3] x", "double[3] x"])
+def test_an_axis_that_is_not_there(signature):
+    body = "y, i = TopK <largest = 0, axis = 4> (x, k)"
+    assert_refuses(body, 11, 10, "input 0 has no axis 4", f"{signature}, int64[1] k")

@@ -248,6 +248,13 @@ def test_scales_of_an_upsample_are_an_input_from_opset_9_on():
     onnx.checker.check_model(convert_version(proto, 9), full_check=True)
 
 
+def test_axes_that_are_not_there():
+    for shape in ("", "[2, 3]"):
+        signature = f"float{shape} x, int64[1] t"
+        reason = "input 0 has no axis 5"
+        assert_refuses("y = Resize <axes = [5]> (x, , , t)", 18, 17, reason, signature)
+
+
 def test_what_axes_need():
     some = "s = Constant <value_floats = [2.0]> ()"
     by_scale = "y = Resize <axes = [1]> (x, , s)"
