@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from ..budget import limit
 
@@ -35,10 +35,10 @@ class Abbreviation(str):
     """The name of a symbol that stands for terms.
 
     Attributes:
-        hidden: the symbols in them.
+        told: the name itself, and the symbols in the terms.
     """
 
-    hidden: frozenset[str]
+    told: frozenset[str]
 
 
 _ALIVE: weakref.WeakValueDictionary[str, Abbreviation] = weakref.WeakValueDictionary()
@@ -50,11 +50,10 @@ def known_as(name: str) -> str:
     return _ALIVE.get(name, name) if name.startswith(_BEGIN) else name
 
 
-def hidden_in(name: str) -> Iterator[str]:
-    """A symbol, and those that it stands for."""
-    yield name
-    if isinstance(name, Abbreviation):
-        yield from name.hidden
+def told_by(names: Iterable[str]) -> frozenset[str]:
+    """Symbols, and those that they stand for."""
+    own = frozenset(names)
+    return own.union(*[name.told for name in own if isinstance(name, Abbreviation)])
 
 
 class _Shortened:
@@ -93,8 +92,8 @@ def _is_long(terms: Terms, most: int) -> bool:
 def _named(part: Terms) -> Abbreviation:
     """The symbol of some terms."""
     written = sorted((monomial, factor) for monomial, factor in part.items())
-    hidden = frozenset(s for monomial in part for name in monomial for s in hidden_in(name))
-    return _made([f"{'*'.join(map(repr, m))}*{f:x}" for m, f in written], hidden)
+    symbols = told_by(name for monomial in part for name in monomial)
+    return _made([f"{'*'.join(map(repr, m))}*{f:x}" for m, f in written], symbols)
 
 
 def put_into(name: str, put: Mapping[str, tuple[str, Set[str]]]) -> str:
@@ -105,11 +104,15 @@ def put_into(name: str, put: Mapping[str, tuple[str, Set[str]]]) -> str:
         put: for each symbol the text of the size and the symbols in it.
     """
     assert isinstance(name, Abbreviation)
-    hidden = frozenset(name.hidden - put.keys()).union(*(symbols for _, symbols in put.values()))
-    return _made([name, *(f"{s!r}={text!r}" for s, (text, _) in sorted(put.items()))], hidden)
+    left = name.told - put.keys() - {name}
+    symbols = left.union(*(symbols for _, symbols in put.values()))
+    return _made([name, *(f"{s!r}={text!r}" for s, (text, _) in sorted(put.items()))], symbols)
 
 
-def _made(content: list[str], hidden: frozenset[str]) -> Abbreviation:
+def _made(content: list[str], symbols: frozenset[str]) -> Abbreviation:
     name = Abbreviation(_BEGIN + hashlib.sha256("+".join(content).encode()).hexdigest()[:24])
-    name.hidden = hidden
-    return _ALIVE.setdefault(name, name)
+    found = _ALIVE.get(name)
+    if found is None:
+        name.told = symbols | {name}
+        found = _ALIVE[name] = name
+    return found

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 
-from .abbreviation import MOST_PRODUCTS, Monomial, abbreviated, hidden_in, known_as, put_into
+from .abbreviation import MOST_PRODUCTS, Monomial, abbreviated, known_as, put_into, told_by
 
 
 class Dimension:
@@ -49,8 +49,7 @@ class Dimension:
     def symbols(self) -> frozenset[str]:
         """The symbols in it, those that it hides in abbreviations included."""
         if self._symbols is None:
-            names = {name for monomial in self.terms for name in monomial}
-            self._symbols = frozenset(s for name in names for s in hidden_in(name))
+            self._symbols = told_by(name for monomial in self.terms for name in monomial)
         return self._symbols
 
     @property
@@ -215,7 +214,7 @@ def _replaced(name: str, symbols: Mapping[str, Dimension]) -> Dimension:
     """What stands for a symbol when others are put into it; what is hidden in it is told apart."""
     if name in symbols:
         return symbols[name]
-    put = {s: symbols[s] for s in hidden_in(name) if s in symbols}
+    put = {s: symbols[s] for s in told_by([name]) if s in symbols}
     told = {s: (str(dim), frozenset(dim.symbols)) for s, dim in put.items()}
     return Dimension.symbol(put_into(name, told) if told else name)
 

@@ -94,9 +94,14 @@ def is_private(name: str) -> bool:
     return name.startswith(PRIVATE)
 
 
+_TOLD_AT_ONCE = 64
+"""So many symbols that a size tells are looked at in the time of a term: by sets of them."""
+
+
 def length_of(fact: Fact) -> int:
-    """How many terms its sizes have that are no numbers."""
-    return sum(len(dim.terms) for dim in fact.shape or () if dim.value is None)
+    """How many terms its sizes have that are no numbers, with what they tell in abbreviations."""
+    sizes = [dim for dim in fact.shape or () if dim.value is None]
+    return sum(len(dim.terms) + len(dim.symbols) // _TOLD_AT_ONCE for dim in sizes)
 
 
 def is_named(dim: Dimension) -> bool:

@@ -121,3 +121,9 @@ def test_how_long_sizes_are():
     n = Dimension.symbol("N")
     assert length_of(Fact(1, (n, n * n + n + 1, Dimension.constant(7)))) == 4
     assert length_of(Fact(1, None)) == length_of(Fact()) == 0
+
+
+def test_the_length_counts_what_abbreviations_tell():
+    total = sum((Dimension.symbol(f"s{k}") for k in range(10_000)), Dimension.constant(3))
+    assert len(total.terms) < 1000
+    assert length_of(Fact(1, (total,))) > 10_000 // 64
