@@ -16,11 +16,12 @@ def main() -> None:
     gc.set_threshold(_MANY)
     interrupts.take_over()  # before anything that takes its time to import
     from .cli.commands import app
+    from .cli.piping import OWN_PROCESS
     from .cli.terminal import prepare_streams
 
     prepare_streams()
     try:
-        app(prog_name="straightline")
+        app(prog_name="straightline", obj=OWN_PROCESS)
     finally:
         # What is left goes with the process; looking through it for cycles would take longer.
         gc.freeze()

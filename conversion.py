@@ -16,7 +16,7 @@ from .passes.watching import current_watcher
 from .rewriting import MismatchError, Rewriting, Rewritten
 from .showing import OnProgress, silent
 from .versions import ConversionError, convert
-from .versions.differences import Differences
+from .versions.differences import Differences, Written
 from .versions.straightening import PIPELINES, straighten_constructs
 
 if TYPE_CHECKING:
@@ -85,16 +85,18 @@ class Conversion:
             ConversionError: nodes cannot be carried over.
         """
         given = self._start()
-        before, started = given.model.opset(), time.perf_counter()
+        before, written = given.model.opset(), Written(given.model)
+        started = time.perf_counter()
+        stuck, straightened = None, tuple[Remark, ...]()
         try:
             self._convert(given.model, target)
         except ConversionError as error:
             if not self.rewrite:
                 raise
             stuck = error
-        else:
-            return Converted(self, given, before, time.perf_counter() - started)
-        return self._straightened(target, stuck, started)
+        if stuck is not None:
+            given, straightened = self._straightened(target, stuck)
+        return Converted(self, given, before, written, time.perf_counter() - started, straightened)
 
     def _convert(self, model: Model, target: int) -> None:
         """Convert a model; who watches is told, unless it is only tried how far it comes."""
@@ -106,12 +108,13 @@ class Conversion:
         if watcher is not None:
             watcher.after(step, model, True)
 
-    def _straightened(self, target: int, stuck: ConversionError, started: float) -> Converted:
-        """The model in an opset after what a first conversion failed at was rewritten."""
+    def _straightened(
+        self, target: int, stuck: ConversionError
+    ) -> tuple[Rewritten, tuple[Remark, ...]]:
+        """The model in an opset after what a first conversion failed at was rewritten, and how."""
         first: ConversionError | None = None
         for passes in PIPELINES:
             given = self._start()
-            before = given.model.opset()
             remarks, kept = straighten_constructs(given.model, stuck.failures, passes)
             if not remarks:
                 raise first or stuck.explained(kept)
@@ -122,8 +125,7 @@ class Conversion:
                 if error.places() <= stuck.places():
                     break
             else:
-                seconds = time.perf_counter() - started
-                return Converted(self, given, before, seconds, tuple(remarks))
+                return given, tuple(remarks)
         assert first is not None
         raise first
 
@@ -163,11 +165,6 @@ class Conversion:
 
         return self.given.run(tell)
 
-    @property
-    def unconverted(self) -> Model:
-        """What was converted, as it was before."""
-        return (self._rewritten if self.given.has_passes else self.given.run()).model
-
     def _tell(self, what: str, done: int, total: int) -> None:
         self.on_progress("converting", what, done, total)
 
@@ -180,6 +177,7 @@ class Converted:
         conversion: what was asked for.
         rewritten: what the passes before it made; its model is the one that was converted.
         opset_before: the opset of the original.
+        written: what its nodes said.
         seconds: the time that the conversion itself took.
         straightened: what had to be rewritten for it, and why.
         noted: what was over a budget.
@@ -188,6 +186,7 @@ class Converted:
     conversion: Conversion
     rewritten: Rewritten
     opset_before: int
+    written: Written = dataclasses.field(repr=False)
     seconds: float = 0.0
     straightened: tuple[Remark, ...] = ()
     noted: tuple[Remark, ...] = ()
@@ -195,7 +194,7 @@ class Converted:
     @functools.cached_property
     def differences(self) -> Differences:
         """Which operators the conversion has changed."""
-        return Differences(self.conversion.unconverted, self.model)
+        return Differences(self.written, Written(self.model))
 
     @property
     def model(self) -> Model:

@@ -15,6 +15,7 @@ from .binding import Dims, Shapes, Values
 from .budget import Limits, governed
 from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
+from .ir.collector import paused_collector
 from .leftovers import calls_kept, root_of, with_call
 from .outcome import note_lines
 from .passes import PASSES, Pass, Pipeline, Remark, Run, plugins
@@ -110,6 +111,7 @@ class Inspection:
         return "\n".join(lines) or "no control flow"
 
 
+@paused_collector
 def inspect(
     model: ModelSource,
     passes: str | Pass | Iterable[Pass] | None = None,

@@ -25,6 +25,10 @@ _product: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("produc
 """Standard output, while a model is to be written there."""
 
 
+OWN_PROCESS = "own process"
+"""What a command is told that has its process for itself."""
+
+
 class Command(typer.core.TyperCommand):
     """A command that keeps standard output clean where a model goes there, or nothing shall."""
 
@@ -34,8 +38,11 @@ class Command(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it with what it shows directed to where its options say."""
+        from ..ir.collector import take_over_process
         from ..ir.ways import told_to_a_shell
 
+        if ctx.obj == OWN_PROCESS:
+            take_over_process()
         with told_to_a_shell(), directed(ctx.params):
             return super().invoke(ctx)
 

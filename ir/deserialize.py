@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import onnx
 
@@ -26,6 +27,29 @@ from .well_formed.places import normal_domain
 
 _APART = ("input", "output", "node", "value_info")
 """What of a function is in its graph."""
+
+_REST = [field for field in onnx.FunctionProto.DESCRIPTOR.fields if field.name not in _APART]
+_TEXTS = tuple(field.name for field in _REST if not field.is_repeated)
+_LISTS = tuple(field.name for field in _REST if field.is_repeated)
+
+
+class _Body(NamedTuple):
+    """A function as the graph that it is: without constants, and without types of what it takes."""
+
+    input: Sequence[onnx.ValueInfoProto]
+    output: Sequence[onnx.ValueInfoProto]
+    value_info: Sequence[onnx.ValueInfoProto]
+    initializer: Sequence[onnx.TensorProto] = ()
+    sparse_initializer: Sequence[onnx.SparseTensorProto] = ()
+    quantization_annotation: Sequence[onnx.TensorAnnotation] = ()
+
+
+class _Untyped(dict[str, onnx.ValueInfoProto]):
+    """Declarations of nothing but a name, one for each: nobody changes a declaration."""
+
+    def __missing__(self, name: str) -> onnx.ValueInfoProto:
+        found = self[name] = onnx.ValueInfoProto(name=name)
+        return found
 
 
 class Scope:
@@ -113,7 +137,7 @@ def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
     return header
 
 
-def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> dict[str, int]:
+def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: object) -> dict[str, int]:
     imports: dict[str, int] = {}
     versions: dict[str, int] = {}
     for entry in entries:
@@ -126,28 +150,25 @@ def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> di
 def _functions(proto: onnx.ModelProto, model: Model) -> Iterator[Function]:
     """The functions of a model. Their nodes are checked already."""
     reader = _Reader(model, model.base_dir)
+    untyped = _Untyped()
     for message in proto.functions:
         function = Function(_function_header(message), model.base_dir)
-        function.opset_imports = _opset_imports(message.opset_import, str(function))
-        body = onnx.GraphProto(
-            input=[onnx.ValueInfoProto(name=name) for name in message.input],
-            output=[onnx.ValueInfoProto(name=name) for name in message.output],
-            value_info=message.value_info,
-        )
-        # The nodes are handed over apart, so that they are not copied.
+        function.opset_imports = _opset_imports(message.opset_import, function)
+        taken = [untyped[name] for name in message.input]
+        given = [untyped[name] for name in message.output]
+        body = _Body(taken, given, message.value_info)
         reader.read(function.graph, body, Scope(), message.node)
         yield function
 
 
 def _function_header(proto: onnx.FunctionProto) -> onnx.FunctionProto:
     header = onnx.FunctionProto()
-    for field, value in proto.ListFields():
-        if field.name in _APART:
-            continue
-        if isinstance(value, str):
-            setattr(header, field.name, value)
-        else:
-            getattr(header, field.name).extend(value)
+    for name in _TEXTS:
+        if proto.HasField(name):
+            setattr(header, name, getattr(proto, name))
+    for name in _LISTS:
+        if entries := getattr(proto, name):
+            getattr(header, name).extend(entries)
     keep_unknown(proto, header)
     return header
 
@@ -172,13 +193,10 @@ class _Reader:
     def read(
         self,
         graph: Graph,
-        proto: onnx.GraphProto,
+        proto: onnx.GraphProto | _Body,
         scope: Scope,
-        nodes: Sequence[onnx.NodeProto] | None = None,
+        nodes: Sequence[onnx.NodeProto],
     ) -> None:
-        if nodes is None:
-            nodes = proto.node
-            graph.header = _graph_header(proto)
         self.read_sources(graph, proto, scope)
         made = self.read_nodes(graph, nodes, scope)
         outputs = []
@@ -196,7 +214,7 @@ class _Reader:
             if node.bodies:
                 check_bodies(node)
 
-    def read_sources(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+    def read_sources(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
         tensors: list[tuple[str, onnx.TensorProto | onnx.SparseTensorProto]] = [
             *((tensor.name, tensor) for tensor in proto.initializer),
             *((tensor.values.name, tensor) for tensor in proto.sparse_initializer),
@@ -293,8 +311,8 @@ class _Reader:
         if op.holds_graphs:
             for attribute in proto.attribute:
                 for body in graphs_in(attribute):
-                    inner = graph.add_body(node, attribute.name, onnx.GraphProto())
-                    self.read(inner, body, Scope(scope))
+                    inner = graph.add_body(node, attribute.name, _graph_header(body))
+                    self.read(inner, body, Scope(scope), body.node)
         return node
 
     def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
@@ -303,7 +321,7 @@ class _Reader:
             if value is not None:
                 value.pinned = True
 
-    def read_infos(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+    def read_infos(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
         fixed = {info.name for info in (*proto.input, *proto.output)} if proto.value_info else ()
         for info in proto.output:
             value = scope.names.get(info.name)
@@ -321,7 +339,7 @@ class _Reader:
                 graph.value_infos.append(value)
                 seen.add(value)
 
-    def read_annotations(self, graph: Graph, proto: onnx.GraphProto, scope: Scope) -> None:
+    def read_annotations(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
         def resolve(name: str) -> Value | str:
             value = scope.find(name)
             if value is None:

@@ -101,7 +101,11 @@ class Model:
     def graphs(self) -> Iterator[Graph]:
         """Every graph of the `roots`: the main one, those of functions, and all that nodes hold."""
         for root in self.roots():
-            yield from root.graph.walk()
+            graph = root.graph
+            if graph.holders():
+                yield from graph.walk()
+            else:
+                yield graph
 
     def __repr__(self) -> str:
         return f"model '{self.graph.name}'"

@@ -14,6 +14,8 @@ from .wire import varint
 
 _READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
 """The bytes before what a node reads, what it gives, and its name. All else stands behind these."""
+OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
+"""The characters before a node of a graph and of a function."""
 _MANY = 16
 """So many inputs and outputs are put to a node one after the other; with more, that would take
 quadratic time."""
@@ -79,16 +81,18 @@ NO_NAME = sized([""])[0]
 """What stands for an input or output that is absent."""
 
 
-def node_of_graph(
+def node_in(
+    field: str,
     said: str,
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     name: str | None,
     names: Mapping[Any, str],
 ) -> str:
-    """A node as a field of its graph, in characters.
+    """A node as a field of a graph or function, in characters.
 
     Args:
+        field: `OF_GRAPH` or `OF_FUNCTION`.
         said: what it says but for its names.
         inputs: what it reads.
         outputs: what it gives.
@@ -107,4 +111,4 @@ def node_of_graph(
             node = f"{node}\x12{names[one]}"
     if name is not None:
         node = f"{node}\x1a{name}"
-    return f"\n{_SIZES[len(node)]}{node}"
+    return f"{field}{_SIZES[len(node)]}{node}"

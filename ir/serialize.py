@@ -14,7 +14,7 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
-from .node_bytes import NO_NAME, characters, in_bytes, node_of_graph, sized
+from .node_bytes import NO_NAME, OF_FUNCTION, OF_GRAPH, characters, in_bytes, node_in, sized
 from .operator import Operator
 from .tensor import Tensor, TensorMessage
 from .value import Value
@@ -79,12 +79,7 @@ def _update_opset_imports(
 def _write_function(function: Function, proto: onnx.FunctionProto, writer: _Writer) -> None:
     proto.CopyFrom(function.header)
     _update_opset_imports(proto.opset_import, function.opset_imports)
-    body = onnx.GraphProto()
-    writer.write(function.graph, body)
-    proto.input.extend(info.name for info in body.input)
-    proto.output.extend(info.name for info in body.output)
-    proto.node.extend(body.node)
-    proto.value_info.extend(body.value_info)
+    writer.write_function(function.graph, proto)
 
 
 class Listing:
@@ -167,6 +162,15 @@ class _Writer:
         self.write_value_infos(graph, proto, listed)
         self.write_annotations(graph, proto)
 
+    def write_function(self, graph: Graph, proto: onnx.FunctionProto) -> None:
+        names = self.names
+        proto.input.extend([names[value] for value in graph.inputs])
+        for value, tensor in graph.initializers.items():
+            self.write_constant(tensor, names[value], graph.root.opset(), proto.node)
+        self.write_nodes(graph, proto)
+        proto.output.extend([names[value] for value in graph.outputs])
+        self.write_value_infos(graph, proto, ())
+
     def write_initializers(self, graph: Graph, proto: onnx.GraphProto, inputs: set[Value]) -> None:
         stand = self.listing.stands_alone(graph)
         for value, tensor in graph.initializers.items():
@@ -215,9 +219,10 @@ class _Writer:
             label += "_"
         return label
 
-    def write_nodes(self, graph: Graph, proto: onnx.GraphProto) -> None:
+    def write_nodes(self, graph: Graph, proto: onnx.GraphProto | onnx.FunctionProto) -> None:
         """Write the nodes of a graph; as bytes, where that takes no more than their names."""
         nodes = graph.nodes()
+        field = OF_GRAPH if isinstance(proto, onnx.GraphProto) else OF_FUNCTION
         self.enter(graph, nodes)
         said_by, names = self._said, self._sized
         written, size = list[str](), 0
@@ -230,7 +235,7 @@ class _Writer:
                 self.write_node(node, proto.node.add())
                 continue
             name = names[node] if node.name else None
-            text = node_of_graph(said, node._inputs, node._outputs, name, names)
+            text = node_in(field, said, node._inputs, node._outputs, name, names)
             written.append(text)
             size += len(text)
         proto.MergeFromString(in_bytes(written))
@@ -275,7 +280,10 @@ class _Writer:
                     self.write(graph, attribute.graphs.add())
 
     def write_value_infos(
-        self, graph: Graph, proto: onnx.GraphProto, listed: Sequence[Value]
+        self,
+        graph: Graph,
+        proto: onnx.GraphProto | onnx.FunctionProto,
+        listed: Sequence[Value],
     ) -> None:
         declared = {*graph.inputs, *graph.outputs, *listed} if graph.value_infos else set()
         for entry in graph.value_infos:

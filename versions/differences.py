@@ -7,24 +7,53 @@ from collections.abc import Hashable
 
 import onnx
 
-from ..ir import Model, Node
+from ..ir import Model, Operator, Value
 
 _SHORT = 256
 """Bytes of an attribute up to which it is compared; of longer ones only the length is."""
 
 
-class Differences:
-    """The nodes that one model has and another one has not, by operator.
+class Written:
+    """What the nodes of a model say at a moment: two references to each, counted when asked for.
 
     Nodes are compared by what is written: operator, attributes, and which inputs are there.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._ops: list[Operator] = []
+        self._inputs: list[tuple[Value | None, ...]] = []
+        for graph in model.graphs():
+            nodes = list(graph.unordered_nodes())
+            self._ops += [node.op for node in nodes]
+            self._inputs += [node.inputs for node in nodes]
+
+    def counted(self) -> Counter[tuple[str, Hashable]]:
+        """How many nodes say what, with the operator."""
+        alike = Counter(
+            (
+                op,
+                len(inputs)
+                if None not in inputs
+                else tuple([value is not None for value in inputs]),
+            )
+            for op, inputs in zip(self._ops, self._inputs, strict=True)
+        )
+        found = Counter[tuple[str, Hashable]]()
+        for (op, there), count in alike.items():
+            found[op.qualname, (_attributes(op), there)] += count
+        return found
+
+
+class Differences:
+    """The nodes that one model has and another one has not, by operator.
 
     Attributes:
         changed: how many nodes of each operator are not in the new model as they were.
         added: how many more nodes of each operator the new model has, beyond those changed.
     """
 
-    def __init__(self, before: Model, after: Model) -> None:
-        old, new = _spelled(before), _spelled(after)
+    def __init__(self, before: Written, after: Written) -> None:
+        old, new = before.counted(), after.counted()
         self.changed = _by_operator(old - new)
         self.added = _by_operator(new - old) - self.changed
 
@@ -36,17 +65,8 @@ class Differences:
         }
 
 
-def _spelled(model: Model) -> Counter[tuple[str, Hashable]]:
-    return Counter(
-        (node.op.qualname, _spelling(node))
-        for graph in model.graphs()
-        for node in graph.unordered_nodes()
-    )
-
-
-def _spelling(node: Node) -> Hashable:
-    attributes = (_attribute(message) for message in node.op.attributes.values())
-    return frozenset(attributes), tuple(value is not None for value in node.inputs)
+def _attributes(op: Operator) -> Hashable:
+    return frozenset([_attribute(message) for message in op.attributes.values()])
 
 
 def _attribute(message: onnx.AttributeProto) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
@@ -15,15 +16,18 @@ from .schemas import Form
 
 
 class _Call(NamedTuple):
-    """A call: how errors name it, what it gives, and what of that its caller was given itself."""
+    """A call: what it gives, and what of that its caller was given itself."""
 
     function: FunctionKey
-    label: str
-    inputs: tuple[str, ...]
-    outputs: int
+    node: onnx.NodeProto
+    place: Place
     kinds: Mapping[str, int]
-    references: Mapping[str, str]
-    forwarded: Set[str]
+    parameters: Set[str]
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The attributes that it takes from its caller."""
+        return {a.name: a.ref_attr_name for a in self.node.attribute if a.ref_attr_name}
 
 
 class Calls:
@@ -37,11 +41,11 @@ class Calls:
 
     def __init__(self, functions: Mapping[FunctionKey, onnx.FunctionProto]) -> None:
         self.functions = functions
-        self._made: dict[FunctionKey | None, list[_Call]] = {None: [], **{f: [] for f in functions}}
+        self._made: dict[FunctionKey | None, list[_Call]] = defaultdict(list)
         # Who needs an attribute or an input of a function, and of which kind an attribute must be.
-        self._attributes: dict[FunctionKey, dict[str, str]] = {f: {} for f in functions}
-        self._inputs: dict[FunctionKey, dict[str, str]] = {f: {} for f in functions}
-        self._kinds: dict[FunctionKey, dict[str, int]] = {f: {} for f in functions}
+        self._attributes: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
+        self._inputs: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
+        self._kinds: dict[FunctionKey, dict[str, int]] = defaultdict(dict)
 
     def note(
         self,
@@ -52,13 +56,8 @@ class Calls:
         parameters: Set[str],
     ) -> None:
         """Note a call; `parameters` are the caller's own inputs as far as the node sees them."""
-        references = {a.name: a.ref_attr_name for a in node.attribute if a.ref_attr_name}
         key = key_of(node.domain, node.op_type, node.overload)
-        label, inputs = place.node(node), tuple(node.input)
-        forwarded = parameters & {*inputs}
-        self._made[caller].append(
-            _Call(key, label, inputs, len(node.output), kinds, references, forwarded)
-        )
+        self._made[caller].append(_Call(key, node, place, kinds, parameters))
 
     def need(
         self,
@@ -88,59 +87,67 @@ class Calls:
             ModelError: functions call each other in a circle, or a call does not fit its function.
         """
         for caller in (*self._callees_first(), None):
-            for call in self._made[caller]:
+            for call in self._made.get(caller, ()):
                 for fault in self._faults(call, caller):
-                    raise ModelError(f"{call.label} {fault}")
-            if caller is not None:
+                    raise ModelError(f"{call.place.node(call.node)} {fault}")
+            if caller in self._kinds and caller is not None:
                 self._check_defaults(caller)
 
     def _callees_first(self) -> list[FunctionKey]:
         calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
         calls.add_nodes_from(self.functions)
-        calls.add_edges_from((f, call.function) for f in self.functions for call in self._made[f])
-        if not nx.is_directed_acyclic_graph(calls):
+        made = self._made
+        calls.add_edges_from((f, call.function) for f in self.functions for call in made.get(f, ()))
+        try:
+            return list(nx.topological_sort(calls.reverse(copy=False)))
+        except nx.NetworkXUnfeasible:
             circle = [f"'{domain}::{name}'" for (domain, name, _), _ in nx.find_cycle(calls)]
             through = f" through {', '.join(circle[1:])}" if circle[1:] else ""
-            raise ModelError(f"function {circle[0]} calls itself{through}, which ONNX forbids")
-        return list(nx.topological_sort(calls.reverse(copy=False)))
+            fault = f"function {circle[0]} calls itself{through}, which ONNX forbids"
+            raise ModelError(fault) from None
 
     def _faults(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         function = self.functions[call.function]
         counts = (
-            (len(call.inputs), len(function.input), "inputs; the function takes"),
-            (call.outputs, len(function.output), "outputs; the function gives"),
+            (len(call.node.input), len(function.input), "inputs; the function takes"),
+            (len(call.node.output), len(function.output), "outputs; the function gives"),
         )
         for given, most, what in counts:
             if given > most:
                 yield f"has {given} {what} {most}"
-        yield from self._faults_of_kinds(call, caller)
-        yield from self._missing_attributes(call, caller)
-        yield from self._missing_inputs(call, caller)
+        if call.function in self._kinds:
+            yield from self._faults_of_kinds(call, caller)
+        if call.function in self._attributes:
+            yield from self._missing_attributes(call, caller)
+        if call.function in self._inputs:
+            yield from self._missing_inputs(call, caller)
 
     def _faults_of_kinds(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
+        references = call.references
         for name, wanted in self._kinds[call.function].items():
             kind = call.kinds.get(name)
             if kind not in (None, ANY, wanted):
                 yield _wrong_kind(name, kind, wanted)
-            if caller is not None and name in call.references:
-                self._kinds[caller].setdefault(call.references[name], wanted)
+            if caller is not None and name in references:
+                self._kinds[caller].setdefault(references[name], wanted)
 
     def _missing_attributes(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
+        references = call.references
         defaults = {message.name for message in self.functions[call.function].attribute_proto}
         for name, user in self._attributes[call.function].items():
             if name not in call.kinds and name not in defaults:
                 yield f"lacks an attribute '{name}', which {user} needs"
-            if caller is not None and name in call.references and name not in defaults:
-                self._attributes[caller].setdefault(call.references[name], user)
+            if caller is not None and name in references and name not in defaults:
+                self._attributes[caller].setdefault(references[name], user)
 
     def _missing_inputs(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
-        names = list(self.functions[call.function].input)
+        names, inputs = list(self.functions[call.function].input), call.node.input
         for name, user in self._inputs[call.function].items():
             index = names.index(name)
-            given = call.inputs[index] if index < len(call.inputs) else ""
+            given = inputs[index] if index < len(inputs) else ""
             if not given:
                 yield f"lacks its input '{name}', which {user} needs"
-            if caller is not None and given in call.forwarded:
+            if caller is not None and given in call.parameters:
                 self._inputs[caller].setdefault(given, user)
 
     def _check_defaults(self, key: FunctionKey) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 from straightline.ir.collector import paused_collector
@@ -36,3 +38,28 @@ def test_one_that_was_off_stays_off() -> None:
 
 def test_the_function_keeps_its_name() -> None:
     assert collecting.__name__ == "collecting"
+
+
+OLD_AT_ONCE = """
+import gc
+import subprocess
+import sys
+from straightline.ir.collector import paused_collector, take_over_process
+
+@paused_collector
+def made():
+    return [[] for _ in range(1000)]
+
+def young(kept):
+    return len({id(one) for one in gc.get_objects(0)} & set(map(id, kept)))
+
+gc.set_threshold(1_000_000)
+before = young(made())
+take_over_process()
+print(before, young(made()), gc.get_freeze_count(), gc.isenabled())
+"""
+
+
+def test_in_a_process_of_our_own_what_was_made_is_old() -> None:
+    told = subprocess.run([sys.executable, "-c", OLD_AT_ONCE], capture_output=True, check=True)
+    assert told.stdout.decode().split() == ["1000", "0", "0", "True"]

@@ -6,7 +6,15 @@ import onnx
 from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import helper
-from straightline.ir.node_bytes import behind_names, characters, in_bytes, node_of_graph, sized
+from straightline.ir.node_bytes import (
+    OF_FUNCTION,
+    OF_GRAPH,
+    behind_names,
+    characters,
+    in_bytes,
+    node_in,
+    sized,
+)
 
 NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
 SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
@@ -16,14 +24,15 @@ SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
 @example(["a", "é"] * 20, ["b"], "")
 def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
     said = SAID.SerializeToString()
-    graph = onnx.GraphProto(node=[SAID])
     names = dict(zip([*inputs, *outputs, name], sized([*inputs, *outputs, name]), strict=True))
     known = names[name] if name else None
-    written = node_of_graph(characters(said), inputs, outputs, known, names)
-    graph.MergeFromString(in_bytes([written]))
     expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
     expected.doc_string = SAID.doc_string
-    assert graph.node[1] == expected
+    graph, function = onnx.GraphProto(node=[SAID]), onnx.FunctionProto(node=[SAID])
+    for holder, field in ((graph, OF_GRAPH), (function, OF_FUNCTION)):
+        written = node_in(field, characters(said), inputs, outputs, known, names)
+        holder.MergeFromString(in_bytes([written]))
+        assert holder.node[1] == expected
     assert behind_names(expected.SerializeToString()) == said
     present = [*inputs, *outputs, name] if name else [*inputs, *outputs]
     assert behind_names(expected.SerializeToString(), present) == said
