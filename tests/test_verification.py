@@ -232,8 +232,32 @@ def test_a_rewrite_is_proved_without_a_run(ran):
     assert not ran
 
 
+def test_a_model_in_which_nothing_was_changed_is_equal(ran, monkeypatch):
+    before, failing = model(TWICE), sl.Proof("open", "out of steps")
+    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: failing)
+    verdict = sl.verify(before, sl.load(before))
+    assert verdict.proved and verdict.proof.reason == "both are the same model" and not ran
+    assert sl.transform(before, verify={"prove": True}).verdict.proved and not ran
+    changed = sl.load(before)
+    changed.graph.nodes()[0].name = "other"
+    assert not sl.verify(before, changed).proved
+
+
+def test_what_is_the_same_is_seen_of_the_content():
+    before = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }")
+    made = sl.load(before)
+    (weights,) = made.graph.initializers
+    made.graph.initializers[weights] = sl.ir.Tensor(
+        onnx.numpy_helper.from_array(np.float32([1, 3]))
+    )
+    assert sl.verify(before, made).status == "different"
+    made = sl.load(model(TWICE))
+    made.opset_imports[""] = 18
+    assert sl.verify(model(TWICE), made).proof.reason != "both are the same model"
+
+
 def test_a_demanded_proof_that_is_not_found_withholds_the_result():
-    before = model("g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }")
+    before = model(LOOP)
     wanted = {"verify": {"prove": True}}
     failing = sl.Proof("open", "out of steps")
     with pytest.MonkeyPatch.context() as patch:
