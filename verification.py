@@ -247,8 +247,8 @@ def _unchanged(before: ModelSource, after: ModelSource) -> bool:
     old = to_proto(before)
     if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
         return False
-    content = to_proto(after).SerializeToString(deterministic=True)
-    return content == old.SerializeToString(deterministic=True)
+    kept, made = (m.SerializeToString(deterministic=True) for m in (old, to_proto(after)))
+    return bool(kept == made)
 
 
 def _is_valid(model: ModelSource, base_dir: BaseDir) -> bool:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from ..ir import Model, Node, load
 from . import registry
 from .base import Pass, Run
-from .running import Repeated, has_work, run_passes
+from .running import Held, Repeated, run_passes
 from .tools.costs import LEAST_LOAD, MUCH
 from .tools.estimates import Running, loading
 
@@ -115,7 +115,8 @@ def _working(stage: Pass, model: Model) -> Stages:
     """The passes of a stage, but those that find nothing to work on in a model: stages that differ
     by these alone make the same of it."""
     passes = stage.passes if isinstance(stage, Repeated) else (stage,)
-    return tuple([pass_ for pass_ in passes if has_work(pass_, model)])
+    held = Held(model)
+    return tuple([pass_ for pass_ in passes if held.give_work(pass_)])
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -231,6 +231,10 @@ class Run:
         ]
 
 
+MAY_BE_CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap", "LSTM", "GRU", "RNN")
+"""The operators that are control flow, or of which a pass may make it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Pass(abc.ABC):
     """One rewrite. Its fields are its options; a run's state lives in `Run`, never here.

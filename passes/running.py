@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import time
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
     A pass looks again only after one has changed something that might give it new work.
     """
     changed = False
+    held = Held(model)
     stale = dict.fromkeys(passes, True)
     for pass_ in passes:
         run.seconds.setdefault(pass_.name, 0.0)
@@ -48,8 +50,9 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
                 stale[pass_] = False
                 if run.progress is not None:
                     run.progress(str(pass_), number, len(passes))
-                if _run_timed(pass_, model, run):
+                if _run_timed(pass_, model, run, held):
                     changed = True
+                    held = Held(model)
                     if not pass_.cleans_up:
                         stale = dict.fromkeys(passes, True)
         if not any(stale.values()):
@@ -57,14 +60,30 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
     return changed
 
 
-def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
+class Held:
+    """The operators that a model holds, looked for once until it is changed."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @functools.cached_property
+    def all(self) -> set[str]:
+        """They, by `Operator.qualname`."""
+        return set().union(*[graph.kinds() for graph in self._model.graphs()])
+
+    def give_work(self, pass_: Pass) -> bool:
+        """Whether any of the operators that a pass is for is among them."""
+        return pass_.works_on is None or not self.all.isdisjoint(pass_.works_on)
+
+
+def _run_timed(pass_: Pass, model: Model, run: Run, held: Held) -> bool:
     started = time.perf_counter()
     run.forget_kept(pass_)
     _log.debug("%s begins", pass_)
     if run.watcher is not None:
         run.watcher.before(pass_, model)
     try:
-        changed = has_work(pass_, model) and pass_.run(model, run)
+        changed = held.give_work(pass_) and pass_.run(model, run)
         if changed:
             run.forget_facts()
         did = "changed the model" if changed else "changed nothing"
@@ -75,12 +94,6 @@ def _run_timed(pass_: Pass, model: Model, run: Run) -> bool:
     finally:
         if not isinstance(pass_, Repeated):
             run.seconds[pass_.name] += time.perf_counter() - started
-
-
-def has_work(pass_: Pass, model: Model) -> bool:
-    """Whether a model holds any of the operators that a pass is for."""
-    kinds = pass_.works_on
-    return kinds is None or not all(graph.kinds().isdisjoint(kinds) for graph in model.graphs())
 
 
 @dataclasses.dataclass(frozen=True)

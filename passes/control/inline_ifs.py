@@ -17,7 +17,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Template, Tensor
-from ..base import Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
 from ..tools.guards import given_by_caller, named_from_outside, unnameable_output
 from ..tools.replace import replace_values
 
@@ -28,6 +28,7 @@ class InlineIfs(Pass):
 
     name: ClassVar[str] = "inline-ifs"
     by_default: ClassVar[bool] = True
+    works_on = MAY_BE_CONTROL_FLOW
 
     def run(self, model: Model, run: Run) -> bool:
         """Inline outer Ifs before those in the branches that they take."""

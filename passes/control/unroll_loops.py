@@ -18,7 +18,7 @@ from ...analysis.trips.given import declared_shape, given_condition, shaped_numb
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
-from ..base import Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.costs import Costs
 from ..tools.emit import Emitter
@@ -47,6 +47,7 @@ class UnrollLoops(Pass):
 
     name: ClassVar[str] = "unroll-loops"
     by_default: ClassVar[bool] = True
+    works_on = MAY_BE_CONTROL_FLOW
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"

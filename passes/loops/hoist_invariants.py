@@ -20,7 +20,7 @@ from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
 from ...operators.randomness import find_random_in
-from ..base import Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
 
 _FREE = ("Constant", "Identity")
 """To run these on every trip costs nothing, so they move only where others need them."""
@@ -32,6 +32,7 @@ class HoistInvariants(Pass):
 
     name: ClassVar[str] = "hoist-invariants"
     by_default: ClassVar[bool] = True
+    works_on = MAY_BE_CONTROL_FLOW
 
     def run(self, model: Model, run: Run) -> bool:
         """Hoist out of inner bodies before the ones around them, which it may leave, too."""

@@ -25,7 +25,7 @@ from ...analysis.constants.origins import origins
 from ...ir import Graph, Model, Node, Template, Value
 from ...ir.ways import by
 from ...operators.vocabulary import unsayable
-from ..base import Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
 from ..tools.budget import DEFAULT_MAX_NODES, Budget
 from ..tools.costs import Costs
 from ..tools.emit import Emitter
@@ -49,6 +49,7 @@ class UnrollScans(Pass):
 
     name: ClassVar[str] = "unroll-scans"
     by_default: ClassVar[bool] = True
+    works_on = MAY_BE_CONTROL_FLOW
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
