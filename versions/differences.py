@@ -13,6 +13,10 @@ _SHORT = 256
 """Bytes of an attribute up to which it is compared; of longer ones only the length is."""
 
 
+_Node = tuple[Operator, Hashable]
+"""A node: its operator, and which inputs are there."""
+
+
 class Written:
     """What the nodes of a model say at a moment: two references to each, counted when asked for.
 
@@ -27,21 +31,12 @@ class Written:
             self._ops += [node.op for node in nodes]
             self._inputs += [node.inputs for node in nodes]
 
-    def counted(self) -> Counter[tuple[str, Hashable]]:
-        """How many nodes say what, with the operator."""
-        alike = Counter(
-            (
-                op,
-                len(inputs)
-                if None not in inputs
-                else tuple([value is not None for value in inputs]),
-            )
+    def counted(self) -> Counter[_Node]:
+        """How many nodes have which operator, and which inputs."""
+        return Counter(
+            (op, tuple([value is not None for value in inputs]) if None in inputs else len(inputs))
             for op, inputs in zip(self._ops, self._inputs, strict=True)
         )
-        found = Counter[tuple[str, Hashable]]()
-        for (op, there), count in alike.items():
-            found[op.qualname, (_attributes(op), there)] += count
-        return found
 
 
 class Differences:
@@ -54,8 +49,10 @@ class Differences:
 
     def __init__(self, before: Written, after: Written) -> None:
         old, new = before.counted(), after.counted()
-        self.changed = _by_operator(old - new)
-        self.added = _by_operator(new - old) - self.changed
+        # Most nodes have the very operator that they had, of which nothing is looked at.
+        gone, made = _spelled(old - new), _spelled(new - old)
+        self.changed = _by_operator(gone - made)
+        self.added = _by_operator(made - gone) - self.changed
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """The counts as JSON takes them, largest first."""
@@ -63,6 +60,13 @@ class Differences:
             "changed": dict(self.changed.most_common()),
             "added": dict(self.added.most_common()),
         }
+
+
+def _spelled(nodes: Counter[_Node]) -> Counter[tuple[str, Hashable]]:
+    found = Counter[tuple[str, Hashable]]()
+    for (op, there), count in nodes.items():
+        found[op.qualname, (_attributes(op), there)] += count
+    return found
 
 
 def _attributes(op: Operator) -> Hashable:

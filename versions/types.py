@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -37,7 +38,6 @@ class Types:
         self._main = ShapeInference(model, version_of=self.version_of, trusts_bodies=True)
         self._elements = ElementTypes(self.version_of)
         self._ranks = Ranks(model, self._inferred_rank)
-        self._calls = self._inside_functions() if model.functions else {}
 
     # The versions of nodes ----------------------------------------------------------------------
 
@@ -50,6 +50,7 @@ class Types:
     def begin_step(self, nodes: Iterable[Node], version: int) -> None:
         """Take note that these nodes are written in a version; all others in that of their graph,
         or in one that makes no difference."""
+        _ = self._calls  # is found before any node changes
         self._written = dict.fromkeys(nodes, version)
 
     def add(self, node: Node, version: int) -> None:
@@ -173,9 +174,12 @@ class Types:
             return (self._main,)
         return self._calls.get(value.graph.root, (self._main,))
 
-    def _inside_functions(self) -> dict[Model | Function, list[ShapeInference]]:
+    @functools.cached_property
+    def _calls(self) -> dict[Model | Function, list[ShapeInference]]:
         """What is known inside of each function that is called, found while all nodes are in the
         version of their graph; calls that give the same types are told apart by nothing."""
+        if not self.model.functions:
+            return {}
         known: dict[Model | Function, list[ShapeInference]] = {}
         seen: set[Hashable] = set()
         places: list[tuple[Model | Function, ShapeInference]] = [(self.model, self._main)]
