@@ -93,7 +93,10 @@ _GROWING = tuple(
 """What is tried last: a model may need windows, frames or lengths of some hundreds."""
 _TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[2], _STRATEGIES[4]
 _ROUNDS = 2  # the second time with all conditions true and optionals present
-_LARGEST = 1 << 26  # inputs that are declared with more elements together are not drawn
+_LARGEST = 1 << 28
+"""Inputs that take more bytes together are not drawn."""
+_STRING_BYTES = 64
+"""A short string and the reference to it."""
 _MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
 
 
@@ -175,10 +178,10 @@ class Drawer:
         self._narrowed = {name: after.inputs[name] for name in self._types if name in after.inputs}
         self._pinned = self._pins(before)
         narrowed = [self._narrowed.get(name, proto) for name, proto in self._types.items()]
-        self._extents = [(self._open_dims(proto), _elements(proto)) for proto in narrowed]
+        self._extents = [(self._open_dims(proto), _bytes(proto)) for proto in narrowed]
         total = 0
         for name, proto in self._types.items():
-            total += _elements(proto)
+            total += _bytes(proto)
             _require_drawable(name, proto, total)
 
     def samples(self, count: int) -> Iterator[Sample]:
@@ -301,7 +304,7 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
 
 
 def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
-    """Check that an input can be drawn, the elements of which come to `total` with those before."""
+    """Check that an input can be drawn, whose bytes come to `total` with those before."""
     text = type_text(proto)
     if _innermost(proto).elem_type == TensorProto.UNDEFINED:
         raise DrawError(
@@ -309,16 +312,21 @@ def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
             f" {by('--inputs FILE.npz')}"
         )
     if total > _LARGEST:
-        with_ = "" if total == _elements(proto) else ", with the inputs before it,"
+        with_ = "" if total == _bytes(proto) else ", with the inputs before it,"
         raise DrawError(
             f"input '{name}' of type '{text}'{with_} is too large to be drawn; give inputs with"
             f" {by('--inputs FILE.npz')}"
         )
 
 
-def _elements(proto: onnx.TypeProto) -> int:
-    """How many elements a tensor of a type has at least, open dimensions being 1."""
-    return math.prod(dim for dim in dims_of(_innermost(proto)) or () if isinstance(dim, int))
+def _bytes(proto: onnx.TypeProto) -> int:
+    """How many bytes a tensor of a type takes at least, open dimensions being 1."""
+    innermost = _innermost(proto)
+    elements = math.prod(dim for dim in dims_of(innermost) or () if isinstance(dim, int))
+    elem_type = innermost.elem_type
+    if elem_type in (TensorProto.STRING, TensorProto.UNDEFINED):
+        return elements * _STRING_BYTES
+    return elements * onnx.helper.tensor_dtype_to_np_dtype(elem_type).itemsize
 
 
 def _innermost(proto: onnx.TypeProto) -> onnx.TypeProto.Tensor:

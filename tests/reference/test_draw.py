@@ -162,3 +162,6 @@ def test_fixed_sizes_count_when_open_ones_grow():
 def test_inputs_are_too_large_together():
     with pytest.raises(DrawError, match=r"'y' .*with the inputs before it, is too large"):
         drawn("float[8192, 8192] x, float[8] y")
+    with pytest.raises(DrawError, match=r"'x' .* is too large"):
+        drawn("string[4096, 2048] x")
+    assert drawn("bool[8192, 8192] x, float[8] y", count=1)
