@@ -229,6 +229,48 @@ COMPUTING = [
         "y = Sign (x)",
     ),
     Case(
+        "Erf",
+        9,
+        "float[2,3] x",
+        "y = Erf (x)",
+    ),
+    Case(
+        "Sinh",
+        9,
+        "float[2,3] x",
+        "y = Sinh (x)",
+    ),
+    Case(
+        "Cosh",
+        9,
+        "float[2,3] x",
+        "y = Cosh (x)",
+    ),
+    Case(
+        "Asinh",
+        9,
+        "float[2,3] x",
+        "y = Asinh (x)",
+    ),
+    Case(
+        "Acosh",
+        9,
+        "float[2,3] x",
+        "y = Acosh (x)",
+    ),
+    Case(
+        "Atanh",
+        9,
+        "float[2,3] x",
+        "y = Atanh (x)",
+    ),
+    Case(
+        "Shrink",
+        9,
+        "float[2,3] x",
+        "y = Shrink (x)",
+    ),
+    Case(
         "QuantizeLinear",
         10,
         "float[2,3] x",

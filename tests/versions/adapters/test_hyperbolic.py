@@ -1,0 +1,76 @@
+"""Sinh, Cosh, Asinh, Acosh, Atanh: hyperbolic functions and their inverses."""
+
+import numpy as np
+import pytest
+from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, converted
+
+ODD = [0.0, -0.0, 1, -1, 1e-3, -9.9e-4, 1e-36, 88.8, 89.4, -89.4, 3e38, np.inf, -np.inf, np.nan]
+X = np.float32([*np.linspace(-3, 3, 301), *np.linspace(0.999, 1.001, 101), *ODD])
+
+
+def test_below_opset_9_they_are_said_by_exponentials_and_logarithms():
+    assert_becomes(
+        "y = Sinh (x)",
+        9,
+        8,
+        """
+        tanh = Tanh (x)
+        abs = Abs (x)
+        half = Mul (abs, 0.5)
+        root = Exp (half)
+        halved = Mul (root, 0.5)
+        more = Mul (halved, root)
+        inverse = Div (0.5, root)
+        less = Div (inverse, root)
+        cosh = Add (more, less)
+        y = Mul (tanh, cosh)
+        """,
+    )
+    assert_becomes(
+        "y = Acosh (x)",
+        9,
+        8,
+        """
+        wide = Cast <to = 11> (x)
+        inverse = Div (1.0, wide)
+        less = Sub (1.0, inverse)
+        more = Add (1.0, inverse)
+        square = Mul (less, more)
+        root = Sqrt (square)
+        log = Log (wide)
+        inner = Add (1.0, root)
+        other = Log (inner)
+        sum = Add (log, other)
+        y = Cast <to = 1> (sum)
+        """,
+    )
+    assert {line.partition(" ")[0] for line in converted("y = Atanh (x)", 9, 8)} >= {
+        "Log",
+        "Gather",
+    }
+
+
+@pytest.mark.parametrize("op_type", ["Sinh", "Cosh", "Asinh", "Acosh", "Atanh"])
+def test_numbers_in_every_place(op_type):
+    with np.errstate(all="ignore"):
+        feeds = {"x": X}
+        assert_carried_everywhere(f"y = {op_type} (x)", 13, (8, 7), feeds, "float[N] x", rtol=1e-6)
+
+
+@pytest.mark.parametrize("op_type", ["Cosh", "Asinh"])
+def test_half_precision(op_type):
+    with np.errstate(all="ignore"):
+        feeds = {"x": X.astype(np.float16)}
+        assert_carried_everywhere(
+            f"y = {op_type} (x)", 9, (8,), feeds, "float16[N] x", ["graph"], rtol=2e-3
+        )
+
+
+def test_doubles():
+    with np.errstate(all="ignore"):
+        feeds = {"x": np.float64([*X, 709, -710.4, 711, 1e300])}
+        for op_type in ("Sinh", "Cosh"):
+            body = f"y = {op_type} (x)"
+            assert_carried_everywhere(body, 9, (8,), feeds, "double[N] x", ["graph"], rtol=1e-14)
+    reason = "below opset 9 it can be said of floats of at most 32 bits only"
+    assert_refuses("y = Asinh (x)", 13, 8, reason, "double[2] x")

@@ -1,0 +1,26 @@
+"""Shrink: numbers nearer to zero, and zero around it."""
+
+import numpy as np
+import pytest
+from conversions import assert_carried_everywhere, assert_refuses, converted
+
+X = [-3, -1.5, -1, -0.5, -0.0, 0, 0.5, 1, 1.5, 3, np.inf, -np.inf, np.nan]
+
+
+def test_below_opset_9_it_is_a_choice():
+    written = converted("y = Shrink <bias = 0.25, lambd = 1.5> (x)", 9, 8)
+    for line in ("Greater (x, 1.5)", "Less (x, -1.5)", "Sub (x, 0.25)", "Add (x, 0.25)"):
+        assert line in written
+
+
+@pytest.mark.parametrize("elem_type", ["float", "double", "float16"])
+def test_numbers_in_every_place(elem_type):
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[elem_type]
+    body = "y = Shrink <bias = 0.25, lambd = 1.5> (x)"
+    feeds = {"x": np.array(X, dtype)}
+    assert_carried_everywhere(body, 9, (8, 7), feeds, f"{elem_type}[N] x")
+
+
+def test_of_integers_it_is_refused():
+    reason = "below opset 9 it can be said of floats only"
+    assert_refuses("y = Shrink (x)", 9, 8, reason, "int32[2] x")
