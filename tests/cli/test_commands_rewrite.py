@@ -1,0 +1,199 @@
+"""`rewrite`: what it writes and tells, and what it does where outputs change or stay unchecked."""
+
+import json
+
+import onnx
+import pytest
+import straightline as sl
+from commands import assert_refused, write
+from straightline.passes import PASSES, Pass
+from texts import DECIDED_BY_INPUTS, LOOP, NODE, SEQUENCE
+
+
+def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
+    result = run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx")
+    assert result.exit_code == 0
+    assert "unrolled, 3 trips" in result.output
+    assert "equal" in result.output
+    written = onnx.load("out.onnx")
+    onnx.checker.check_model(written, full_check=True)
+    assert [node.op_type for node in written.graph.node] == ["Add"] * 3
+
+
+def test_rewrite_prints_json_for_scripts(folder, run):
+    result = run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx", "--json")
+    found = json.loads(result.stdout)
+    assert found["written"] == "out.onnx"
+    assert found["nodes"] == {"before": 4, "after": 3}
+    assert found["left"] == []
+    assert found["verification"]["status"] == "equal"
+    assert found["seconds"] > 0 and found["verification"]["seconds"] > 0
+    assert [r["action"] for r in found["remarks"]] == ["rewritten"]
+
+
+def test_inputs_can_be_set_and_shapes_fixed(folder, run):
+    write(folder / "in.onnx", DECIDED_BY_INPUTS)
+    fixed = ("--set", "n=2", "--set", "c=false", "--shape", "x=3,?")
+    result = run("rewrite", "in.onnx", "out.onnx", *fixed, "--require-straight-line")
+    assert result.exit_code == 0, result.output
+    written = sl.ir.load("out.onnx")
+    assert [value.name for value in written.graph.inputs] == ["x", "z"]
+    assert [value.shape for value in written.graph.inputs] == [(3, 4), (3,)]
+    assert [node.op_type for node in written.graph.nodes()] == ["Neg", "Neg"]
+    assert run("verify", "in.onnx", "out.onnx", *fixed[:4]).exit_code == 0
+
+
+def test_control_flow_left_is_named_and_nothing_written(folder, run):
+    write(folder / "in.onnx", DECIDED_BY_INPUTS)
+    result = run("rewrite", "in.onnx", "out.onnx", "--require-straight-line")
+    assert_refused(result, 4, "2 places")
+    assert "--set n=" in result.stdout and "--set c=" in result.stdout
+    assert not (folder / "out.onnx").exists()
+
+
+def test_what_stays_is_written_and_told_without_that_option(folder, run):
+    write(folder / "in.onnx", DECIDED_BY_INPUTS)
+    result = run("rewrite", "in.onnx", "out.onnx", "--no-verify")
+    assert result.exit_code == 0
+    assert "control flow left: 2" in result.output
+    assert (folder / "out.onnx").exists()
+
+
+def test_strict_refuses_what_stays(folder, run):
+    write(folder / "in.onnx", DECIDED_BY_INPUTS)
+    assert_refused(run("rewrite", "in.onnx", "out.onnx", "--strict"), 1, "Loop 'y'", "--set n=")
+    assert not (folder / "out.onnx").exists()
+
+
+def test_passes_and_budgets_can_be_chosen(folder, run):
+    write(folder / "in.onnx", LOOP)
+    for options in (("--max-trips", 2), ("--max-nodes", 2), ("--passes", "inline-ifs")):
+        assert run("rewrite", "in.onnx", "out.onnx", *options, "--no-verify").exit_code == 0
+        kinds = [node.op_type for node in onnx.load("out.onnx").graph.node]
+        assert "Loop" in kinds, options
+
+
+SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
+    y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e) => (float[3] t) {
+        t = Add (s, e) }> (zeros, x) }"""
+
+
+@pytest.mark.parametrize("option", [("--target", "onnxruntime"), ("--passes", "accelerate")])
+def test_a_model_can_be_made_fast(folder, run, option):
+    source = write(folder / "in.onnx", SUM)
+    result = run("rewrite", source, "out.onnx", *option)
+    assert result.exit_code == 0, result.output
+    assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["ReduceSum"]
+    assert "ReduceSum" in run("inspect", source, *option, "--json").output
+
+
+def test_a_target_that_is_none_is_refused_with_those_there_are(folder, run):
+    source = write(folder / "in.onnx", SUM)
+    result = run("rewrite", source, "out.onnx", "--target", "tensorr")
+    assert_refused(result, 2, "'tensorr'; did you mean 'tensorrt'?", "'onnxruntime'")
+    assert not (folder / "out.onnx").exists()
+
+
+def test_overridable_initializers_are_frozen_on_request(folder, run):
+    text = LOOP.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
+    text = text.replace("trips = Constant <value_int = 3> ()", "")
+    text = text.replace("(float[2] y) {", "(float[2] y) <int64 trips = {3}> {", 1)
+    write(folder / "in.onnx", text)
+    result = run("rewrite", "in.onnx", "out.onnx", "--require-straight-line")
+    assert result.exit_code == 4
+    assert "freeze-initializers" in result.stdout
+    options = ("--freeze-initializers", "--require-straight-line")
+    assert run("rewrite", "in.onnx", "out.onnx", *options).exit_code == 0
+
+
+class Breaking(Pass):
+    """Turns every Add into a Mul, which is wrong."""
+
+    name = "breaking"
+
+    def run(self, model, run):
+        found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Add")]
+        for node in found:
+            run.rewritten(self, node, node.path, "spoiled")
+            node.graph.set_operator(node, sl.ir.Operator("Mul"))
+        return bool(found)
+
+
+@pytest.fixture
+def broken_pass(monkeypatch):
+    kinds = (*PASSES, Breaking)
+    monkeypatch.setattr("straightline.passes.registry.PASSES", kinds)
+    return "unroll-loops,breaking,eliminate-dead-nodes"
+
+
+def test_a_pass_that_breaks_the_outputs_is_named_and_nothing_written(folder, run, broken_pass):
+    write(folder / "in.onnx", LOOP)
+    result = run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass)
+    assert_refused(
+        result, 3, "the pass breaking changed the outputs", "Add 'e_0'", "differs in 'y'"
+    )
+    assert list(folder.iterdir()) == [folder / "in.onnx"]
+    result = run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass, "--json")
+    found = json.loads(result.stdout)
+    assert (found["culprit"], found["written"], found["exit"]) == ("breaking", None, 3)
+    assert result.stderr == f"error: {found['error']}\n"
+    assert found["verification"]["status"] == "different"
+
+
+def test_an_existing_file_survives_a_refused_rewrite(folder, run, broken_pass):
+    write(folder / "in.onnx", LOOP)
+    mine = write(folder / "out.onnx", NODE % "y = Abs (x)").read_bytes()
+    assert run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass).exit_code == 3
+    assert (folder / "out.onnx").read_bytes() == mine
+
+
+def test_a_rewrite_that_cannot_be_verified_is_written_with_a_warning(folder, run):
+    write(folder / "in.onnx", "g () => (float[2] y) { y = RandomNormal <shape = [2]> () }")
+    result = run("rewrite", "in.onnx", "out.onnx", "--no-prove")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: not verified: ")
+    assert (folder / "out.onnx").exists()
+    strict = ("rewrite", "in.onnx", "new.onnx", "--no-prove", "--strict")
+    assert_refused(run(*strict), 1, "not verified")
+    assert not (folder / "new.onnx").exists()
+
+
+ENDLESS = """g (float[2] x, bool c) => (float[2] y) {
+    go = Identity (c)
+    y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
+        h = Identity (g)
+        e = Neg (a)
+    }>
+}"""
+
+
+def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
+    write(folder / "in.onnx", ENDLESS.replace("Identity (c)", "Not (c)"))
+    options = ("--set", "c=false", "--timeout", "0.5", "--no-prove")
+    result = run("rewrite", "in.onnx", "out.onnx", *options)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: not verified: ")
+    assert "--timeout" in result.stderr
+    result = run("verify", "in.onnx", "in.onnx", "--timeout", "0", "--runtime", "reference")
+    assert_refused(result, 2, "--timeout 0: write a number, more than 0")
+    converted = run("convert", "in.onnx", "new.onnx", "--opset", "18", "--timeout", "30")
+    assert converted.exit_code == 0
+
+
+def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
+    source = write(folder / "in.onnx", LOOP.replace("Add (a, a)", "Sin (a)"))
+    result = run("rewrite", source, "out.onnx", "--opset", "13")
+    assert result.exit_code == 0, result.output
+    written = onnx.load("out.onnx")
+    onnx.checker.check_model(written, full_check=True)
+    assert written.opset_import[0].version == 13
+    assert [node.op_type for node in written.graph.node] == ["Sin"] * 3
+    assert "opset 17 became 13; no node changed" in result.output and "proved" in result.output
+    assert run("verify", source, "out.onnx").exit_code == 0
+    (folder / "out.onnx").unlink()
+    refused = run("rewrite", source, "out.onnx", "--opset", "6")
+    assert_refused(refused, 1, "models are converted to 7 to")
+    write(folder / "sequence.onnx", SEQUENCE)
+    result = run("rewrite", "sequence.onnx", "out.onnx", "--opset", "10")
+    assert result.exit_code == 1 and "the lowest opset that it reaches is 11" in result.stderr
+    assert not (folder / "out.onnx").exists()
