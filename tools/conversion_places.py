@@ -12,23 +12,20 @@ from __future__ import annotations
 
 import argparse
 import re
-import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import onnx
-import onnxruntime as ort
 from longer_forms import CASES, Case
-from onnx import helper
-from straightline import convert_version, reference
+from longer_forms.places import PLACES, model_of, nodes_of
+from longer_forms.running import Runner, compare, samples_of
+from straightline import convert_version
 from straightline.versions import ConversionError
 
 TARGET = Path(__file__).parent.parent / "docs" / "conversion-places.md"
 OPSETS = range(7, 28)
-IR_VERSION = 10
 
 HEAD = """\
 # Longer forms, in every place
@@ -45,213 +42,6 @@ model is written in, each sign has its number."""
 
 Key = tuple[str, str]
 """A case and its place; or a case and why it is refused."""
-
-
-def nodes_of(case: Case, opset: int) -> onnx.GraphProto | None:
-    """The graph of a case in one opset, with types; None where it cannot be written there."""
-    head = f'<ir_version: {IR_VERSION}, opset_import: ["": {opset}]>'
-    text = f"{head} g ({case.inputs}) => ({case.gives}) {{{case.nodes}}}"
-    model = onnx.parser.parse_model(text)
-    try:
-        if case.gives == "y":
-            model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        onnx.checker.check_model(model)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
-        return None
-    return model.graph
-
-
-def renamed(graph: onnx.GraphProto, suffix: str) -> list[onnx.NodeProto]:
-    """The nodes with their own names changed, so that no name stands twice."""
-    own = {name for node in graph.node for name in node.output if name}
-    nodes = []
-    for node in graph.node:
-        copy = onnx.NodeProto()
-        copy.CopyFrom(node)
-        copy.input[:] = [f"{n}{suffix}" if n in own else n for n in node.input]
-        copy.output[:] = [f"{n}{suffix}" if n else n for n in node.output]
-        nodes.append(copy)
-    return nodes
-
-
-def untyped(name: str) -> onnx.ValueInfoProto:
-    return onnx.ValueInfoProto(name=name)
-
-
-Made = tuple[list[onnx.NodeProto], list[onnx.ValueInfoProto], list[onnx.FunctionProto]]
-
-
-def in_graph(graph: onnx.GraphProto, opset: int) -> Made:
-    return list(graph.node), list(graph.input), []
-
-
-def body(graph: onnx.GraphProto, name: str, more: Sequence[str] = ()) -> onnx.GraphProto:
-    """A body that gives out what `more` names, and then `y`, of its type."""
-    y = onnx.ValueInfoProto()
-    y.CopyFrom(graph.output[0])
-    y.name = f"y{name}"
-    given = [helper.make_tensor_value_info(n, onnx.TensorProto.BOOL, []) for n in more]
-    return helper.make_graph(renamed(graph, name), name, [], [*given, y])
-
-
-def in_branch(graph: onnx.GraphProto, opset: int) -> Made:
-    branches = {f"{name}_branch": body(graph, name) for name in ("then", "else")}
-    condition = helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [])
-    return [helper.make_node("If", ["c"], ["y"], **branches)], [*graph.input, condition], []
-
-
-def in_loop(graph: onnx.GraphProto, opset: int) -> Made:
-    inner = body(graph, "_in", ["on", "so_far_on"])  # below opset 11 it carries at least one value
-    trip = helper.make_tensor_value_info("trip", onnx.TensorProto.INT64, [])
-    keep = helper.make_tensor_value_info("keep", onnx.TensorProto.BOOL, [])
-    so_far = helper.make_tensor_value_info("so_far", onnx.TensorProto.BOOL, [])
-    inner.input.extend([trip, keep, so_far])
-    for name, given in (("keep", "on"), ("so_far", "so_far_on")):
-        inner.node.append(helper.make_node("Identity", [name], [given]))
-    two = helper.make_tensor("two", onnx.TensorProto.INT64, [], [2])
-    count = helper.make_node("Constant", [], ["n_trips"], value=two)
-    yes = helper.make_tensor("yes", onnx.TensorProto.BOOL, [], [True])
-    start = helper.make_node("Constant", [], ["start"], value=yes)
-    loop = helper.make_node("Loop", ["n_trips", "start", "start"], ["carried", "y"], body=inner)
-    return [count, start, loop], list(graph.input), []
-
-
-def in_function(graph: onnx.GraphProto, opset: int) -> Made:
-    names = [value.name for value in graph.input]
-    imports = [helper.make_opsetid("", opset)]
-    function = helper.make_function("own", "f", names, ["y"], list(graph.node), imports)
-    return [helper.make_node("f", names, ["y"], domain="own")], list(graph.input), [function]
-
-
-PLACES: Mapping[str, Callable[[onnx.GraphProto, int], Made]] = {
-    "graph": in_graph,
-    "branch": in_branch,
-    "Loop": in_loop,
-    "function": in_function,
-}
-
-
-def model_of(graph: onnx.GraphProto, place: str, opset: int) -> onnx.ModelProto:
-    """The nodes of a graph in one of the places."""
-    nodes, inputs, functions = PLACES[place](graph, opset)
-    y = onnx.ValueInfoProto()
-    y.CopyFrom(graph.output[0])
-    if place == "Loop":
-        shape = onnx.TensorShapeProto(dim=[onnx.TensorShapeProto.Dimension(dim_value=2)])
-        shape.dim.extend(y.type.tensor_type.shape.dim)
-        y.type.tensor_type.shape.CopyFrom(shape)
-    imports = [helper.make_opsetid("", opset)]
-    imports += [helper.make_opsetid("own", 1)] if functions else []
-    made = helper.make_graph(nodes, "g", inputs, [y])
-    return helper.make_model(
-        made, opset_imports=imports, functions=functions, ir_version=IR_VERSION
-    )
-
-
-def samples_of(case: Case, model: onnx.ModelProto) -> list[dict[str, Any]]:
-    """Numbers for each input: small ones, and special ones where they are floats."""
-    found = []
-    for special in (False, True):
-        rng = np.random.default_rng(special)
-        feeds: dict[str, Any] = {}
-        for value in model.graph.input:
-            shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-            dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-            if dtype == np.bool_:
-                feeds[value.name] = np.asarray(rng.random(shape) < 0.5)
-            elif dtype.kind == "i":
-                # They count, choose or pad, so all of them are small.
-                feeds[value.name] = rng.integers(0, 2, shape).astype(dtype) + (len(shape) == 1)
-            else:
-                array = rng.normal(size=shape).astype(dtype)
-                if special:
-                    array.flat[0], array.flat[-1] = np.inf, np.nan if case.nan else -np.inf
-                feeds[value.name] = array
-        if case.name.endswith(("run-time indices", "run-time axes", "run-time shape")):
-            feeds["k"] = np.zeros_like(feeds["k"])
-        found.append(feeds)
-    return found
-
-
-Outputs = list[Any] | None
-
-
-class Runner:
-    """Runs models, each once."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[bytes, int], tuple[Outputs, Outputs]] = {}
-        self.originals: list[tuple[list[Any], list[Any]]] = []
-
-    def run(
-        self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
-    ) -> tuple[Outputs, Outputs]:
-        """What the reference and onnxruntime give; None where one does not take the model."""
-        key = model.SerializeToString(deterministic=True), id(samples)
-        if key not in self.known:
-            self.known[key] = in_reference(model, samples), in_onnxruntime(key[0], samples)
-        return self.known[key]
-
-    def expected(
-        self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
-    ) -> list[list[Any]]:
-        """What an original gives in the reference and in onnxruntime. Where that does not take the
-        opset, what it gave for the same in another one, if the reference sees no difference."""
-        by_definition, in_ort = self.run(model, samples)
-        for other, others_in_ort in self.originals:
-            if in_ort is None and by_definition and all(map(same, other, by_definition)):
-                in_ort = others_in_ort
-        if in_ort is not None and by_definition is not None and not self.originals:
-            self.originals.append((by_definition, in_ort))
-        return [outputs for outputs in (by_definition, in_ort) if outputs is not None]
-
-
-def in_reference(model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]) -> Outputs:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            return [reference.run(model, feeds)[0] for feeds in samples]
-        except reference.EvaluationError:
-            return None
-
-
-def in_onnxruntime(content: bytes, samples: Sequence[Mapping[str, Any]]) -> Outputs:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
-        session = ort.InferenceSession(content, options)
-        return [session.run(None, dict(feeds))[0] for feeds in samples]
-    except Exception:  # noqa: BLE001  an opset or operator that it does not have
-        return None
-
-
-def same(found: Any, wanted: Any) -> bool:
-    """Whether two outputs are equal: floats up to some roundings."""
-    one, other = np.asarray(found), np.asarray(wanted)
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if one.dtype.kind != "f":
-        return bool(np.array_equal(one, other))
-    return bool(np.allclose(one, other, 1e-5, 1e-6, equal_nan=True))
-
-
-def compare(runner: Runner, before: onnx.ModelProto, after: onnx.ModelProto, samples: Any) -> str:
-    """The sign of a conversion that was done.
-
-    Where the reference and onnxruntime differ on the original, of infinities, one of both is right.
-    """
-    wanted, in_both = runner.expected(before, samples), runner.run(after, samples)
-    found = [outputs for outputs in in_both if outputs is not None]
-    right = all(
-        any(same(one, outputs[index]) for outputs in wanted)
-        for results in found
-        for index, one in enumerate(results)
-    )
-    if not right or not wanted or not found:
-        return "x"
-    return "=" if len(found) == 2 else "r"
 
 
 class Row(NamedTuple):
