@@ -4,6 +4,7 @@ import numpy as np
 from harness import as_model, assert_equal, assert_equal_outputs, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, UnrollLoops
+from straightline.passes.control.predicate_loops import PredicateLoops
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 X = {"x": np.array([1, -2], np.float32)}
@@ -33,3 +34,11 @@ def assert_unrolls(text, *feeds, head=HEAD, break_without_cond=False, **options)
         else:
             assert_equal_outputs(before, result.model, feed)
     return result.model
+
+
+def assert_predicates(text, feeds, **options):
+    """Check that predicate-loops leaves no Loop, and that outputs are equal on every feed."""
+    result = run_passes(text, PredicateLoops(**options))
+    assert not any(node.op_type == "Loop" for node in result.model.graph.node), result.remarks
+    for feed in feeds:
+        assert_equal_outputs(text, result.model, feed)

@@ -2,89 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import onnx
 import onnx.checker
 import onnx.parser
 import pytest
 from harness import assert_equal_outputs, assert_same_text
+from straightened import X, Y, assert_straightens, straightened, told
 from straightline import convert_version, ir
-from straightline.versions import ConversionError, convert, cutting
-from straightline.versions.straightening import (
-    CONSTRUCTS,
-    PIPELINES,
-    Straightened,
-    straighten_constructs,
-)
-
-X = np.array([0.5, -2.0], np.float32)
-Y = np.array([3.0, 4.0], np.float32)
-
-
-def straightened(text: str, target: int, which: int = 0) -> tuple[onnx.ModelProto, Straightened]:
-    """A model after what stands in the way of an opset was rewritten; it is in its own opset."""
-    with pytest.raises(ConversionError) as caught:
-        convert(ir.load(onnx.parser.parse_model(text)), target)
-    model = ir.load(onnx.parser.parse_model(text))
-    found = straighten_constructs(model, caught.value.failures, PIPELINES[which])
-    ir.verify(model)
-    return ir.to_proto(model), found
-
-
-def told(found: Straightened) -> list[str]:
-    return [str(remark) for remark in found.remarks]
-
-
-def assert_straightens(
-    text: str, target: int, after: str, *feeds: dict[str, Any]
-) -> tuple[onnx.ModelProto, Straightened]:
-    """Check what a model becomes, that it can be converted then, and its numbers both times."""
-    made, found = straightened(text, target)
-    assert_same_text(made, after)
-    converted = ir.load(made)
-    convert(converted, target)
-    proto = ir.to_proto(converted)
-    onnx.checker.check_model(proto, full_check=True)
-    for feed in feeds:
-        assert_equal_outputs(text, made, feed)
-        assert_equal_outputs(text, proto, feed)
-    return made, found
-
-
-def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
-    """The Identity and the two constants that are the same stay: nobody asked."""
-    _, found = assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 other = {0}> {
-            s = SequenceConstruct (x, y)
-            a = SequenceAt (s, zero)
-            copy = Identity (a)
-            sum = Add (copy, y)
-            k = Gather (sum, other)
-            b = Add (k, sum)
-        }
-        """,
-        10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b) <int64 other = {0}> {
-            copy = Identity (x)
-            sum = Add (copy, y)
-            k = Gather (sum, other)
-            b = Add (k, sum)
-        }
-        """,
-        {"x": X, "y": Y},
-    )
-    assert told(found) == [
-        "SequenceAt 'a': rewritten, lowered, it is element 0, because SequenceAt does not exist in"
-        " opset 10",
-        "SequenceConstruct 's': rewritten, removed, nothing needs it, because SequenceConstruct"
-        " does not exist in opset 10",
-    ]
+from straightline.versions import ConversionError, convert
+from straightline.versions.straightening import PIPELINES, Straightened, straighten_constructs
 
 
 def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
@@ -113,118 +40,6 @@ def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
     )
 
 
-def test_what_lies_between_two_parts_of_a_sequence_stays_between_them() -> None:
-    assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b, float n) <int64 zero = {0}, int64 one = {1}> {
-            s = SequenceConstruct (x, y)
-            a = SequenceAt (s, zero)
-            c = Relu (a)
-            t = SequenceInsert (s, c)
-            k = Exp (c)
-            d = SequenceAt (t, one)
-            b = Add (d, k)
-            m = SequenceLength (t)
-            n = Cast <to = 1> (m)
-        }
-        """,
-        10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b, float n) <int64 m = {3}> {
-            c = Relu (x)
-            k = Exp (c)
-            b = Add (y, k)
-            n = Cast <to = 1> (m)
-        }
-        """,
-        {"x": X, "y": Y},
-    )
-
-
-def test_a_list_that_a_loop_collects() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[N] x, int64 n) => (float[M] b) <bool yes = {1}> {
-            e = SequenceEmpty ()
-            s = Loop (n, yes, e) <
-                body = b (int64 i, bool c, seq(float[K]) s0) => (bool c, seq(float[K]) s1) {
-                    f = Cast <to = 1> (i)
-                    v = Add (x, f)
-                    s1 = SequenceInsert (s0, v)
-                }>
-            b = ConcatFromSequence <axis = 0> (s)
-        }
-    """
-    feeds = [{"x": X, "n": np.array(n)} for n in (1, 5)]
-    _, found = assert_straightens(
-        text,
-        10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[N] x, int64 n) => (float[M] b)
-        <int64 k = {0}, int64 k_1 = {1}, int64[1] axes = {1}, int64[1] target = {-1}> {
-            numbers = Range (k, n, k_1)
-            f = Cast <to = 1> (numbers)
-            f_lifted = Unsqueeze (f, axes)
-            v = Add (x, f_lifted)
-            b = Reshape (v, target)
-        }
-        """,
-        *feeds,
-    )
-    assert found.remarks[0].reason == (
-        "all trips are computed at once, because 'e' is a seq(tensor(float)), which Loop does not"
-        " take in opset 12"
-    )
-
-
-def test_without_the_younger_operators() -> None:
-    """The second pipeline unrolls, in forms that are older."""
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
-            e = SequenceEmpty ()
-            s = Loop (n, yes, e) <
-                body = b (int64 i, bool c, seq(float[2]) s0) => (bool c, seq(float[2]) s1) {
-                    f = Cast <to = 1> (i)
-                    v = Add (x, f)
-                    s1 = SequenceInsert (s0, v)
-                }>
-            b = ConcatFromSequence <axis = 0> (s)
-        }
-    """
-    made, _ = straightened(text, 10, which=1)
-    assert [node.op_type for node in made.graph.node] == ["Add", "Add", "Concat"]
-    assert_equal_outputs(text, made, {"x": X})
-
-
-def test_trips_around_a_sequence_decide_its_positions() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[3] x) => (float[1] y) <int64 n = {3}, bool yes = {1}, float[1] zero = {0}> {
-            y = Loop (n, yes, zero) <
-                body = b (int64 i, bool c, float[1] s0) => (bool c, float[1] s1) {
-                    one = Add (x, x)
-                    q = SequenceConstruct (one, x)
-                    two = Constant <value_int = 2> ()
-                    at = Mod (i, two)
-                    v = SequenceAt (q, at)
-                    r = ReduceMax <keepdims = 1> (v)
-                    u = Sin (s0)
-                    s1 = Add (u, r)
-                }>
-        }
-    """
-    made, found = straightened(text, 10)
-    assert not {node.op_type for node in made.graph.node} & CONSTRUCTS
-    assert_equal_outputs(text, made, {"x": np.array([1, 2, 3], np.float32)})
-    assert (
-        "Loop 'y': rewritten, unrolled, 3 trips, because of what it holds: SequenceConstruct 'y/q'"
-    ) in told(found)
-
-
 def test_shapes_decide_an_if_whose_branches_differ() -> None:
     assert_straightens(
         """
@@ -248,23 +63,6 @@ def test_shapes_decide_an_if_whose_branches_differ() -> None:
         """,
         {"x": X},
     )
-
-
-def test_optionals() -> None:
-    _, found = assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x) => (float[2] y) {
-            o = Optional (x)
-            v = OptionalGetElement (o)
-            y = Neg (v)
-        }
-        """,
-        14,
-        '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }',
-        {"x": X},
-    )
-    assert {remark.op_type for remark in found.remarks} == {"Optional", "OptionalGetElement"}
 
 
 def test_a_scan_below_opset_8_becomes_a_loop() -> None:
@@ -367,62 +165,6 @@ def test_other_failures_are_not_looked_at() -> None:
     made, found = straightened(text, 11)
     assert found == Straightened((), {})
     assert_same_text(made, text)
-
-
-def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is cut out alone: the nodes that are copied are as many as there are."""
-    copied: list[Any] = []
-    whole = cutting.copy_node
-    monkeypatch.setattr(cutting, "copy_node", lambda *a, **k: (copied.append(a), whole(*a, **k))[1])
-    counts = []
-    for count in (20, 40):
-        body = "\n".join(
-            f"s{i} = SequenceConstruct (x{i}, x{i})  a{i} = SequenceAt (s{i}, zero)"
-            f" x{i + 1} = Sin (a{i})"
-            for i in range(count)
-        )
-        copied.clear()
-        made, _ = straightened(
-            f"""<ir_version: 8, opset_import: ["": 17]>
-            g (float[2] x0) => (float[2] x{count}) <int64 zero = {{0}}> {{ {body} }}""",
-            10,
-        )
-        assert [node.op_type for node in made.graph.node] == ["Sin"] * count
-        counts.append(len(copied))
-    assert counts == [40, 80]
-
-
-def test_an_identity_of_a_sequence() -> None:
-    """It takes tensors only before opset 14."""
-    assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b) <int64 one = {1}> {
-            s = SequenceConstruct (x, y)
-            t = Identity (s)
-            a = SequenceAt (t, one)
-            b = Neg (a)
-        }
-        """,
-        13,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b) { b = Neg (y) }
-        """,
-        {"x": X, "y": Y},
-    )
-    made, found = straightened(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (seq(float[2]) s, int64 k) => (float[2] b) {
-            t = Identity (s)
-            b = SequenceAt (t, k)
-        }
-        """,
-        13,
-    )
-    assert [node.op_type for node in made.graph.node] == ["SequenceAt"]
-    assert told(found)[0].startswith("Identity 't': rewritten, dissolved, because 's' is a seq(")
 
 
 def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:

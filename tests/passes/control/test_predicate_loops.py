@@ -1,7 +1,8 @@
 import numpy as np
 import onnx
 import pytest
-from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from loops import assert_predicates
 from straightline import reference, rewrite
 from straightline.passes import UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
@@ -17,14 +18,6 @@ DOUBLING = """
           go = Less (top, limit)
        }>
     }"""
-
-
-def check(text, feeds, **options):
-    """Rewrite, and compare on every feed."""
-    result = run_passes(text, PredicateLoops(**options))
-    assert not any(n.op_type == "Loop" for n in result.model.graph.node), result.remarks
-    for feed in feeds:
-        assert_equal_outputs(text, result.model, feed)
 
 
 def kept(text, reason, **options):
@@ -65,7 +58,7 @@ def test_every_exit_point(opset):
         for limit in (0, 5, 9, 17, 100)
         for c in (True, False)
     ]
-    check(f'<ir_version: 8, opset_import: ["" : {opset}]>' + DOUBLING, feeds)
+    assert_predicates(f'<ir_version: 8, opset_import: ["" : {opset}]>' + DOUBLING, feeds)
 
 
 def test_scan_outputs_need_opset_10():
@@ -89,7 +82,7 @@ def test_conditions_of_one_element_in_any_rank():
     feeds = [
         {"x": np.array([x, 1]), "c": np.array([c])} for x in range(-2, 6) for c in (True, False)
     ]
-    check(text, feeds)
+    assert_predicates(text, feeds)
 
 
 def test_greedy_decoding():
@@ -110,7 +103,7 @@ def test_greedy_decoding():
         }"""
     )
     table = np.roll(np.eye(4, dtype=np.float32), 1, axis=1)
-    check(text, [{"scores": table, "first": np.array([start])} for start in range(4)])
+    assert_predicates(text, [{"scores": table, "first": np.array([start])} for start in range(4)])
     # Without the certainty of a first trip nothing is known about the first token.
     text = text.replace("bool yes = {1}, ", "").replace("first)", "first, bool yes)", 1)
     kept(
@@ -134,7 +127,7 @@ def test_a_counter_is_bounded_by_the_trips_so_far():
               }>
         }"""
     )
-    check(text, [{"x": np.array([1, 2, 3, 4]), "stop": np.array(s)} for s in range(12)])
+    assert_predicates(text, [{"x": np.array([1, 2, 3, 4]), "stop": np.array(s)} for s in range(12)])
     kept(
         text.removeprefix(HEAD).replace("most = {4}", "most = {5}"),
         "Gather 'count/row' may fail there: 'n' may be out of range for an axis of size 4",
@@ -154,7 +147,7 @@ def test_the_first_trip_may_change_a_shape():
         }"""
     )
     fixed = {"x": np.array(1, np.float32), "w": np.array([1, 2], np.float32)}
-    check(text, [{**fixed, "limit": np.array(n, np.float32)} for n in (0, 4, 6, 99)])
+    assert_predicates(text, [{**fixed, "limit": np.array(n, np.float32)} for n in (0, 4, 6, 99)])
 
 
 def test_booleans_and_a_value_that_stays():
@@ -177,7 +170,7 @@ def test_booleans_and_a_value_that_stays():
         for b in (True, False)
         for c in (True, False)
     ]
-    check(text, feeds)
+    assert_predicates(text, feeds)
 
 
 def test_an_absent_condition_is_ambiguous():
@@ -252,7 +245,7 @@ def test_the_iteration_number_is_known():
         for n in range(8)
         for c in (True, False)
     ]
-    check(HEAD + text, feeds)
+    assert_predicates(HEAD + text, feeds)
 
 
 def test_no_constant_maximum_is_kept():
@@ -282,7 +275,9 @@ def test_an_undeclared_row_shape_matters_only_without_trips():
     kept(text, "it may make no trips, and its body does not declare the shape [2]")
     certain = text.replace(", bool c)", ")").replace("{3}>", "{3}, bool c = {1}>")
     x = np.array([1, 2], np.float32)
-    check(HEAD + certain, [{"x": x, "limit": np.array(n, np.float32)} for n in (0, 5, 9, 99)])
+    assert_predicates(
+        HEAD + certain, [{"x": x, "limit": np.array(n, np.float32)} for n in (0, 5, 9, 99)]
+    )
 
 
 def test_rows_whose_size_varies_are_kept():
@@ -343,64 +338,3 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_trips():
     )
     fixed = rewrite(onnx.parser.parse_model(HEAD + text), "predicate-loops", shapes={"x": [2]})
     assert not any(node.op_type == "Loop" for node in fixed.graph.node)
-
-
-BOUNDED = """
-    g (float[2] x, float limit, int64 n) => (float[2] y)
-    <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
-     int64 three = {3}> {
-       y, i_end = Loop (MOST, yes, x, zero) <body = b (int64 i, bool k, float[2] a, int64 j)
-                                      => (bool go, float[2] r, int64 j2) {
-          r = Add (a, a)
-          top = ReduceMax <keepdims = 0> (r)
-          early = Less (top, limit)
-          j2 = Add (j, one)
-          inside = Less (j2, END)
-          GO
-       }>
-    }"""
-
-
-def bounded(maximum="most", end="three", go="go = And (early, inside)"):
-    return HEAD + BOUNDED.replace("MOST", maximum).replace("END", end).replace("GO", go)
-
-
-@pytest.mark.parametrize("maximum", ["most", ""])
-@pytest.mark.parametrize(
-    "go",
-    [
-        "go = And (early, inside)",
-        "both = And (inside, early) go = Identity (both)",
-        "late = Not (early) out = Not (inside) done = Or (late, out) go = Not (done)",
-    ],
-)
-def test_a_part_of_the_condition_is_a_bound(maximum, go):
-    """while not done and i < 3: three trips are written out, whatever the maximum says."""
-    text = bounded(maximum, go=go)
-    feeds = [
-        {"x": np.array([1, 2], np.float32), "limit": np.array(top, np.float32), "n": np.array(0)}
-        for top in (0, 5, 9, 99)
-    ]
-    check(text, feeds)
-    (remark,) = run_passes(text, PredicateLoops()).remarks
-    assert remark.reason.startswith("3 trips written out")
-
-
-def test_a_maximum_that_run_time_tells_ends_a_loop_too():
-    """However few trips the condition allows: a maximum below that would not be seen."""
-    text = bounded("n")
-    assert_keeps(PredicateLoops(), text, "its maximum depends on input 'n'; decide it with --set")
-    feed = {"x": np.array([1, 2], np.float32), "limit": np.array(99, np.float32)}
-    for n in (-1, 0, 2, 9):
-        assert_equal_outputs(text, rewrite(as_model(text), "selects"), feed | {"n": np.array(n)})
-
-
-def test_what_is_no_bound():
-    """One of two ways to go on bounds nothing; nor does a limit that only run time tells."""
-    either = bounded(go="go = Or (early, inside)")
-    assert_keeps(PredicateLoops(), either, "it has no maximum, so its copies cannot be counted")
-    assert_keeps(
-        PredicateLoops(),
-        bounded(end="n"),
-        "a part of its condition depends on input 'n'; decide it with --set n=...",
-    )
