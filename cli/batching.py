@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..batch import Record
 
 MANY = "Many models"
+
+_for_many = functools.partial(typer.Option, rich_help_panel=MANY)
+"""An option for many models."""
+
 _ONE_ONLY = ("certificate", "page", "print_after", "print_before", "verbose")
 """Parameters of options that speak of one model or one run."""
 _CODES = {
@@ -68,46 +72,42 @@ Sources = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    _for_many(
         "-o",
         "--out",
         metavar="FOLDER",
         help="Where the results of many models are written; the structure of the folders that"
         " they are read from is kept.",
-        rich_help_panel=MANY,
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    _for_many(
         metavar="N",
         parser=parsing.whole(1),
         help="How many models are worked on at once; as many as there are processors if not given.",
-        rich_help_panel=MANY,
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Skip what is done already and unchanged.", rich_help_panel=MANY),
+    _for_many("--resume", help="Skip what is done already and unchanged."),
 ]
 BackendOption = Annotated[
     Backend,
-    typer.Option(
+    _for_many(
         "--backend",
         metavar="NAME",
         parser=parsing.choice(Backend),
         autocompletion=words(Backend),
         help="Where the work is done: loky, on this machine; dask or ray, on a cluster that reaches"
         " the same files.",
-        rich_help_panel=MANY,
     ),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(
+    _for_many(
         metavar="URL",
         help="Where the cluster is, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
-        rich_help_panel=MANY,
     ),
 ]
 

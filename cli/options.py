@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,13 @@ class Sharing(str, enum.Enum):
 
 
 VERIFICATION = "Verification"
+
+_verifying = functools.partial(typer.Option, rich_help_panel=VERIFICATION)
+"""An option of how outputs are compared."""
+
+_repeatable = functools.partial(typer.Option, callback=parsing.once)
+"""An option that may be given again, for each name once."""
+
 
 Source = Annotated[
     Path,
@@ -139,42 +147,38 @@ MaxMemory = Annotated[
 ]
 Set = Annotated[
     list[Given] | None,
-    typer.Option(
+    _repeatable(
         "--set",
         metavar="NAME=VALUE",
         parser=parsing.assignment,
-        callback=parsing.once,
         help="Give an input a value; it leaves the signature. Repeatable. Values as in JSON:"
         " 16000, true, [1, 2]; or @file.npy.",
     ),
 ]
 Shape = Annotated[
     list[Given] | None,
-    typer.Option(
+    _repeatable(
         "--shape",
         metavar="NAME=D,D",
         parser=parsing.shape,
-        callback=parsing.once,
         help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
     ),
 ]
 Dim = Annotated[
     list[Given] | None,
-    typer.Option(
+    _repeatable(
         "--dim",
         metavar="NAME=D",
         parser=parsing.dimension,
-        callback=parsing.once,
         help="Fix a named dimension wherever it stands. Repeatable.",
     ),
 ]
 AssumeMax = Annotated[
     list[Given] | None,
-    typer.Option(
+    _repeatable(
         "--assume-max",
         metavar="LOOP=N",
         parser=parsing.maximum,
-        callback=parsing.once,
         help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
     ),
 ]
@@ -230,104 +234,90 @@ Quiet = Annotated[
 ]
 Verify = Annotated[
     bool,
-    typer.Option(
-        "--verify/--no-verify",
-        help="Prove or compare the outputs before writing; on if not given.",
-        rich_help_panel=VERIFICATION,
+    _verifying(
+        "--verify/--no-verify", help="Prove or compare the outputs before writing; on if not given."
     ),
 ]
 Prove = Annotated[
     bool | None,
-    typer.Option(
+    _verifying(
         "--prove/--no-prove",
         help="Take nothing but a proof for every input, or try none; by default the models are run"
         " where there is no proof.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Certificate = Annotated[
     Path | None,
-    typer.Option(
+    _verifying(
         metavar="FILE",
         help="Take nothing but a proof, and keep it in FILE, which 'verify --certificate' checks.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 KeptCertificate = Annotated[
     Path | None,
-    typer.Option(
+    _verifying(
         "--certificate",
         metavar="FILE",
         help="Check a proof that was kept: that it is one for A and B, and holds.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Inputs = Annotated[
     Path | None,
-    typer.Option(
+    _verifying(
         metavar="PATH",
         help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
         " drawn if not given.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 SampleShape = Annotated[
     list[Given] | None,
-    typer.Option(
+    _verifying(
         "--sample-shape",
         metavar="NAME=D,D",
         parser=parsing.shape,
         callback=parsing.once,
         help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 RuntimeOption = Annotated[
     Runtime,
-    typer.Option(
+    _verifying(
         "--runtime",
         metavar="NAME",
         parser=parsing.choice(Runtime),
         autocompletion=words(Runtime),
         help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
         " installed and runs the model, else the reference.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Rtol = Annotated[
     float | None,
-    typer.Option(
+    _verifying(
         metavar="X",
         parser=parsing.number(),
         help="Relative tolerance; tight, by element type, if not given.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Atol = Annotated[
     float | None,
-    typer.Option(
+    _verifying(
         metavar="X",
         parser=parsing.number(),
         help="Absolute tolerance; tight, by element type, if not given.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Samples = Annotated[
     int | None,
-    typer.Option(
+    _verifying(
         metavar="N",
         parser=parsing.whole(1),
         help="Run the models on so many inputs, even after a proof; 3 where there is none.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        metavar="N",
-        parser=parsing.whole(),
-        help="The same draws the same; 0 if not given.",
-        rich_help_panel=VERIFICATION,
+    _verifying(
+        metavar="N", parser=parsing.whole(), help="The same draws the same; 0 if not given."
     ),
 ]
 
@@ -342,12 +332,11 @@ Patience = Annotated[
 
 Timeout = Annotated[
     float | None,
-    typer.Option(
+    _verifying(
         metavar="SECONDS",
         parser=parsing.number(above=True),
         help="Seconds for loading a model or running it once, 60 if not given; also for constants"
         " that nobody can count, 5 if not given.",
-        rich_help_panel=VERIFICATION,
     ),
 ]
 

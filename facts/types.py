@@ -6,6 +6,19 @@ import onnx
 
 _HOLDING = ("sequence_type", "optional_type")
 
+_T = onnx.TensorProto
+INTEGER_BITS: dict[int, int] = {
+    _T.INT8: 8,
+    _T.INT16: 16,
+    _T.INT32: 32,
+    _T.INT64: 64,
+    _T.UINT8: 8,
+    _T.UINT16: 16,
+    _T.UINT32: 32,
+    _T.UINT64: 64,
+}
+"""The element types of integers, with their bits."""
+
 
 def agreed(one: onnx.TypeProto | None, other: onnx.TypeProto | None) -> onnx.TypeProto | None:
     """What two types have in common; None where their kinds or element types differ.

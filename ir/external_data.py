@@ -21,6 +21,7 @@ from .files import encode
 from .reading import TWO_GB
 from .spans import copy_span
 from .tensor import Extent, Tensor, external_extent, external_path, real_path
+from .well_formed.attributes import PLAIN
 
 _ALIGNMENT = 4096
 _INLINE_BYTES = 1024
@@ -44,21 +45,10 @@ def _tensors_of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
     yield from _tensors_of_nodes(graph.node)
 
 
-_PLAIN = {
-    onnx.AttributeProto.FLOAT,
-    onnx.AttributeProto.INT,
-    onnx.AttributeProto.STRING,
-    onnx.AttributeProto.FLOATS,
-    onnx.AttributeProto.INTS,
-    onnx.AttributeProto.STRINGS,
-}
-"""Kinds of attributes that hold no tensor: most of them."""
-
-
 def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
     for node in nodes:
         for attribute in node.attribute:
-            if attribute.type in _PLAIN:
+            if attribute.type in PLAIN:
                 continue
             if attribute.HasField("t"):
                 yield attribute.t
@@ -87,7 +77,7 @@ def external_within_bodies(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
 
 
 def _holds_graph(attribute: onnx.AttributeProto) -> bool:
-    return attribute.type not in _PLAIN and bool(attribute.HasField("g") or attribute.graphs)
+    return attribute.type not in PLAIN and bool(attribute.HasField("g") or attribute.graphs)
 
 
 def out_of_reach(proto: onnx.ModelProto) -> str:

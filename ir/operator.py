@@ -100,6 +100,15 @@ class Operator:
         made._origin = self.origin
         return made
 
+    def for_call(self, given: Mapping[str, onnx.AttributeProto]) -> Operator:
+        """The same operator in a function, with what one call gives in the place of references.
+
+        An attribute that is neither given nor has a default is left out, so that the default of
+        the operator applies (ONNX specification, IR, "Functions").
+        """
+        messages = [given_for(message, given) for message in self.attributes.values()]
+        return self.with_attributes(message for message in messages if message is not None)
+
     def descended_from(self, other: Operator) -> Operator:
         """The same operator, made of another one: what is left of a node is known again by it."""
         made = self.with_attributes(self.attributes.values())
@@ -138,3 +147,19 @@ class Operator:
 
     def __repr__(self) -> str:
         return self.qualname
+
+
+def given_for(
+    message: onnx.AttributeProto, given: Mapping[str, onnx.AttributeProto]
+) -> onnx.AttributeProto | None:
+    """What an attribute says in a call that gives these: itself, or under its name what it refers
+    to; None where the call does not give that."""
+    if not message.ref_attr_name:
+        return message
+    found = given.get(message.ref_attr_name)
+    if found is None or found.name == message.name:
+        return found
+    renamed = onnx.AttributeProto()
+    renamed.CopyFrom(found)
+    renamed.name = message.name
+    return renamed

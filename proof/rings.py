@@ -8,9 +8,8 @@ initial value and so many times that (`start + i * delta`).
 
 from __future__ import annotations
 
-import onnx
-
 from ..facts.dimension import Dimension
+from ..facts.types import INTEGER_BITS
 from .algebra import Terms
 from .differences import Pair
 from .induction import Induction, State
@@ -18,18 +17,6 @@ from .narrowing import Narrowing
 from .opening import on_trip
 from .substitution import binding
 from .terms import Term
-
-_T = onnx.TensorProto
-BITS: dict[int, int] = {
-    _T.INT8: 8,
-    _T.INT16: 16,
-    _T.INT32: 32,
-    _T.INT64: 64,
-    _T.UINT8: 8,
-    _T.UINT16: 16,
-    _T.UINT32: 32,
-    _T.UINT64: 64,
-}
 
 _RING = ("Add", "Sub", "Mul", "Neg")
 _THROUGH = ("view", "Expand", "Cast", "narrow")
@@ -59,7 +46,7 @@ class Rings:
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """Integers with one polynomial; or those of which one part differs, that must be equal."""
-        bits, shape = BITS.get(one.fact.elem_type), one.fact.shape
+        bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
         if shape != other.fact.shape or not (self._is_made(one) or self._is_made(other)):
@@ -177,7 +164,7 @@ class Rings:
         assert bound is not None
         variable = bound.states[state.number]
         update = state.recurrence.head.parts[state.number + bound.honoured]
-        if variable.fact.elem_type not in BITS or not update.is_op("Add"):
+        if variable.fact.elem_type not in INTEGER_BITS or not update.is_op("Add"):
             return None
         others = [arg for arg in update.args if arg is not variable]
         if before is None or len(others) != 1 or others[0] is None or before.fact.shape is None:
@@ -190,7 +177,7 @@ class Rings:
 
 def _keeps_numbers(x: Term, term: Term) -> bool:
     """Whether a term has the numbers of another one, modulo 2^n of its own type."""
-    bits, own = BITS.get(x.fact.elem_type), BITS.get(term.fact.elem_type)
+    bits, own = INTEGER_BITS.get(x.fact.elem_type), INTEGER_BITS.get(term.fact.elem_type)
     return bits is not None and own is not None and bits >= own
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import onnx
 
+from ..ir.operator import given_for
 from ..ir.well_formed.places import FunctionKey, key_of
 
 
@@ -35,20 +36,13 @@ def specialize(
 
 
 def _substitute(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> None:
-    kept = []
+    said = [given_for(attribute, given) for attribute in node.attribute]
     for attribute in node.attribute:
-        if not attribute.ref_attr_name:
-            kept.append(attribute)
-        elif attribute.ref_attr_name in given:
-            value = onnx.AttributeProto()
-            value.CopyFrom(given[attribute.ref_attr_name])
-            value.name = attribute.name
-            kept.append(value)
-            continue
         for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
             for inner in graph.node:
                 _substitute(inner, given)
     if any(attribute.ref_attr_name for attribute in node.attribute):
+        kept = [attribute for attribute in said if attribute is not None]
         copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in kept]
         del node.attribute[:]
         node.attribute.extend(copies)

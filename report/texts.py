@@ -8,20 +8,12 @@ from typing import Any
 import onnx
 
 from ..ir import Operator, Tensor
-from ..ir.well_formed.attributes import value_of
+from ..ir.well_formed.attributes import PLAIN, value_of
 
 _MOST_TEXT = 60
 _MOST_NOTE = 300
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 _TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
-_PLAIN = (
-    onnx.AttributeProto.FLOAT,
-    onnx.AttributeProto.INT,
-    onnx.AttributeProto.STRING,
-    onnx.AttributeProto.FLOATS,
-    onnx.AttributeProto.INTS,
-    onnx.AttributeProto.STRINGS,
-)
 
 
 def type_text(declared: onnx.TypeProto | None) -> str:
@@ -73,7 +65,7 @@ def _attribute(message: onnx.AttributeProto) -> str:
         tensor = Tensor(message.t)
         declared = onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims)
         return type_text(declared)
-    if message.type not in _PLAIN:
+    if message.type not in PLAIN:
         return str(onnx.AttributeProto.AttributeType.Name(message.type)).lower()
     many = len(message.ints) + len(message.floats) + len(message.strings)
     return f"{many} values" if many > _MOST_TEXT else cut(_value_text(value_of(message)))

@@ -60,24 +60,6 @@ def defaults_of(function: Function) -> Attributes:
     return {message.name: message for message in function.header.attribute_proto}
 
 
-def with_values(op: Operator, given: Attributes) -> Operator:
-    """An operator in a function with what one call gives in the place of references.
-
-    An attribute that is neither given nor has a default is left out, so that the default of the
-    operator applies (ONNX specification, IR, "Functions").
-    """
-    attributes = []
-    for message in op.attributes.values():
-        if not message.ref_attr_name:
-            attributes.append(message)
-        elif message.ref_attr_name in given:
-            value = onnx.AttributeProto()
-            value.CopyFrom(given[message.ref_attr_name])
-            value.name = message.name
-            attributes.append(value)
-    return op.with_attributes(attributes)
-
-
 def _key(fact: Fact) -> Hashable:
     content = None
     if fact.content is not None:

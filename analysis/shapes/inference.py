@@ -18,7 +18,7 @@ from ...ir import Function, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
 from .asking import Memory, OnnxFacts
 from .bodies import enter_body, leave_bodies
-from .calls import Attributes, CallFacts, defaults_of, with_values
+from .calls import Attributes, CallFacts, defaults_of
 from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
@@ -171,7 +171,7 @@ class ShapeInference:
         does not give, whose defaults hold. Unchanged where no call is looked into."""
         if not self._calling or not op.references:
             return op
-        return with_values(op, self.attributes)
+        return op.for_call(self.attributes)
 
     def _require(self, values: Sequence[Value]) -> None:
         """Compute facts, what they depend on first; without recursion along the data flow."""

@@ -43,6 +43,18 @@ _VALUED = frozenset(
     }
 )
 
+PLAIN = frozenset(
+    {
+        _Kind.FLOAT,
+        _Kind.INT,
+        _Kind.STRING,
+        _Kind.FLOATS,
+        _Kind.INTS,
+        _Kind.STRINGS,
+    }
+)
+"""Kinds of attributes that are numbers or text: most of them."""
+
 LARGE = frozenset({_GRAPH, _GRAPHS, *_VALUED} - {_Kind.TYPE_PROTO, _Kind.TYPE_PROTOS})
 """Kinds of attributes that may hold much: tensors and graphs."""
 

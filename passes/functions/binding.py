@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import onnx
 
-from ...ir import Fold, Function, FunctionKey, Graph, Model, Node, Operator, Template, normal_domain
+from ...ir import Fold, Function, FunctionKey, Graph, Model, Node, Template, normal_domain
 from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
 from ..tools.guards import unnameable_output
@@ -57,27 +57,13 @@ def bind(function: Function, call: Node) -> Function:
     for graph in copy.graph.walk():
         for node in graph.unordered_nodes():
             if node.op.references:
-                graph.set_operator(node, _with_values(node.op, attributes))
+                graph.set_operator(node, node.op.for_call(attributes))
     for index, value in enumerate(copy.graph.inputs):
         if call.input(index) is None:
             for user, position in copy.graph.uses(value):
                 assert isinstance(user, Node) and user.graph is not None
                 user.graph.set_input(user, position, None)
     return copy
-
-
-def _with_values(op: Operator, attributes: Mapping[str, onnx.AttributeProto]) -> Operator:
-    messages = []
-    for message in op.attributes.values():
-        given = attributes.get(message.ref_attr_name) if message.ref_attr_name else message
-        if given is not None and given.name != message.name:
-            renamed = onnx.AttributeProto()
-            renamed.CopyFrom(given)
-            renamed.name = message.name
-            given = renamed
-        if given is not None:
-            messages.append(given)
-    return op.with_attributes(messages)
 
 
 # What stands in the way -------------------------------------------------------------------------

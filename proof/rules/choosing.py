@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 
-@rule("Where")
+@rule("Where", constants=True)
 def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Where(true, x, y) = x, and Where(c, x, x) = x, where nothing is stretched; a choice by one
     truth value is "choose", as that of an If is."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     condition, x, y = args
     assert condition is not None and x is not None and y is not None
     shape = broadcast([condition.fact.shape, x.fact.shape, y.fact.shape])
@@ -93,12 +90,9 @@ def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     return terms.folded(head, args)
 
 
-@rule("And", "Or")
+@rule("And", "Or", constants=True)
 def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """And(x, true) = x, And(x, false) = false, And(x, x) = x, and so for Or."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     x, y = args
     assert x is not None and y is not None
     shape = broadcast([x.fact.shape, y.fact.shape])

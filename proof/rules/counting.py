@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 
-@rule("Max")
+@rule("Max", constants=True)
 def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Max(n, 0) of one integer is the number of trips of a loop that is given n."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
     for number, other in (args, args[::-1]) if len(args) == 2 else ():
         tensor = terms.tensor(other)
@@ -63,12 +60,9 @@ def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
     return terms.view(compared, ()) is terms.view(number, ())
 
 
-@rule("Range")
+@rule("Range", constants=True)
 def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Range(0, n, 1) has as many elements as a loop that is given n makes trips."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     start, end, step = args
     if start is None or end is None or step is None or end.fact.elem_type not in FOLLOWED:
         return None

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 
-@rule("ConstantOfShape")
+@rule("ConstantOfShape", constants=True)
 def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """ConstantOfShape(shape) is the Expand of its one element (operator specification)."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     scalar = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, float_data=[0])
     given = head.attribute("value")
     if given is not None:
@@ -46,12 +43,9 @@ def filled(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
     return result
 
 
-@rule("NonZero")
+@rule("NonZero", constants=True)
 def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """NonZero of a vector whose elements are all the same, and not 0: all its places."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     (x,) = args
     tensor = terms.tensor(x.args[0]) if x is not None and x.is_op("Expand") else None
     if x is None or tensor is None or x.fact.shape is None or len(x.fact.shape) != 1:

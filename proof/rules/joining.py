@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 
-@rule("Concat")
+@rule("Concat", constants=True)
 def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Concat without empty pieces, Concats inside of it and neighbouring parts of one tensor."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     pieces = [piece for piece in args if piece is not None]
     ranks = {len(p.fact.shape) for p in pieces if p.fact.shape is not None}
     if len(ranks) != 1 or 0 in ranks:

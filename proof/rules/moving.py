@@ -47,12 +47,9 @@ def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
     return [terms.op("Cast", head, x, to=y.fact.elem_type, **kept)]
 
 
-@rule("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+@rule("Reshape", "Squeeze", "Unsqueeze", "Flatten", constants=True)
 def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """All of them move no element: what counts is the shape that comes out."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     (x, *_), shape = args, terms.facts_of(head, args)[0].shape
     assert x is not None
     if shape is None or x.fact.other is not None:
@@ -118,12 +115,9 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
     return [terms.view(terms.op("Transpose", head, below, perm=order), result_shape)]
 
 
-@rule("Expand")
+@rule("Expand", constants=True)
 def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Expand(x, shape) = x where x has that shape; else the shape that comes out counts."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     x, given = args
     assert x is not None
     if x.fact.shape == () and given is not None and None in (vector(given.fact) or [None]):

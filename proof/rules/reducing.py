@@ -14,12 +14,9 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 
-@rule(*REDUCTIONS)
+@rule(*REDUCTIONS, constants=True)
 def reduction(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """All axes are told, counted from the front and in order, if none or some are."""
-    known = terms.folded(head, args)
-    if known is not None:
-        return known
     x = args[0]
     assert x is not None
     if x.fact.shape is None:

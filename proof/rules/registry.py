@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,32 @@ LATE: dict[str, Rule] = {}
 forms, both of which are common."""
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Let a function be the rule of heads."""
+def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
+    """Let a function be the rule of heads.
+
+    Args:
+        names: the heads.
+        constants: where the arguments are constants or sizes the head is computed, and the rule is
+            not asked.
+    """
 
     def register(function: Rule) -> Rule:
+        own = _of_others(function) if constants else function
         for name in names:
             assert name not in RULES, name
-            RULES[name] = function
-        return function
+            RULES[name] = own
+        return own
 
     return register
+
+
+def _of_others(function: Rule) -> Rule:
+    @functools.wraps(function)
+    def applied(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+        known = terms.folded(head, args)
+        return known if known is not None else function(terms, head, args)
+
+    return applied
 
 
 def late(*names: str) -> Callable[[Rule], Rule]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from ...facts.types import INTEGER_BITS
 from .registry import spelling
 
 if TYPE_CHECKING:
@@ -16,17 +17,7 @@ if TYPE_CHECKING:
     from ..terms import Args, Term
 
 _T = onnx.TensorProto
-_BITS: dict[int, int] = {
-    _T.BOOL: 1,
-    _T.UINT8: 8,
-    _T.INT8: 8,
-    _T.UINT16: 16,
-    _T.INT16: 16,
-    _T.UINT32: 32,
-    _T.INT32: 32,
-    _T.UINT64: 64,
-    _T.INT64: 64,
-}
+_BITS = {_T.BOOL: 1, **INTEGER_BITS}
 _SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 _WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
 """Whole numbers of so many bits are exact in these."""
