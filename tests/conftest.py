@@ -1,7 +1,7 @@
 import hypothesis
 import pytest
 
-pytest.register_assert_rewrite("commands", "harness", "loops", "straightened")
+pytest.register_assert_rewrite("clusters", "commands", "harness", "loops", "straightened")
 
 # How long an example takes says more of the machine than of the code. The same examples are drawn
 # each time; `make fuzz` draws others.

@@ -14,9 +14,9 @@ from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir, transform
 from straightline.api import pipeline_of
 from straightline.conversion import Conversion
-from straightline.passes import Pass, Run
 from straightline.rewriting import Rewriting
 from straightline.versions import ConversionError
+from wrong_passes import Negating
 
 SEQUENCE = """
     <ir_version: 8, opset_import: ["": 17]>
@@ -294,18 +294,6 @@ def test_what_passes_made_is_the_same_for_each_try() -> None:
 
 
 def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
-    class Negating(Pass):
-        """Turns every Exp into a Neg, which is wrong."""
-
-        name = "negating"
-
-        def run(self, model: ir.Model, run: Run) -> bool:
-            found = [n for g in model.graphs() for n in g.nodes() if n.is_op("Exp")]
-            for node in found:
-                assert node.graph is not None
-                node.graph.set_operator(node, ir.Operator("Neg"))
-            return bool(found)
-
     made = conversion(parsed(LOOP), 13, [Negating()]).run()
     with pytest.raises(MismatchError, match="pass negating") as caught:
         made.verify(runtime="reference")

@@ -1,16 +1,14 @@
 """One rewrite: what is read, what is bound, what a watcher sees, which pass is at fault."""
 
-import dataclasses
-from typing import ClassVar
-
 import numpy as np
 import onnx
 import pytest
 import straightline as sl
 from straightline import ir
 from straightline.binding import BindingError
-from straightline.passes import FreezeInitializers, InlineIfs, Pass, Pipeline, Run, UnrollLoops
+from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
 from straightline.rewriting import MismatchError, Rewriting, count_all_nodes, watched
+from wrong_passes import Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, int64 n) => (float[2] y) {
@@ -20,20 +18,6 @@ g (float[2] x, int64 n) => (float[2] y) {
     y = Relu (z)
 }"""
 PASSES = Pipeline([UnrollLoops(), InlineIfs()])
-
-
-@dataclasses.dataclass(frozen=True)
-class Negating(Pass):
-    """Turns every Relu into a Neg, which is wrong."""
-
-    name: ClassVar[str] = "negating"
-
-    def run(self, model, run):
-        found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Relu")]
-        for node in found:
-            node.graph.set_operator(node, ir.Operator("Neg"))
-            run.rewritten(self, node, node.path, "negated")
-        return bool(found)
 
 
 @pytest.fixture
@@ -87,7 +71,7 @@ def test_the_first_pass_that_changes_the_outputs_is_named(model):
     passes = Pipeline([UnrollLoops(), Negating(), InlineIfs()])
     done = Rewriting(model, passes, {"n": 2}).run()
     with pytest.raises(
-        MismatchError, match=r"pass negating .* when it rewrote Neg '\w+' \(and 2"
+        MismatchError, match=r"pass negating .* when it rewrote Relu '\w+' \(and 2"
     ) as e:
         done.verify(runtime="reference")
     assert e.value.culprit == "negating"

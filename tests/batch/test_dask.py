@@ -1,45 +1,30 @@
 """A cluster: workers that die lose nothing, and a model that they die of is one failure."""
 
 import os
-import shutil
 import signal
 from pathlib import Path
 
-import onnx
 import pytest
+from clusters import (
+    ALL,
+    add_models,
+    assert_made_as_here,
+    assert_only_the_deadly_failed,
+    let_one_be_deadly,
+    slow_pass,
+)
 from straightline import batch
 from straightline.batch import BatchError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
-COUNT = 12
-PASS = """
-import dataclasses, os, signal, time
-from typing import ClassVar
-from straightline.passes import Pass
-
-
-@dataclasses.dataclass(frozen=True)
-class Slow(Pass):
-    \"\"\"Takes its time, and dies of one model.\"\"\"
-
-    name: ClassVar[str] = "slow"
-
-    def run(self, model, run):
-        \"\"\"Wait.\"\"\"
-        time.sleep(0.2)
-        if model.graph.name == "deadly":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return False
-"""
 
 
 @pytest.fixture
 def cluster(folder):
     """Two worker processes, and models enough for both."""
-    (folder / "own.py").write_text(PASS)
-    for number in range(COUNT):
-        shutil.copy("models/a.onnx", f"models/more{number:02}.onnx")
+    slow_pass(folder)
+    add_models()
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
@@ -63,37 +48,29 @@ def test_a_worker_that_is_killed_midway_loses_nothing(cluster):
             os.kill(workers[0], signal.SIGKILL)
 
     records = run(cluster, on_progress=kill)
-    assert len(workers) == 2 and len(records) == COUNT + 5
-    assert [record.name for record in records if record.status != "written"] == []
-    local = batch.run("models", "local", "straighten")
-    for record, other in zip(records, local, strict=True):
-        made, wanted = onnx.load(record.target), onnx.load(other.target)
-        assert made.graph == wanted.graph
+    assert len(workers) == 2
+    assert_made_as_here(records)
     assert {record.status for record in run(cluster, resume=True)} == {"skipped"}
     assert not list(Path("out/.straightline").glob("made-*"))
 
 
 def test_a_model_that_kills_its_workers_is_one_failure(cluster):
-    model = onnx.load("models/b.onnx")
-    model.graph.name = "deadly"
-    onnx.save(model, "models/b.onnx")
+    let_one_be_deadly()
     records = run(cluster)
-    assert [(r.name, r.problem) for r in records if not r.ok] == [("b.onnx", "worker died")]
-    assert len(records) == COUNT + 5
+    assert_only_the_deadly_failed(records)
+    assert len(records) == ALL
 
 
 def test_nothing_is_done_in_this_process_where_there_is_one_worker(folder):
-    (folder / "own.py").write_text(PASS)
-    model = onnx.load("models/b.onnx")
-    model.graph.name = "deadly"
-    onnx.save(model, "models/b.onnx")
+    slow_pass(folder)
+    let_one_be_deadly()
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(processes=True, **options) as cluster,
     ):
         records = run(cluster)
-    assert [(r.name, r.problem) for r in records if not r.ok] == [("b.onnx", "worker died")]
+    assert_only_the_deadly_failed(records)
 
 
 def test_no_cluster_at_the_address(monkeypatch):

@@ -20,10 +20,9 @@ TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    onnx.save(onnx.parser.parse_model(TEXT), tmp_path / "my model.onnx")
-    return tmp_path
+def folder(folder: Path) -> Path:
+    onnx.save(onnx.parser.parse_model(TEXT), folder / "my model.onnx")
+    return folder
 
 
 def commands(*arguments: str) -> list[list[str]]:

@@ -6,8 +6,9 @@ import onnx
 import pytest
 import straightline as sl
 from commands import assert_refused, write
-from straightline.passes import PASSES, Pass
+from straightline.passes import PASSES
 from texts import DECIDED_BY_INPUTS, LOOP, NODE, SEQUENCE
+from wrong_passes import Breaking
 
 
 def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
@@ -104,19 +105,6 @@ def test_overridable_initializers_are_frozen_on_request(folder, run):
     assert "freeze-initializers" in result.stdout
     options = ("--freeze-initializers", "--require-straight-line")
     assert run("rewrite", "in.onnx", "out.onnx", *options).exit_code == 0
-
-
-class Breaking(Pass):
-    """Turns every Add into a Mul, which is wrong."""
-
-    name = "breaking"
-
-    def run(self, model, run):
-        found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op("Add")]
-        for node in found:
-            run.rewritten(self, node, node.path, "spoiled")
-            node.graph.set_operator(node, sl.ir.Operator("Mul"))
-        return bool(found)
 
 
 @pytest.fixture

@@ -6,25 +6,17 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from straightline.cli.commands import app
 from texts import HEADER, LOOP
-from typer.testing import CliRunner
 
 HALVES = "g (float[N] x) => (float[N] y) <float two = {2}> { y = Div (x, two) }"
 HALF = "g (float[N] x) => (float[N] y) <float half = {0.5}> { y = Mul (x, half) }"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     for name, text in (("loop", LOOP), ("halves", HALVES), ("half", HALF)):
-        onnx.save(onnx.parser.parse_model(HEADER + text), tmp_path / f"{name}.onnx")
-    return tmp_path
-
-
-@pytest.fixture
-def run():
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+        onnx.save(onnx.parser.parse_model(HEADER + text), folder / f"{name}.onnx")
+    return folder
 
 
 @pytest.fixture

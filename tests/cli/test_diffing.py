@@ -5,18 +5,11 @@ import json
 import onnx
 import pytest
 from reports import DECODER
-from straightline.cli.commands import app
-from typer.testing import CliRunner
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(folder, run):
     onnx.save(onnx.parser.parse_model(DECODER), "a.onnx")
-
-    def run(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments])
-
     assert run("rewrite", "a.onnx", "b.onnx", "--set", "n=2", "--no-verify").exit_code == 0
     return run
 

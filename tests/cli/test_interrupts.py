@@ -41,10 +41,9 @@ runpy.run_module("straightline", run_name="__main__", alter_sys=True)
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     onnx.save(onnx.parser.parse_model(TEXT), "in.onnx")
-    return tmp_path
+    return folder
 
 
 def python(program, *arguments):

@@ -5,19 +5,16 @@ import json
 import numpy as np
 import onnx
 import pytest
-from straightline.cli.commands import app
 from texts import HEADER, LOOP
-from typer.testing import CliRunner
 
 COMMANDS = ("rewrite", "convert --opset 18")
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(folder, run):
     onnx.save(onnx.parser.parse_model(HEADER + LOOP), "in.onnx")
     np.savez("in.npz", x=np.zeros(2, np.float32))
-    return lambda *options: CliRunner().invoke(app, [str(option) for option in options])
+    return run
 
 
 @pytest.mark.parametrize("command", COMMANDS)

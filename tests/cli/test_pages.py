@@ -6,16 +6,13 @@ import re
 import onnx
 import pytest
 from reports import DECODER
-from straightline.cli.commands import app
 from straightline.cli.pages import bytes_of_files
-from typer.testing import CliRunner
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(folder, run):
     onnx.save(onnx.parser.parse_model(DECODER), "in.onnx")
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    return run
 
 
 def data_in(path):

@@ -17,10 +17,9 @@ DATA = """g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Add (
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     onnx.save(onnx.parser.parse_model(HEADER + LOOP), "in.onnx")
-    return tmp_path
+    return folder
 
 
 def run(*arguments, given=b"", code=0):

@@ -18,11 +18,10 @@ LOST = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     for name, text in (("in", LOOP), ("other", LOOP.replace("Add (a, a)", "Mul (a, a)"))):
         onnx.save(onnx.parser.parse_model(HEADER + text), f"{name}.onnx")
-    return tmp_path
+    return folder
 
 
 def shell(line, **environment):

@@ -19,12 +19,11 @@ date = 2026-01-01
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     onnx.save(onnx.parser.parse_model(GELU), "in.onnx")
-    (tmp_path / "npu.toml").write_text(NPU)
-    (tmp_path / "poor.toml").write_text(NPU.replace('"Erf", ', ""))
-    return tmp_path
+    (folder / "npu.toml").write_text(NPU)
+    (folder / "poor.toml").write_text(NPU.replace('"Erf", ', ""))
+    return folder
 
 
 def run(*arguments):

@@ -10,16 +10,6 @@ import pytest
 from straightline import ir
 from straightline.ir import Model, SaveError
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
-main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
-"""
-
-
-@pytest.fixture
-def proto() -> onnx.ModelProto:
-    return onnx.parser.parse_model(TEXT)
-
 
 class TestSaving:
     def test_a_message_and_a_model(self, proto: onnx.ModelProto, tmp_path: Path) -> None:

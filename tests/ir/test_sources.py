@@ -14,16 +14,7 @@ from onnxscript import FLOAT, script
 from onnxscript import opset17 as op
 from straightline import ir
 from straightline.ir import LoadError
-
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
-main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
-"""
-
-
-@pytest.fixture
-def proto() -> onnx.ModelProto:
-    return onnx.parser.parse_model(TEXT)
+from texts import WEIGHTED
 
 
 class TestLoading:
@@ -77,7 +68,7 @@ class TestAnswers:
 
 
 def with_external_data(folder: Path) -> Path:
-    proto = onnx.parser.parse_model(TEXT)
+    proto = onnx.parser.parse_model(WEIGHTED)
     (weights,) = proto.graph.initializer
     array = onnx.numpy_helper.to_array(weights)
     weights.Clear()

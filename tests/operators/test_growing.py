@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import helper
 from operator_facts import make_node
+from small_arrays import ONE, floats, ints, ones
 from straightline.operators import OperatorRules, described, rules_of
 from straightline.operators.growing import broadcast_size, size_of, times
 from straightline.reference import operator_kernel
@@ -24,21 +25,6 @@ def test_shapes_that_broadcast():
     assert broadcast_size([np.ones(2), np.ones(3)]) == 0
     rows = np.empty((1 << 16, 1), np.bool_)
     assert broadcast_size([rows, rows.reshape(1, -1)]) == 1 << 32
-
-
-ONE = np.ones((1, 1, 1, 1), np.float32)
-
-
-def ints(*numbers):
-    return np.array(numbers, np.int64)
-
-
-def floats(*numbers):
-    return np.array(numbers, np.float32)
-
-
-def ones(*shape):
-    return np.ones(shape, np.float32)
 
 
 POOL, POOLED = {"kernel_shape": [2, 2]}, {"strides": [2, 2]}

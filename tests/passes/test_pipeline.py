@@ -15,18 +15,9 @@ from straightline.passes import (
     UnrollLoops,
     straighten,
 )
+from texts import LOOP_THEN_IF as TEXT
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-TEXT = (
-    HEAD
-    + """g (float[2] x, bool q) => (float[2] y) <int64 n = {2}> {
-        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-            c2 = Identity (c) r = Neg (a)
-        }>
-        y = If (q) <then_branch = t () => (float[2] u) { u = Neg (z) },
-                    else_branch = e () => (float[2] v) { v = Relu (z) }>
-    }"""
-)
 
 
 @pytest.mark.parametrize("passes", [[UnrollLoops(), InlineIfs()], straighten().passes])

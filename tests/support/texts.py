@@ -1,4 +1,4 @@
-"""Models as text that tests of the command line share."""
+"""Models as text that tests of passes and of the command line share."""
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[2] x) => (float[2] y) {
@@ -37,3 +37,20 @@ SEQUENCE = """g (float[2] x, float[2] y, int64 k) => (float[2] b) {
 }"""
 
 NODE = "g (float[2] x) => (float[2] y) { %s }"
+
+LOOP_THEN_IF = (
+    HEADER
+    + """g (float[2] x, bool q) => (float[2] y) <int64 n = {2}> {
+        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Identity (c) r = Neg (a)
+        }>
+        y = If (q) <then_branch = t () => (float[2] u) { u = Neg (z) },
+                    else_branch = e () => (float[2] v) { v = Relu (z) }>
+    }"""
+)
+"""Constants decide the one, run time the other."""
+
+WEIGHTED = """
+<ir_version: 10, opset_import: ["": 21]>
+main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
+"""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model
+from small_arrays import ONE, floats, ints, ones
 from straightline import ir
 from straightline.analysis.computing import size_of
 from straightline.analysis.constants.folding import Folder, _shared_kernel
@@ -71,21 +72,6 @@ def test_omitted_inputs_and_outputs():
 def test_large_inputs_are_not_read():
     node, folder = node_of("y = Neg (x)")
     assert folder.fold(node, [Tensor(array=np.zeros(1 << 19, np.float32))]) is None
-
-
-ONE = np.ones((1, 1, 1, 1), np.float32)
-
-
-def ints(*numbers):
-    return np.array(numbers, np.int64)
-
-
-def floats(*numbers):
-    return np.array(numbers, np.float32)
-
-
-def ones(*shape):
-    return np.ones(shape, np.float32)
 
 
 # An operator, its inputs for a small result and for a large one, and the opset.

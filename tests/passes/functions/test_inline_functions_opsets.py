@@ -1,50 +1,15 @@
 """Functions of another opset than the model that calls them."""
 
-import numpy as np
 import onnx
 from harness import (
-    as_model,
     run_passes,
 )
+from local_functions import CHOOSE, HEAD
 from onnx import helper
 from straightline import inspect, ir
 from straightline.leftovers import left_over
 from straightline.passes import Pipeline, straighten
 from straightline.passes.functions.inline_functions import InlineFunctions
-
-HEAD = '<ir_version: 9, opset_import: ["" : 18, "local" : 1]>\n'
-
-
-LOCAL = '<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
-
-
-X = {"x": np.array([1, -2], np.float32)}
-
-
-CHOOSE = (
-    LOCAL
-    + """choose (a, c) => (r) {
-       h = Neg (a)
-       r = If (c) <
-          then_branch = t () => (p) { p = Exp (h) },
-          else_branch = e () => (q) { q = Abs (h) }
-       >
-    }"""
-)
-
-
-def straightened(text):
-    """What the default pipeline makes together with the pass."""
-    passes = (*straighten().passes, InlineFunctions())
-    loaded = ir.load(as_model(text))
-    result = Pipeline(passes, repeat=True).apply(loaded)
-    ir.verify(loaded)
-    return ir.to_proto(loaded), result
-
-
-def control_flow(model):
-    kinds = ("If", "Loop", "Scan")
-    return [n.op_type for g in ir.load(model).graphs() for n in g.nodes() if n.op_type in kinds]
 
 
 def older(text, opset):

@@ -1,0 +1,10 @@
+import onnx
+import onnx.parser
+import pytest
+from texts import WEIGHTED
+
+
+@pytest.fixture
+def proto() -> onnx.ModelProto:
+    """A small model with a weight."""
+    return onnx.parser.parse_model(WEIGHTED)
