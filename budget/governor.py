@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-from .limits import LIMITS
+from .limits import LIMITS, allowed
 
 _SMALL = 1 << 10
 """Smaller constants are not counted: what they were computed by is."""
@@ -167,7 +167,7 @@ class Governor:
 
 
 def _told(name: str, most: float) -> str:
-    return f"{name}={most} allows; raise it with {LIMITS[name].option}"
+    return f"{allowed(name, most)}; raise it with {LIMITS[name].option}"
 
 
 _UNATTENDED = Limits(timeout=0)

@@ -139,6 +139,15 @@ def limit(name: str) -> int:
     return int(LIMITS[name].default)
 
 
+def allowed(name: str, most: float | None = None) -> str:
+    """What a message says of a limit behind "more than"; its default where not told how much.
+
+    >>> allowed("call_depth")
+    'call_depth=60 allows'
+    """
+    return f"{name}={LIMITS[name].default if most is None else most} allows"
+
+
 def as_table() -> str:
     """All limits in Markdown."""
     rows = ["| limit | default | of what | raised by | why |", "|---|---|---|---|---|"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..budget import limit
+from ..budget import allowed, limit
 from ..facts.fact import Fact, length_of
 from ..ir import Signal
 
@@ -80,4 +80,4 @@ class Budget:
             raise self._over("the comparison takes too many steps", "proof_steps")
 
     def _over(self, what: str, name: str) -> OpenError:
-        return OpenError(f"{what}: more than {name}={self._most[name]} allows")
+        return OpenError(f"{what}: more than {allowed(name, self._most[name])}")

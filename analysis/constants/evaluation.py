@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -78,27 +79,27 @@ class ConstructEvaluator:
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = _reads(node)
-        self._left = MAX_ALL_TRIPS
-        self._budget = _TripsLeft()
+        self._of_all = MAX_ALL_TRIPS
+        self._left = TripsLeft()
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
         watch = _Watch(node, model.functions).before
-        self._evaluator = Evaluator(proto, operators=[_bounded_loop(self._budget)], watch=watch)
+        self._evaluator = Evaluator(proto, operators=[bounded_loop(self._left)], watch=watch)
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
         """The outputs; None where one is no tensor, it fails, or it might run for too long, this
         time or all times together."""
         if not all(known[value].is_readable for value in self.reads):
             return None
-        given = self._budget.trips = min(MAX_TRIPS, self._left)
+        given = self._left.trips = min(MAX_TRIPS, self._of_all)
         feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
         try:
             results = self._evaluator.run(feeds)
         except EvaluationError:
             return None
         finally:
-            self._left -= given - max(self._budget.trips, 0)
+            self._of_all -= given - max(self._left.trips, 0)
         if any(result is None or isinstance(result, list) for result in results):
             return None
         return [Tensor(array=result) for result in results]
@@ -144,18 +145,30 @@ class _Watch:
         return rules.work(node, values)
 
 
-class _TripsLeft:
-    """The trips that are left."""
+@dataclasses.dataclass
+class TripsLeft:
+    """The trips that all Loops together may still make."""
 
-    trips = MAX_TRIPS
+    trips: int = MAX_TRIPS
+
+    def take(self) -> None:
+        """Count one.
+
+        Raises:
+            EvaluationError: none is left.
+        """
+        self.trips -= 1
+        if self.trips < 0:
+            raise EvaluationError("it makes more trips than are computed beforehand")
 
 
-def _bounded_loop(budget: _TripsLeft) -> type[Loop]:
+def bounded_loop(left: TripsLeft) -> type[Loop]:
+    """The Loop of the reference, which counts its trips."""
     from ...reference.loop import Loop
 
     class BoundedLoop(Loop):
         def _iterate(self, run: Any, *rest: Any) -> Any:
-            return super()._iterate(_Counted(run, budget), *rest)  # type: ignore[arg-type]
+            return super()._iterate(_Counted(run, left), *rest)  # type: ignore[arg-type]
 
     # The reference finds the operator by the name of the class.
     BoundedLoop.__name__ = "Loop"
@@ -165,15 +178,13 @@ def _bounded_loop(budget: _TripsLeft) -> type[Loop]:
 class _Counted:
     """A body of a Loop that can be run only so often."""
 
-    def __init__(self, run: Any, budget: _TripsLeft) -> None:
+    def __init__(self, run: Any, left: TripsLeft) -> None:
         self.run = run
         self.body = run.body
-        self.budget = budget
+        self.left = left
 
     def __call__(self, inputs: Any) -> Any:
-        self.budget.trips -= 1
-        if self.budget.trips < 0:
-            raise EvaluationError("it makes more trips than are computed beforehand")
+        self.left.take()
         return self.run(inputs)
 
 

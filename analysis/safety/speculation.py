@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...budget import limit
+from ...budget import allowed, limit
 from ...facts.bounds import Known, alike, known
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
@@ -182,12 +182,12 @@ class Speculation:
         """Why a call is not looked into; "" where it is."""
         if self._calls > _MOST_CALLS:
             # Functions that call others twice are run as often as there are paths to them.
-            more = f"more often than speculated_calls={_MOST_CALLS}"
+            more = f"more often than {allowed('speculated_calls')}"
         elif self._depth >= _DEEPEST:
-            more = f"deeper in each other than call_depth={_DEEPEST}"
+            more = f"deeper in each other than {allowed('call_depth')}"
         else:
             return ""
-        return f"calls functions {more} allows to look into"
+        return f"calls functions {more} to look into"
 
 
 def _all_alike(ones: Sequence[Known], others: Sequence[Known]) -> bool:

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from ...budget import current, limit
+from ...budget import allowed, current, limit
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named, length_of
 from ...facts.types import completed
@@ -23,7 +23,7 @@ from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
 _DEEPEST = limit("call_depth")
-_TOO_DEEP = f"takes calls deeper in each other than call_depth={_DEEPEST} allows; inline them first"
+_TOO_DEEP = f"takes calls deeper in each other than {allowed('call_depth')}; inline them first"
 """Calls that stand deeper in each other are not looked into."""
 
 _TERMS = 16

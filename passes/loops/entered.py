@@ -14,7 +14,7 @@ import numpy as np
 
 from ...analysis.safety.selectable import unselectable
 from ...analysis.safety.speculation import Hazard
-from ...budget import current, limit
+from ...budget import allowed, current, limit
 from ...facts.bounds import Known
 from ...facts.bounds import known as known_from
 from ...facts.fact import UNKNOWN, Fact
@@ -282,7 +282,7 @@ def _too_much(function: Function, call: Node, depth: int) -> str | None:
     """Why a call is not entered although it could be: functions that call others twice stand for
     more nodes than there is time for."""
     if depth >= _DEEPEST:
-        return f"it stands deeper in other calls than call_depth={_DEEPEST} allows"
+        return f"it stands deeper in other calls than {allowed('call_depth')}"
     if not current().may_work(_ENTERED * len(function.graph), call):
         return "computing it for all trips takes more steps than max_work allows"
     return None

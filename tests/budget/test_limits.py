@@ -4,7 +4,7 @@ import re
 
 import pytest
 from source_files import ROOT, sources
-from straightline.budget import LIMITS, Limits, limit
+from straightline.budget import LIMITS, Limits, allowed, limit
 from straightline.budget.limits import as_table
 
 PAGE = ROOT / "docs" / "limits.md"
@@ -30,6 +30,11 @@ def test_each_limit_is_used_and_explained(name):
 @pytest.mark.parametrize("name", [name for name in LIMITS if LIMITS[name].option.startswith("--")])
 def test_options_are_those_of_the_command_line(name):
     assert re.search(rf"{LIMITS[name].option}\b", read(ROOT / "docs" / "command-line.md"))
+
+
+def test_messages_name_a_limit_and_how_much_it_is():
+    assert allowed("call_depth") == f"call_depth={limit('call_depth')} allows"
+    assert allowed("max_work", 3) == "max_work=3 allows"
 
 
 def read(path):

@@ -32,7 +32,7 @@ import mutant_seeds
 import onnx
 import straightline as sl
 from mutations import mutate, mutate_bytes, names_in
-from straightline.analysis.constants.evaluation import _bounded_loop, _TripsLeft
+from straightline.analysis.constants.evaluation import TripsLeft, bounded_loop
 from straightline.reference import Workers
 from straightline.reference.draw import Drawer, DrawError
 from straightline.reference.signature import Signature
@@ -87,15 +87,13 @@ def keep(given: Mutant) -> None:
 
 def run(given: Mutant) -> None:
     """Run it in the reference, no loop for long."""
-    budget = _TripsLeft()
-    budget.trips = TRIPS
     signature = Signature.of(given.proto)
     try:
         sample = next(Drawer(signature, signature, {}, 0).samples(1))
         feeds = next(sample.candidates, {})
     except DrawError:
         feeds = {}
-    sl.reference.run(given.source, feeds, operators=[_bounded_loop(budget)])
+    sl.reference.run(given.source, feeds, operators=[bounded_loop(TripsLeft(TRIPS))])
 
 
 def compare(given: Mutant) -> None:

@@ -28,7 +28,7 @@ from backend import CASES, array
 from dice import Dice
 from fuzz import DRAWS
 from straightline import Error, convert_version, reference
-from straightline.analysis.constants.evaluation import _bounded_loop, _TripsLeft
+from straightline.analysis.constants.evaluation import TripsLeft, bounded_loop
 from straightline.passes import straighten
 from straightline.proof import prove
 from wrong_rewrites import MUTATIONS, Place
@@ -124,9 +124,7 @@ def ran(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Any] | None:
 
 
 def _bounded() -> Any:
-    budget = _TripsLeft()
-    budget.trips = TRIPS
-    return _bounded_loop(budget)
+    return bounded_loop(TripsLeft(TRIPS))
 
 
 def is_valid(model: onnx.ModelProto) -> bool:
