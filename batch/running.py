@@ -18,7 +18,7 @@ from .errors import BatchError
 from .pools import LOCAL, Pool, pool_of
 from .records import Record
 from .sources import Given, Job, jobs_of
-from .state import kept_in
+from .state import State, kept_in
 from .treatment import Treatment
 from .work import Done, failed, work
 
@@ -121,27 +121,12 @@ def run(
         pool_of(backend, jobs, address, kept=not how.load) as pool,
         kept_in(out) as (state, staging),
     ):
-        todo = [
-            dataclasses.replace(
-                job,
-                staging=staging,
-                known=state.known(job.name) if resume else None,
-                owns_data=state.owns(job.name) or not os.path.lexists(job.data),
-            )
-            for job in todo
-        ]
-
-        def begin(job: Job) -> None:
-            if job.owns_data:
-                state.begin(job.name)
-
+        todo = [_prepared(job, state, staging, resume) for job in todo]
         on_progress("beginning", "workers are started", 0, len(todo))
-        with (
-            _cleared(staging, pool),
-            contextlib.closing(
-                finished(todo, pool, lambda job: _call(job, how, key), begin)
-            ) as results,
-        ):
+        work_on = finished(
+            todo, pool, lambda job: _call(job, how, key), lambda job: _begin(job, state)
+        )
+        with _cleared(staging, pool), contextlib.closing(work_on) as results:
             for done in results:
                 if done.entry is not None:
                     state.add(done.entry)
@@ -156,6 +141,21 @@ def _with_whole_paths(verify: Mapping[str, Any] | None) -> Mapping[str, Any] | N
     if verify is None or not isinstance(feeds, str | os.PathLike):
         return verify
     return {**verify, "feeds": Path(feeds).absolute()}
+
+
+def _prepared(job: Job, state: State, staging: Path, resume: bool) -> Job:
+    """A job with what is kept of an earlier time, if that is gone on with."""
+    return dataclasses.replace(
+        job,
+        staging=staging,
+        known=state.known(job.name) if resume else None,
+        owns_data=state.owns(job.name) or not os.path.lexists(job.data),
+    )
+
+
+def _begin(job: Job, state: State) -> None:
+    if job.owns_data:
+        state.begin(job.name)
 
 
 def _call(job: Job, how: Treatment, key: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wire import varint_at
+
 DEEPEST = 100
 """Protobuf reads messages nested so deep: three for each body in a node."""
 
@@ -25,31 +27,19 @@ def _longest_field(content: bytes | bytearray, at: int, end: int) -> tuple[int, 
     these are no fields."""
     longest: tuple[int, int] | None = None
     while at < end:
-        key, at = number(content, at, end)
+        key, at = varint_at(content, at, end)
         if key < 8:
             return None
         kind = key & 7
         if kind == 0:
-            _, at = number(content, at, end)
+            _, at = varint_at(content, at, end)
         elif kind in _FIXED:
             at += _FIXED[kind]
         elif kind == _BYTES:
-            size, at = number(content, at, end)
+            size, at = varint_at(content, at, end)
             if longest is None or size > longest[1] - longest[0]:
                 longest = at, at + size
             at += size
         else:
             return None
     return longest if at == end else None
-
-
-def number(content: bytes | bytearray, at: int, end: int) -> tuple[int, int]:
-    """A number of seven bits a byte and where it ends; 0 where it does not end."""
-    found = 0
-    for place in range(10):
-        if at + place >= end:
-            return 0, end + 1
-        found |= (content[at + place] & 127) << (7 * place)
-        if content[at + place] < 128:
-            return found, at + place + 1
-    return 0, end + 1

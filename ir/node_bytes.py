@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .nesting import number
-from .wire import varint
+from .wire import varint, varint_at
 
 _READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
 """The bytes before what a node reads, what it gives, and its name. All else stands behind these."""
@@ -39,7 +38,7 @@ def behind_names(content: bytes, names: Sequence[str] = ()) -> bytes:
     while at < end and content[at] in (_READS, _GIVES, _NAMED):
         size = content[at + 1]
         if size > _SHORT:
-            size, at = number(content, at + 1, end)
+            size, at = varint_at(content, at + 1, end)
             at += size
         elif size or content[at] != _NAMED:
             at += 2 + size

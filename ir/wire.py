@@ -1,4 +1,4 @@
-"""How protobuf writes a message, as far as it is needed to leave out, or put in, what is large."""
+"""How protobuf writes numbers and lengths, for those who read or write messages as bytes."""
 
 from __future__ import annotations
 
@@ -32,6 +32,19 @@ def read_varint(stream: BinaryIO) -> int:
         if byte < 0x80:
             return number
     raise ValueError("no number")
+
+
+def varint_at(content: bytes | bytearray, at: int, end: int) -> tuple[int, int]:
+    """The number at a place of some bytes, and where it ends; 0 and a place behind the end where
+    it does not end before that."""
+    found = 0
+    for place in range(_MOST_BYTES):
+        if at + place >= end:
+            break
+        found |= (content[at + place] & 0x7F) << 7 * place
+        if content[at + place] < 0x80:
+            return found, at + place + 1
+    return 0, end + 1
 
 
 def delimited(content: bytes) -> bytes:

@@ -77,8 +77,8 @@ class Narrowing:
         return self.of(x, term.head.key, element(start.fact), element(size.fact))
 
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
-        terms = self._terms
-        part = terms.narrow(x, axis, start, size)
+        """What a part is made of, asked for part by part, as a generator: so nothing recurs."""
+        part = self._terms.narrow(x, axis, start, size)
         if part.head.name != "narrow":
             return part
         yield from ()
@@ -87,13 +87,16 @@ class Narrowing:
         if below is not x:  # an inner part, whose axis comes before this one
             moved = self.settled(below)
             return part if moved is below else (yield moved, part.head.key, *_place(part))
-        shape = x.fact.shape
-        assert shape is not None
-        new = (*shape[:axis], size, *shape[axis + 1 :])
-        name = x.head.name
-        if name == "narrow":  # along an earlier axis, of what may be moved inward
+        if x.head.name == "narrow":  # along an earlier axis, of what may be moved inward
             moved = self.settled(x)
             return part if moved is x else (yield moved, axis, start, size)
+        return (yield from self._of_head(x, axis, start, size, part))
+
+    def _of_head(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
+        """Of what no part is itself: as its head says."""
+        terms, name, shape = self._terms, x.head.name, x.fact.shape
+        assert shape is not None
+        new = (*shape[:axis], size, *shape[axis + 1 :])
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))
         if name == "Transpose":

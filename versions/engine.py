@@ -78,6 +78,7 @@ class Engine:
     def _step(
         self, root: Model | Function, source: int, target: int, agenda: Agenda, due: Sequence[Node]
     ) -> None:
+        """Carry the nodes that have work to do to the next version."""
         self.types.begin_step(due, source)
         crossing, nodes, waiting = None, list(due), [n for n in due if n.op_type == "Scan"]
         if waiting and scans.crosses(source, target):
@@ -91,7 +92,7 @@ class Engine:
             if node.stands:
                 inside = self._visit(node, source, target, batch)
                 nodes += [n for n in inside if agenda.is_due(n, source)]
-        self._run(batch)
+        self._convert_by_onnx(batch)
         # Scans come last: their bodies, which are copied, are in the next version by now.
         if crossing is not None and not self.failures:
             self._cross(crossing, source, target)
@@ -100,6 +101,7 @@ class Engine:
                 self._leave(node, source)
 
     def _cross(self, crossing: scans.Crossing, source: int, target: int) -> None:
+        """Carry Scans over to the opset in which they mean something else."""
         for node, path, reason, added in crossing.run():
             if reason is not None:
                 self._fail(node, source, target, reason)
@@ -127,6 +129,11 @@ class Engine:
             return self._by_another_way(node, source, target, refusal)
 
     def _adapt(self, node: Node, source: int, target: int) -> None:
+        """Carry one node over: by its adapter, and as the schema of the next version wants it.
+
+        Raises:
+            Refused: that version cannot say what the node does.
+        """
         site = Site(node, source, target, self.types, self._constants)
         known = schema_at(node.op_type, target)
         if known is not None:
@@ -219,13 +226,15 @@ class Engine:
             self._origins.update((new, origin) for new in added)
 
     def _inside(self, nodes: Sequence[Node]) -> Iterator[Node]:
+        """Some nodes, and all in their bodies."""
         for node in nodes:
             yield node
             for graph in node.graphs():
                 for inner in graph.walk():
                     yield from inner.unordered_nodes()
 
-    def _run(self, batch: Batch) -> None:
+    def _convert_by_onnx(self, batch: Batch) -> None:
+        """Let onnx carry over what was put aside for it."""
         done, refused = batch.run()
         for node, values in done:
             self._supersede(node, values)
@@ -238,6 +247,7 @@ class Engine:
         self.types.leave_behind(node, version)
 
     def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
+        """Note that a node cannot be carried over, by the path and operator that it came with."""
         self._leave(node, source)
         path, op_type = node.path, node.op_type
         if node in self._origins:

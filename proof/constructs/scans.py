@@ -24,7 +24,7 @@ from .stacks import empty_stack, nothing, stack, trips_of
 if TYPE_CHECKING:
     from ..algebra import Terms
     from ..execution import Execution, Frame, Value
-    from ..programs import Step
+    from ..programs import Program, Step
     from ..terms import Term
 
 
@@ -65,18 +65,8 @@ def _scan_8(
     call = execution.bound(body, frame)
     finals, rows = [], []
     for b, length in enumerate(trips):
-        number = Dimension.constant(b)
-        values: list[Value] = [row(terms, state, 0, number) for state in states]
-        elements = []
-        for trip in range(length):
-            places = [length - 1 - trip if flag else trip for flag in flags]
-            read = [
-                row(terms, row(terms, x, 0, number), 0, Dimension.constant(place))
-                for x, place in zip(scanned, places, strict=True)
-            ]
-            results = call([*values, *read])
-            values = results[: len(states)]
-            elements.append(results[len(states) :])
+        place = Dimension.constant(b)
+        values, elements = _one_row(terms, call, states, scanned, place, (length, flags))
         finals.append(values)
         rows.append(elements)
     stacked = [
@@ -86,6 +76,30 @@ def _scan_8(
     sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
     empty = functools.partial(nothing, terms, body, sample=sample, captured={})
     return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
+
+
+def _one_row(
+    terms: Terms,
+    call: Callable[[Sequence[Value]], list[Value]],
+    states: Sequence[Term],
+    scanned: Sequence[Term],
+    number: Dimension,
+    trips: tuple[int, Sequence[int]],
+) -> tuple[list[Value], list[list[Value]]]:
+    """The final states of one element of the batch, and the elements that each trip gives; of the
+    trips there are told their number, and which inputs are read backward."""
+    values: list[Value] = [row(terms, state, 0, number) for state in states]
+    elements, (length, backward) = [], trips
+    for trip in range(length):
+        places = [length - 1 - trip if flag else trip for flag in backward]
+        read = [
+            row(terms, row(terms, x, 0, number), 0, Dimension.constant(place))
+            for x, place in zip(scanned, places, strict=True)
+        ]
+        results = call([*values, *read])
+        values = results[: len(states)]
+        elements.append(results[len(states) :])
+    return values, elements
 
 
 def _row_by_row(
@@ -113,15 +127,10 @@ def _row_by_row(
         made = [one(Dimension.constant(b)) for b in range(batch.value)]
         columns = zip(*made, strict=True)
         return [None if c[0] is None else stack(terms, c, step.head) for c in columns]
-    length = trips_of(scanned[0].fact, 1)
     sample = [_inner(s.fact, 1) for s in states] + [_inner(x.fact, 2) for x in scanned]
-
-    def empty(output: int) -> Fact:
-        if output < len(states):
-            return sample[output]
-        inner = nothing(terms, body, output, sample=sample, captured={})
-        return Fact(inner.elem_type, (length, *(inner.shape or ())))
-
+    empty = functools.partial(
+        _empty_row, terms, body, sample, len(states), trips_of(scanned[0].fact, 1)
+    )
     if batch.value == 0:
         return [empty_stack(terms, empty(k)) for k in range(len(body.outputs))]
     always = terms.constant(np.array(True))
@@ -138,6 +147,16 @@ def _row_by_row(
             place=label(step.node),
         )
     )
+
+
+def _empty_row(
+    terms: Terms, body: Program, sample: list[Fact], states: int, length: Dimension, output: int
+) -> Fact:
+    """What an output of one element of the batch is, where there is none."""
+    if output < states:
+        return sample[output]
+    inner = nothing(terms, body, output, sample=sample, captured={})
+    return Fact(inner.elem_type, (length, *(inner.shape or ())))
 
 
 def _of_length(
