@@ -79,9 +79,10 @@ class Template:
         return once + copies * each if copies else 0
 
     def _plan(self) -> None:
+        """Tell what each copy has its own of from what all of them share."""
         varying = self.body.dependents(self.body.inputs)
         for node in self.body.nodes():
-            (self._steps if node in varying else self._invariant).append(self._step(node))
+            (self._steps if node in varying else self._invariant).append(self._step_of(node))
         for annotation in self.body.annotations:
             value = annotation.value
             varies = value in varying or (isinstance(value, Value) and value.producer in varying)
@@ -91,7 +92,7 @@ class Template:
         """Copy what all copies share."""
         self._prepared = True
         self._share_initializers(self.body)
-        self._run(self._invariant, self._environment, "")
+        self._copy_each(self._invariant, self._environment, "")
         # What stands in for another constant does so in all copies.
         self._environment = [self._stand_ins.get(v, v) if v else v for v in self._environment]
         self._stand_ins = {}
@@ -161,9 +162,9 @@ class Template:
             environment[position] = value
         for part in self._parts_for(environment):
             if isinstance(part, Block):
-                self._add(part, environment, suffix)
+                self._add_block(part, environment, suffix)
             else:
-                self._run((part,), environment, suffix)
+                self._copy_each((part,), environment, suffix)
         self._annotate(self._annotations, environment)
         results: list[Value] = [environment[p] for p in self._outputs]  # type: ignore[misc]
         if self._stand_ins:
@@ -186,7 +187,8 @@ class Template:
             self._environment.append(value)
         return position
 
-    def _step(self, node: Node) -> Step:
+    def _step_of(self, node: Node) -> Step:
+        """What each copy does for a node, with the positions of what it reads and gives."""
         labels = tuple(["" if v is None else v.name for v in node.outputs])
         for value in captured_by(node):
             self._position(value)
@@ -232,14 +234,15 @@ class Template:
     def _is_loose(self, value: Value) -> bool:
         return value in self._floating or value in self._stand_ins
 
-    def _add(self, block: Block, environment: Environment, suffix: str) -> None:
+    def _add_block(self, block: Block, environment: Environment, suffix: str) -> None:
         read: list[Value] = [environment[position] for position in block.fed]  # type: ignore[misc]
         made = self.into.add_block(block, read, suffix)
         for position, value in zip(block.gives, made, strict=True):
             environment[position] = value
         self.added += len(block)
 
-    def _run(self, steps: Sequence[Step], environment: Environment, suffix: str) -> None:
+    def _copy_each(self, steps: Sequence[Step], environment: Environment, suffix: str) -> None:
+        """Copy nodes one after the other, or compute them, or take the branch of an If."""
         fold, add_node = self.fold, self.into.add_node
         for step in steps:
             op, name, _, read, outputs, labels, plain, node = step
@@ -281,6 +284,7 @@ class Template:
         environment: Environment,
         suffix: str,
     ) -> bool:
+        """Compute a node instead of copying it, if that can be done; it makes loose constants."""
         assert self.fold is not None
         if step.node.bodies or any(v is not None and v.pinned for v in step.node.outputs):
             return False
@@ -312,12 +316,12 @@ class Template:
         if branch not in self._branches:
             known = len(self._environment)
             self._captured.update(_captured_in(branch))
-            self._branches[branch] = [self._step(node) for node in branch.nodes()]
+            self._branches[branch] = [self._step_of(node) for node in branch.nodes()]
             results = [self._position(value) for value in branch.outputs]
             self._share_initializers(branch)
             assert len(results) >= len(step.outputs)
             environment.extend(self._environment[known:])
-        self._run(self._branches[branch], environment, suffix)
+        self._copy_each(self._branches[branch], environment, suffix)
         for position, value in zip(step.outputs, branch.outputs, strict=False):
             if position:
                 environment[position] = environment[self._positions[value]]

@@ -26,6 +26,13 @@ def test_every_pass_has_a_page_with_its_options(kind):
     assert f"(passes/{kind.name}.md)" in index
 
 
+def test_the_files_of_the_graph_are_introduced():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    told = page.partition("## The files of `ir/`")[2].partition("\n## ")[0]
+    files = {path.stem for path in (ROOT / "ir").glob("*.py")} - {"__init__"}
+    assert {name for name in files if f"`{name}`" not in told} == set()
+
+
 def test_every_command_and_option_is_described_and_none_else():
     every = (typer.main.get_command(commands.app), *COMMANDS.values())
     real = {name for command in every for p in command.params for name in options(p)}
