@@ -12,6 +12,20 @@ from ..facts.fact import Shape, Symbols
 
 ONE = Dimension.constant(1)
 
+REDUCTIONS = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceSumSquare",
+)
+"""Operators that make one element of all elements along some axes."""
+
 
 def positions(axes: Sequence[int], rank: int) -> set[int] | None:
     """Axes counted from the front; None where one is not there."""

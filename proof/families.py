@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..operators.axes import REDUCTIONS
 from .spellings.axes import speaks_of_no_axis
 
 if TYPE_CHECKING:
@@ -108,19 +109,6 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose inputs broadcast, if there are several, and that take each element by itself."""
 
-REDUCTIONS = (
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-)
-"""Operators that make one element of all elements along some axes."""
 
 KERNEL_CHOICE = frozenset(["MatMul", "Gemm"])
 

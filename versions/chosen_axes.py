@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
+from ..operators.axes import REDUCTIONS
 from .flat_indices import from_the_front
 from .site import Site
 
@@ -16,17 +17,7 @@ _FLOATS = (np.float32, np.float64, np.float16)
 _COUNTED = (np.float32, np.float64, np.int32, np.int64)
 _END = np.iinfo(np.int64).max
 
-OTHERS = (
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSumSquare",
-)
+OTHERS = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 """All reductions but ReduceSum, whose axes became an input before theirs did."""
 
 AXES_ARE_INPUTS = {"ReduceSum": 13, **dict.fromkeys(OTHERS, 18)}

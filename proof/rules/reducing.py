@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..families import REDUCTIONS
+from ...operators.axes import REDUCTIONS
 from .registry import rule
 
 if TYPE_CHECKING:

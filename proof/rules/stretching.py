@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.fact import Shape
-from ...operators.axes import ONE
-from ..families import ELEMENTWISE, REDUCTIONS, batching
+from ...operators.axes import ONE, REDUCTIONS
+from ..families import ELEMENTWISE, batching
 from .registry import late
 
 if TYPE_CHECKING:

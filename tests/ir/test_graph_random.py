@@ -99,31 +99,31 @@ class Mutations(RuleBasedStateMachine):
         if not cyclic:
             node.graph.set_input(node, index, new)
 
-    @rule(data=st.data())
-    def replace_uses(self, data: st.DataObject) -> None:
+    def exchange(self, data: st.DataObject) -> tuple[Graph, Value, Value] | None:
+        """A graph, a value of it, and one that may take its place without closing a cycle."""
         graph = self.graph(data)
         own = [v for v in self.values() if v.graph is graph]
         if not own:
-            return
+            return None
         old = data.draw(st.sampled_from(own), label="old")
         new = self.visible(data, graph)
         readers = [n for n in graph.users(old) if isinstance(n, Node)]
         cyclic = any(self.depends(new, reader) for reader in readers)
-        if not (cyclic or self.holds_user_of(graph, [new])):
+        return None if cyclic or self.holds_user_of(graph, [new]) else (graph, old, new)
+
+    @rule(data=st.data())
+    def replace_uses(self, data: st.DataObject) -> None:
+        drawn = self.exchange(data)
+        if drawn is not None:
+            graph, old, new = drawn
             graph.replace_uses(old, new)
             assert new is old or not graph.is_used(old)
 
     @rule(data=st.data())
     def supersede(self, data: st.DataObject) -> None:
-        graph = self.graph(data)
-        own = [v for v in self.values() if v.graph is graph]
-        if not own:
-            return
-        old = data.draw(st.sampled_from(own), label="old")
-        new = self.visible(data, graph)
-        readers = [n for n in graph.users(old) if isinstance(n, Node)]
-        cyclic = any(self.depends(new, reader) for reader in readers)
-        if new is not old and not (cyclic or self.holds_user_of(graph, [new])):
+        drawn = self.exchange(data)
+        if drawn is not None and drawn[1] is not drawn[2]:
+            graph, old, new = drawn
             graph.supersede(old, new)
             assert not graph.is_used(old)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import MutableSequence
+
 import numpy as np
 import onnx
 from onnx import numpy_helper
@@ -10,11 +13,7 @@ from wrong_rewrites.place import Place
 
 
 def swap_inputs(place: Place) -> bool | None:
-    node, _ = place.node()
-    if len(node.input) < 2:
-        return False
-    a, b = place.dice.sample(range(len(node.input)), 2)
-    node.input[a], node.input[b] = node.input[b], node.input[a]
+    return _swap(place.node()[0].input, place.dice)
 
 
 def read_another(place: Place) -> bool | None:
@@ -32,11 +31,15 @@ def drop_input(place: Place) -> bool | None:
 
 
 def swap_outputs(place: Place) -> bool | None:
-    node, _ = place.node()
-    if len(node.output) < 2:
+    return _swap(place.node()[0].output, place.dice)
+
+
+def _swap(names: MutableSequence[str], dice: random.Random) -> bool:
+    if len(names) < 2:
         return False
-    a, b = place.dice.sample(range(len(node.output)), 2)
-    node.output[a], node.output[b] = node.output[b], node.output[a]
+    a, b = dice.sample(range(len(names)), 2)
+    names[a], names[b] = names[b], names[a]
+    return True
 
 
 def swap_results(place: Place) -> bool | None:
