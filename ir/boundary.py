@@ -7,8 +7,10 @@ straightline itself is never taken for one of a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
+
+import onnx
 
 from .errors import Error, ModelError
 
@@ -50,6 +52,20 @@ class Boundary:
 
 
 ask_onnx = Boundary(OnnxError)
+
+_DEADLY: dict[str, tuple[str, Callable[[int], bool]]] = {
+    "GatherND": ("batch_dims", lambda number: number < 0),
+    "LayerNormalization": ("axis", lambda number: not -(2**31) <= number < 2**31),
+    "Split": ("num_outputs", lambda number: number < 1),
+}
+"""By operator an attribute, and the numbers that no node has and at which onnx's inference ends the
+process: it divides by them, or writes where they point to."""
+
+
+def ends_inference(op_type: str, attributes: Iterable[onnx.AttributeProto]) -> bool:
+    """Whether onnx must not be asked what comes of such a node."""
+    name, is_deadly = _DEADLY.get(op_type, ("", bool))
+    return any(a.name == name and not a.ref_attr_name and is_deadly(a.i) for a in attributes)
 
 
 def one_line(error: BaseException) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ..ir.arity import fed_inputs
+from ..ir.boundary import ends_inference
 from .errors import EvaluationError, ask_onnx
 from .signature import is_static
 
@@ -140,12 +141,14 @@ class Body:
         alone.name = alone.name or "body"
         del alone.input[len(self.input_names) :]
         _drop_constants(alone, self.opset)
+        _hide_unaskable(alone)
         for info, value in zip(alone.input, inputs or (), strict=False):
             _declare(info, value)
         for name, value in captured.items():
             if isinstance(value, np.ndarray | onnx.TypeProto):
                 _declare(alone.input.add(name=name), value)
-        imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+        versions = {**self.opsets, _UNKNOWN: 1}
+        imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
         model = helper.make_model(alone, opset_imports=imports)
         inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
         outputs: Sequence[onnx.ValueInfoProto] = inferred.graph.output
@@ -173,6 +176,27 @@ def _drop_constants(graph: onnx.GraphProto, opset: int) -> None:
             if fed is not None:
                 del body.input[fed:]
             _drop_constants(body, opset)
+
+
+_UNKNOWN = "straightline.unknown"
+"""The domain of operators of which onnx knows nothing."""
+
+_READ_UNKNOWN_TYPES = ("DictVectorizer", "LabelEncoder", "TreeEnsemble")
+"""Operators whose inference ends the process where the type of their input is not known."""
+
+
+def _hide_unaskable(graph: onnx.GraphProto) -> None:
+    """Let onnx not be asked what ends the process: of EyeLike and RegexFullMatch it is told a Cast,
+    of which it infers the same, and of others nothing."""
+    for node in graph.node:
+        given = {attribute.name: attribute.i for attribute in node.attribute}
+        to = TensorProto.BOOL if node.op_type == "RegexFullMatch" else given.get("dtype")
+        if node.op_type in ("EyeLike", "RegexFullMatch") and to is not None:
+            node.CopyFrom(helper.make_node("Cast", node.input, node.output, to=to))
+        elif node.op_type in _READ_UNKNOWN_TYPES or ends_inference(node.op_type, node.attribute):
+            node.domain = _UNKNOWN
+        for body in subgraphs(node):
+            _hide_unaskable(body)
 
 
 class BoundBody:

@@ -12,6 +12,7 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
+from ..ir.boundary import ends_inference
 from ..ir.well_formed.places import FunctionKey, normal_domain
 from .bodies import Array, captured_names, label, subgraphs
 from .calls import Call, MadeLater
@@ -129,6 +130,8 @@ class OperatorKernel:
         unknown = [None] * len(self.node.output)
         named = dict(zip(self.node.input, inputs, strict=False))
         known = {name: value for name, value in named.items() if name}
+        if ends_inference(self.node.op_type, self.node.attribute):
+            return unknown
         if self.schema is None or not all(isinstance(v, np.ndarray) for v in known.values()):
             return unknown
         imports = [helper.make_opsetid(d, v) for d, v in self.opsets.items()]

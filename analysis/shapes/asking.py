@@ -17,6 +17,7 @@ import onnx.shape_inference
 from ...facts.dimension import Dimension
 from ...facts.fact import FOLLOWED, UNKNOWN, Fact, Symbols
 from ...ir import Model, Node, OnnxError, Operator, Tensor, ask_onnx, normal_domain
+from ...ir.boundary import ends_inference
 from .versions import VersionOf, version_of_root
 
 _MAX_INPUT_BYTES = 1 << 16
@@ -135,6 +136,8 @@ class OnnxFacts:
         """The types of a node's outputs; empty for an operator that nobody knows, or a node that
         does not fit its operator."""
         version, domain = self._version_of(node), normal_domain(node.domain)
+        if not domain and ends_inference(op.op_type, op.attributes.values()):
+            return []
         proto = connected(op, node)
         types = [fact.type_proto() for fact in inputs]
         imports = [

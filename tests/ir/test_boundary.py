@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from straightline import ir
-from straightline.ir.boundary import Boundary, ask_onnx, one_line
+from straightline.ir.boundary import Boundary, ask_onnx, ends_inference, one_line
 from straightline.ir.errors import LoadError
 
 
@@ -48,3 +48,19 @@ def test_one_line() -> None:
     assert one_line(ValueError(b"caf\xc3\xa9 \xff")) == "café \N{REPLACEMENT CHARACTER}"
     assert one_line(OSError(2, "No such file")) == "[Errno 2] No such file"
     assert len(one_line(ValueError("x" * 10_000))) == 500
+
+
+@pytest.mark.parametrize(
+    ("op_type", "given", "ends"),
+    [
+        ("LayerNormalization", {"axis": 2**31}, True),
+        ("LayerNormalization", {"axis": -(2**31)}, False),
+        ("GatherND", {"batch_dims": -1}, True),
+        ("Split", {"num_outputs": 0}, True),
+        ("Split", {"num_outputs": 2, "axis": 0}, False),
+        ("Softmax", {"axis": 2**40}, False),
+    ],
+)
+def test_what_onnx_must_not_be_asked(op_type: str, given: dict[str, int], ends: bool) -> None:
+    node = onnx.helper.make_node(op_type, ["x"], ["y"], **given)
+    assert ends_inference(op_type, node.attribute) == ends

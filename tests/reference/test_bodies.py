@@ -147,3 +147,20 @@ def test_empty_values():
     assert empty((0, 2), np.dtype(np.int8)).shape == (0, 2)
     assert empty((2,), np.dtype(object)).tolist() == ["", ""]
     assert empty((1,), np.dtype(bool)).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("node", "elem_type"),
+    [
+        ("EyeLike <dtype = 7> (x)", onnx.TensorProto.INT64),
+        ('RegexFullMatch <pattern = "a"> (x)', onnx.TensorProto.BOOL),
+        ("Cast <to = 6> (l)", onnx.TensorProto.INT32),
+    ],
+)
+def test_what_onnx_cannot_be_asked_without_the_type_of_an_input(node, elem_type):
+    """Its inference ends the process there; so it does for no parts at all."""
+    text = "l = ai.onnx.ml.LabelEncoder (x) p, q = Split <num_outputs = 0> (a)"
+    proto = graph(f"b (float[2] a) => (r) {{ {text} r = {node} }}")
+    opsets = {**OPSETS, "ai.onnx.ml": 4}
+    known = Body(ReferenceEvaluator(proto, opsets=opsets), opsets, 1)
+    assert known.element_type(0)[0] == elem_type
