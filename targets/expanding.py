@@ -84,13 +84,24 @@ def replace_untaken(
     replaced: list[Replaced] = []
     # In other words than Identity a constant would be one again.
     constants = target.lists("Identity", model.opset())
+    given: set[int] = set()
     while True:
         behind = give_own_outputs(model, constants) if target.own_outputs else []
         replaced += _given_by_identity(behind)
-        more, left = _Replacing(model, target, budget).run()
+        # Whose Identity became a constant again is given by one that stays, taken or not.
+        places = {at for at, value in enumerate(model.graph.outputs) if _copied(value) in behind}
+        within = ("Identity",) if places and places <= given else ()
+        more, left = _Replacing(model, target, budget, within).run()
         replaced += more
+        given |= places
         if not (target.own_outputs and any(shared_outputs(model, constants))):
             return replaced, left
+
+
+def _copied(value: Value) -> Value | None:
+    """What an Identity gives out."""
+    node = value.producer
+    return node.input(0) if node is not None and node.is_op("Identity") else None
 
 
 def _given_by_identity(values: Iterable[Value]) -> Iterator[Replaced]:

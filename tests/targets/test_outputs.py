@@ -3,6 +3,8 @@
 import dataclasses
 
 import numpy as np
+import onnx
+from straightline import transform
 from straightline.targets import Opsets
 
 from targets import fitted, lacking, one_node, operators, taking
@@ -79,3 +81,12 @@ def test_a_constant_is_given_out_in_an_opset_in_which_there_is_an_identity():
     # Where there is none at all, it stays a constant.
     outcome = fitted(model, lacking("Identity", own_outputs=True), {"x": X[0, :2]})
     assert operators(outcome) == ["Neg"]
+
+
+def test_a_constant_that_identity_does_not_take_ends_nevertheless():
+    """In other words than Identity it would be a constant again, and so on."""
+    model = """<ir_version: 9, opset_import: ["" : 18]>
+    g (float[2] x) => (uint64[2] k) <uint64[2] k = {1, 2}> { y = Neg (x) }"""
+    outcome = transform(onnx.parser.parse_model(model), target="onnx2torch", verify=False)
+    assert [node.op_type for node in outcome.model.graph.node] == ["Identity"]
+    assert outcome.remarks[-1].action == "kept"
