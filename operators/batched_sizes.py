@@ -86,7 +86,7 @@ def reshaped_as_told(given: Batch) -> Value:
     """The result of Reshape, its second input being the same on every trip."""
     value, target = given.given(0).value, given.fixed(1)
     assert target is not None
-    (length,) = given.shape(1)
+    length = given.length(1)
     elements = vector(given.given(1).fact) or [None] * (length.value or 0)
     open_ends = any(e is None or e.equals(-1) is not False for e in elements)
     if open_ends and not given.extent.certain:

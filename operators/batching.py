@@ -235,6 +235,20 @@ class Batch:
             raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
         return [int(number) for number in found.reshape(-1)]
 
+    def number(self, index: int) -> int:
+        """The one element of such an input."""
+        numbers = self.numbers(index)
+        if len(numbers) != 1:
+            raise Unbatchable(f"has {len(numbers)} numbers in input {self._name(index)}, not one")
+        return numbers[0]
+
+    def length(self, index: int) -> Dimension:
+        """How many elements an input holds, which must be a vector."""
+        shape = self.shape(index)
+        if len(shape) != 1:
+            raise Unbatchable(f"has an input {self._name(index)} that is no vector")
+        return shape[0]
+
     def listed(self, attribute: str, index: int) -> list[int] | None:
         """Numbers that are an attribute in older opsets and an input in newer ones; None if
         absent."""

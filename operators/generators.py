@@ -177,7 +177,7 @@ class DFT(OperatorRules):
         value, length = given.given(0).value, given.fixed(1)
         if given.emit.opset < 20:
             return along(given, 1)
-        (axis,) = given.numbers(2) if given.operand(2) is not None else [-2]
+        axis = given.number(2) if given.operand(2) is not None else -2
         place = np.array(given.axis(axis, given.rank(0)))
         return given.same([value, length, given.emit.constant(place, given.label("_axis"))])
 

@@ -309,7 +309,7 @@ class Expand(Moving):
         return times(arrays[0], arrays[1])
 
     def batch(self, given: Batch) -> Sequence[Value]:
-        target, count = given.fixed(1), given.shape(1)[0].value
+        target, count = given.fixed(1), given.length(1).value
         if target is None or count is None:
             raise Unbatchable("stretches to a rank that only run time tells")
         rank = max(given.rank(0), count)

@@ -26,7 +26,8 @@ class StringSplit(OperatorRules):
     as many letters as the longest."""
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return float(arrays[0].size) * (1 + max(map(len, arrays[0].reshape(-1)), default=0))
+        longest = max((len(str(text)) for text in arrays[0].reshape(-1)), default=0)
+        return float(arrays[0].size) * (1 + longest)
 
 
 @describes("StringNormalizer")

@@ -22,9 +22,12 @@ from .rules import OperatorRules, describes
 
 def _prove_fits(given: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]) -> None:
     """Prove that a kernel fits into padded axes at least once."""
-    count = len(sizes)
-    pads = given.node.attribute("pads", [0] * 2 * count)
-    dilations = given.node.attribute("dilations", [1] * count)
+    count, node = len(sizes), given.node
+    pads = node.attribute("pads", [0] * 2 * count)
+    strides, dilations = (node.attribute(n, [1] * count) for n in ("strides", "dilations"))
+    fits = len(kernel) == len(strides) == len(dilations) == count == len(pads) / 2
+    sane = min([1, *strides, *dilations]) == 1 and min([0, *pads]) == 0
+    require(fits and sane, "the strides, dilations or pads do not fit the kernel")
     for axis, (size, width) in enumerate(zip(sizes, kernel, strict=True)):
         at_least(width, 1, "the kernel")
         reach = (width - 1) * dilations[axis] + 1
@@ -156,10 +159,12 @@ class Conv(Rowwise):
         group = given.node.attribute("group", 1)
         require(len(weight) >= 3, "the weight has too few axes")
         same(data[1], weight[1] * group, "the channels")
-        require(weight[0].divided_by(group) is not None, "the groups may not divide the channels")
+        divides = group > 0 and weight[0].divided_by(group) is not None
+        require(divides, "the groups may not divide the channels")
         if given.has(2):
             same(given.shape(2, 1)[0], weight[0], "the bias")
         kernel = given.node.attribute("kernel_shape") or weight[2:]
+        require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
         for dim, width in zip(weight[2:], kernel, strict=True):
             same(dim, width, "the kernel")
         _prove_fits(given, data[2:], weight[2:])
