@@ -118,7 +118,7 @@ def kept_as_it_is(site: Site) -> Sequence[Value | None]:
 def counted(site: Site) -> Sequence[Value | None]:
     """Whole numbers of a known step: the places of ones, times the step, from the start."""
     step, dtype = site.required_constant(2, "the step"), site.required_dtype(0, "a range")
-    if dtype.kind != "i" or not step.item():
+    if dtype.kind != "i" or not site.one_number(step, "input 'delta'"):
         site.refuse("only whole numbers are counted")
     one, size = np.int64(1), np.int64(abs(step.item()))
     ends = [site.emit("Cast", [site.input(i)], "end", to=onnx.TensorProto.INT64) for i in (0, 1)]
@@ -149,6 +149,8 @@ def unequal(site: Site) -> Sequence[Value | None]:
 def maximum_of_each_channel(site: Site) -> Sequence[Value | None]:
     """The maximum over all axes behind the first two."""
     axes = list(range(2, site.required_rank("a global pool")))
+    if not axes:
+        site.refuse("there is no axis behind the channels")
     return [_reduced(site, "ReduceMax", site.input(0), axes, keepdims=1)]
 
 
@@ -213,7 +215,13 @@ def gathered_where_true(site: Site) -> Sequence[Value | None]:
 def along_the_first_axes(site: Site) -> Sequence[Value | None]:
     """The same with its axes written out."""
     shape = site.shape(1)
-    if site.source < 10 or site.input(3) is not None or shape is None or shape[0] is None:
+    if (
+        site.source < 10
+        or site.input(3) is not None
+        or shape is None
+        or len(shape) != 1
+        or shape[0] is None
+    ):
         site.refuse("its axes are written out, or nobody knows their number")
     axes = site.ints(range(shape[0]), "axes")
     inputs = [site.input(0), site.input(1), site.input(2), axes, site.input(4)]
@@ -235,7 +243,7 @@ def gathered_in_a_row(site: Site) -> Sequence[Value | None]:
     rank, indices, shape = site.required_rank("flat indices"), site.shape(1), site.shape()
     if indices is None or len(indices) == 1:
         site.refuse("its indices are of rank 1, or nobody knows")
-    axis = site.attribute("axis") % rank
+    axis = site.required_axis(site.attribute("axis"), "flat indices")
     rest = [*indices, *(shape or [None] * rank)[axis + 1 :]]
     if None in rest or 0 in rest:
         site.refuse_unknown("the shape of what it gathers")
@@ -251,7 +259,8 @@ def scattered_by_tuples(site: Site) -> Sequence[Value | None]:
     """ScatterND, with a whole tuple of indices for each element."""
     reduction = {name: a for name, a in site.attributes.items() if name == "reduction"}
     rank = site.required_rank("tuples of indices")
-    places = tuples_of_elements(site, site.attribute("axis") % rank, rank)
+    axis = site.required_axis(site.attribute("axis"), "tuples of indices")
+    places = tuples_of_elements(site, axis, rank)
     return [site.emit("ScatterND", [site.input(0), places, site.input(2)], attributes=reduction)]
 
 
@@ -259,8 +268,10 @@ def scattered_by_tuples(site: Site) -> Sequence[Value | None]:
 def depth_apart(site: Site) -> Sequence[Value | None]:
     """Reshape, Transpose, Reshape, where the shape is known."""
     n, c, h, w = _image(site)
-    b = site.attribute("blocksize")
-    is_crd = site.source >= 11 and site.text("mode") == "CRD"
+    b, mode = site.attribute("blocksize"), site.text("mode") if site.source >= 11 else "DCR"
+    if b < 1 or c % (b * b) or mode not in ("DCR", "CRD"):
+        site.refuse(f"a depth of {c} is not made of blocks of {b} by {b}, in the mode '{mode}'")
+    is_crd = mode == "CRD"
     parts = [n, c // (b * b), b, b, h, w] if is_crd else [n, b, b, c // (b * b), h, w]
     order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
     return [_rearranged(site, parts, order, [n, c // (b * b), h * b, w * b])]
@@ -271,6 +282,8 @@ def space_apart(site: Site) -> Sequence[Value | None]:
     """Reshape, Transpose, Reshape, where the shape is known."""
     n, c, h, w = _image(site)
     b = site.attribute("blocksize")
+    if b < 1 or h % b or w % b:
+        site.refuse(f"{h} by {w} pixels are not made of blocks of {b} by {b}")
     parts = [n, c, h // b, b, w // b, b]
     return [_rearranged(site, parts, [0, 3, 5, 1, 2, 4], [n, c * b * b, h // b, w // b])]
 
@@ -294,12 +307,14 @@ def _rearranged(
 def _lengths_of_parts(site: Site) -> Array:
     """How long the parts of a Split are."""
     given = site.constant(1) if site.source >= 13 else site.attribute("split")
+    count, length = len(site.node.outputs), site.length(site.attribute("axis"))
     if given is not None:
-        return np.asarray(given, np.int64)
+        parts = np.asarray(given, np.int64).reshape(-1)
+        if len(parts) != count or (parts < 0).any() or length not in (None, parts.sum()):
+            site.refuse(f"its parts of {parts.tolist()} are not what it gives out")
+        return parts
     if site.input(1) is not None:
         site.refuse_unknown("the lengths of its parts")
-    shape, count = site.shape(), len(site.node.outputs)
-    length = None if shape is None else shape[site.attribute("axis")]
     if length is None:
         site.refuse_unknown("the length of the axis that it splits")
     each = -(-length // count)

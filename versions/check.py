@@ -116,6 +116,18 @@ def _check_types(site: Site, schema: Schema) -> None:
         site.refuse(fault)
 
 
+def require_types(site: Site) -> None:
+    """Check that the operator takes what the node is given, before something is made of it.
+
+    Raises:
+        Refused: a type that is known is none that it takes.
+    """
+    inputs = [None if v is None else (v.name, site.types.texts(v)) for v in site.node.inputs]
+    fault = type_fault(site.node.op_type, site.source, inputs, [])
+    if fault is not None:
+        site.refuse(fault)
+
+
 def type_fault(
     op_type: str,
     version: int,

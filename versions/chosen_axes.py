@@ -40,11 +40,13 @@ class ChosenAxes:
 
     def __init__(self, site: Site, *, come: bool = False) -> None:
         given, count = site.input(1), site.shape(1)
-        if given is None or not count or not count[0]:
+        if given is None or count is None or len(count) != 1 or not count[0]:
             site.refuse("how many axes there are is not known, or none")
         self.site = site
         self.rank = site.required_rank("axes from run time") + come * count[0]
         self.left = self.rank - count[0]
+        if self.left < 0:
+            site.refuse(f"it names {count[0]} of {self.rank} axes")
         self.axes = from_the_front(site, given, site.const(np.array(self.rank), "rank"))
         column = site.emit("Reshape", [self.axes, site.ints([-1, 1], "column")], "column")
         same = site.emit("Equal", [column, site.ints(range(self.rank), "numbers")], "same")

@@ -13,12 +13,12 @@ from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
 from .agenda import Agenda
-from .check import conform, keep_defaults, target_schema
+from .check import conform, keep_defaults, require_types, target_schema
 from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
-from .registry import INEXACT_BODIES, in_longer_form
+from .registry import INEXACT_BODIES, has_adapter, in_longer_form
 from .schemas import OLDEST, REVIEWED, first_opset, operators, schema_at
 from .site import Site
 from .through_onnx import Batch
@@ -138,6 +138,8 @@ class Engine:
         known = schema_at(node.op_type, target)
         if known is not None:
             keep_defaults(site, known)
+        if has_adapter(site):
+            require_types(site)
         outcome = adapt(site)
         self._come_from(node, site.added)
         if outcome is not None:
@@ -188,11 +190,13 @@ class Engine:
             Refused: it cannot be made of this node; the model stays as it is.
         """
         site = Site(node, version, version, self.types, self._constants)
+        require_types(site)
         self._supersede(node, form(site))
 
     def _in_other_words(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
         """What stands for a node in its own version, and the nodes that were added for it."""
         node, version, other = site.node, site.source, Refused("")
+        require_types(site)
         try:
             results = in_longer_form(site)
         except Refused as refusal:
@@ -208,7 +212,7 @@ class Engine:
     def _told(self, refusal: Refused, other: Refused) -> str:
         """Why a node cannot be carried over, what it depends on, and why not in a longer form."""
         reason = self._with_origin(refusal)
-        around = self._with_origin(other)
+        around = "" if other.reason == refusal.reason else self._with_origin(other)
         return f"{reason} (a way around: {around})" if around else reason
 
     def _with_origin(self, refusal: Refused) -> str:

@@ -37,6 +37,8 @@ def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
     known = None
     if taken is not None and None not in taken:
         known = np.indices([length or 0 for length in taken], np.int64)
+    if taken is not None and len(taken) != rank:
+        site.refuse("its indices have another rank than its data")
     columns = []
     for place in range(rank):
         if place == axis:
@@ -55,9 +57,9 @@ def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
 
 def _length(site: Site, axis: int) -> Value:
     """The length of an axis of input 0, a number where it is known."""
-    shape = site.shape()
-    if shape is not None and shape[axis] is not None:
-        return site.const(np.array(shape[axis]), "length")
+    length = site.length(axis)
+    if length is not None:
+        return site.const(np.array(length), "length")
     return length_of(site, site.emit("Shape", [site.input(0)], "shape"), axis)
 
 

@@ -14,6 +14,8 @@ from .site import Site
 
 _T = onnx.TensorProto
 _FLOATS = (_T.FLOAT, _T.DOUBLE)
+_MODES = ("bilinear", "bicubic", "nearest")
+_PADDING = ("zeros", "border", "reflection")
 _A = -0.75
 """The coefficient of cubic interpolation (operator specification, GridSample 16)."""
 
@@ -76,9 +78,12 @@ def sample(site: Site) -> Value:
     rank = site.required_rank("a GridSample")
     if rank != 4 or elem_type is None or grid_type not in _FLOATS:
         site.refuse("pixel by pixel needs an image and a grid of floats or doubles")
+    padding = site.text("padding_mode")
+    if mode not in _MODES or padding not in _PADDING:
+        site.refuse(f"there is no mode '{mode}', or no padding_mode '{padding}'")
     if mode != "nearest" and elem_type not in _FLOATS:
         site.refuse(f"mode = '{mode}' is written out for floats and doubles only")
-    if site.text("padding_mode") == "zeros" and elem_type == _T.STRING:
+    if padding == "zeros" and elem_type == _T.STRING:
         site.refuse("of text nothing says what zero is")
     inner = elem_type if mode == "nearest" else max(elem_type, grid_type)
     data, shape = site.input(0), site.emit("Shape", [site.input(0)], "shape")

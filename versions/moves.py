@@ -95,8 +95,8 @@ def to_attribute(site: Site, move: Move) -> None:
             site.set(move.attribute, move.absent)
         return
     array = site.required_constant(move.position, f"input '{move.attribute}'")
-    if move.form not in ("ints", "floats") and array.size != 1:
-        site.refuse(f"'{move.attribute}' must be one number, not {array.size}")
+    if move.form not in ("ints", "floats"):
+        site.one_number(array, f"'{move.attribute}'")
     site.set_input(move.position, None)
     if move.form in ("ints", "floats"):
         kind = onnx.AttributeProto.INTS if move.form == "ints" else onnx.AttributeProto.FLOATS

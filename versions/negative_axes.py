@@ -52,5 +52,7 @@ def count_from_the_front(site: Site) -> Outcome:
     if axis.adds_itself:
         rank += len(values)
     counted = [v + rank if v < 0 and v != axis.at_rest else v for v in values]
+    if min(v for v in counted if v != axis.at_rest) < 0:
+        site.refuse(f"{axis.attribute} = {value} has none of the {rank} axes that there are")
     site.set(axis.attribute, counted if isinstance(value, list) else counted[0])
     return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ir import Value
 from .form import Concern, Form, always
-from .moves import carry_moves
+from .moves import MOVES, carry_moves
 from .site import Site
 
 Outcome = Sequence[Value | None] | None
@@ -127,6 +127,12 @@ def in_longer_form(site: Site) -> Outcome:
         return None
     site.written_in = site.source
     return form(site)
+
+
+def has_adapter(site: Site) -> bool:
+    """Whether an adapter or a plain move looks at the node in this step."""
+    table, version = step_table(site.source, site.target)
+    return any((site.node.op_type, version) in each for each in (table, MOVES))
 
 
 def adapt(site: Site) -> Outcome:

@@ -58,6 +58,7 @@ def resample(site: Site) -> list[Value]:
     Raises:
         Refused: lengths or scales are not known, or what it does is not said so.
     """
+    check_names(site)
     mode, elem_type, data = site.text("mode"), site.elem_type(0), site.input(0)
     assert data is not None
     changed = [(axis, _taps(site, axis, mode)) for axis in _axes(site)]
@@ -87,11 +88,13 @@ def _axes(site: Site) -> Iterator[Axis]:
 
 
 def _by_scales(site: Site, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
+    scales = positive_scales(site, scales).reshape(-1)
     _check_count(site, len(scales), len(shape))
     for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
         if scale != 1:
             length = _pixels(site, axis, before)
-            yield Axis(axis, length, int(np.float32(length) * np.float32(scale)), np.float32(scale))
+            after = int(np.float32(length) * np.float32(scale))
+            yield Axis(axis, length, _written(site, after), np.float32(scale))
 
 
 def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
@@ -104,7 +107,8 @@ def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
             _refuse_run_time(site)
         if wanted not in (KEPT, before):
             length = _pixels(site, axis, before)
-            yield Axis(axis, length, wanted, np.float32(wanted) / np.float32(length))
+            scale = np.float32(wanted) / np.float32(length)
+            yield Axis(axis, length, _written(site, wanted), scale)
 
 
 KEPT = -1
@@ -115,8 +119,10 @@ def wanted_lengths(site: Site) -> list[int | None] | None:
     """What input 'sizes' of a Resize asks for, axis by axis, as far as it is decided before run
     time; None where nothing is."""
     sizes, known = site.input(3), site.constant(3)
+    if known is not None and (known < 1).any():
+        site.refuse("a length of less than one is asked for")
     if known is not None or sizes is None:
-        return None if known is None else [int(size) for size in known]
+        return None if known is None else known.reshape(-1).tolist()
     elements = site.types.elements(sizes)
     dims = site.types.dimensions(site.input(0)) or ()
     if elements is None or len(elements) != len(dims):
@@ -134,6 +140,42 @@ def _refuse_run_time(site: Site) -> NoReturn:
 def _check_count(site: Site, given: int, axes: int) -> None:
     if given != axes:
         site.refuse(f"it has {given} scales or sizes for {axes} axes")
+
+
+_LONGEST = 1 << 20
+"""So many pixels along an axis are written down."""
+
+
+def _written(site: Site, length: int) -> int:
+    if length > _LONGEST:
+        site.refuse(f"{length} pixels are too many to be written out")
+    return length
+
+
+def positive_scales(site: Site, scales: Array) -> Array:
+    """Scales that make something of something.
+
+    Raises:
+        Refused: one of them does not.
+    """
+    if not ((scales > 0) & (scales < np.inf)).all():
+        site.refuse("one of its scales is not above zero, or is infinite")
+    return scales
+
+
+_MODES = ("nearest", "linear", "cubic")
+_ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+def check_names(site: Site) -> None:
+    """Check that there are such modes.
+
+    Raises:
+        Refused: there are not.
+    """
+    for name, known in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
+        if site.text(name) not in known:
+            site.refuse(f"there is no {name} '{site.text(name)}'")
 
 
 def _pixels(site: Site, axis: int, length: int | None) -> int:

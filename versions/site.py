@@ -151,6 +151,16 @@ class Site:
             self.refuse(f"{what} of it {why}, and opset {self.target} wants it constant", value)
         return array
 
+    def one_number(self, array: Array, what: str) -> Any:
+        """The one number of a constant, whatever its rank.
+
+        Raises:
+            Refused: it holds none, or several.
+        """
+        if array.size != 1:
+            self.refuse(f"{what} must be one number, not {array.size}")
+        return array.item()
+
     def rank(self, index: int = 0) -> int | None:
         """The rank of an input; None where it is not known."""
         return self.types.rank(self.input(index))
@@ -175,7 +185,27 @@ class Site:
         Raises:
             Refused: its rank is not known, or it has no such axis.
         """
-        rank = self.required_rank(why)
+        return self._from_the_front(axis, self.required_rank(why))
+
+    def checked_axis(self, axis: int) -> int:
+        """An axis of input 0, counted from the front where its rank is known.
+
+        Raises:
+            Refused: it has no such axis.
+        """
+        rank = self.rank()
+        return axis if rank is None else self._from_the_front(axis, rank)
+
+    def length(self, axis: int) -> int | None:
+        """The length of an axis of input 0; None where it is not known.
+
+        Raises:
+            Refused: it has no such axis.
+        """
+        shape = self.shape()
+        return None if shape is None else shape[self._from_the_front(axis, len(shape))]
+
+    def _from_the_front(self, axis: int, rank: int) -> int:
         if not -rank <= axis < rank:
             self.refuse(f"input 0 has no axis {axis}")
         return axis % rank

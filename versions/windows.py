@@ -55,25 +55,36 @@ class Window(NamedTuple):
         return found
 
 
+def sides(site: Site) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The kernel, and its strides, dilations and pads.
+
+    Raises:
+        Refused: they do not fit each other.
+    """
+    kernel: list[int] = site.attribute("kernel_shape")
+    axes = len(kernel)
+    strides, steps = (site.attribute(name) or [1] * axes for name in ("strides", "dilations"))
+    pads = site.attribute("pads") or [0] * 2 * axes
+    fits = axes == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
+    if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
+        site.refuse("its strides, dilations or pads do not fit its kernel")
+    return kernel, strides, steps, pads
+
+
 def windows(site: Site) -> list[Window]:
     """The windows along each axis behind the channels.
 
     Raises:
         Refused: a length is not known, or versions do not agree on how many windows there are.
     """
-    shape, kernel = site.shape(), site.attribute("kernel_shape")
+    shape = site.shape()
+    kernel, strides, steps, pads = sides(site)
     axes = len(kernel)
     if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
         site.refuse("windows are not written out for an auto_pad of SAME")
     if shape is None or len(shape) != axes + 2 or None in shape[2:]:
         site.refuse_unknown("counting windows needs the lengths behind the channels, one of which")
     lengths = [length or 0 for length in shape[2:]]
-    ones = [1] * axes
-    strides, steps = (site.attribute(name) or ones for name in ("strides", "dilations"))
-    pads = site.attribute("pads") or [0] * 2 * axes
-    fits = len(kernel) == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
-    if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
-        site.refuse("its strides, dilations or pads do not fit its kernel")
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
     return [_window(site, *row) for row in rows]
 

@@ -24,7 +24,8 @@ from ..site import Site
 @downgrade(9, "ConstantOfShape")
 def expand_value(site: Site) -> Outcome:
     """Opset 8: expand one element."""
-    message = site.attributes.get("value")
-    value = np.zeros(1, np.float32) if message is None else onnx.numpy_helper.to_array(message.t)
+    message = site.attribute("value")
+    value = np.zeros(1, np.float32) if message is None else onnx.numpy_helper.to_array(message)
+    site.one_number(value, "'value'")
     element = site.const(value.reshape(()), "value")
     return [site.emit("Expand", [element, site.input(0)])]

@@ -24,7 +24,7 @@ def add_in_a_scan(site: Site) -> Outcome:
     assert data is not None and elem_type is not None
     if not rank:
         site.refuse("a number alone has no axis to add along")
-    place = int(axis.reshape(())) % rank
+    place = site.required_axis(site.one_number(axis, "its axis"), "a Scan")
     around = site.emit("Shape", [data], "shape")
     if rank > 1:
         others = site.ints([a for a in range(rank) if a != place], "others")

@@ -20,12 +20,17 @@ from ..site import Site
 @downgrade(11, "DepthToSpace")
 def columns_then_rows(site: Site) -> Outcome:
     """Opset 10 spreads the depth in one order only; the other one is a Transpose of blocks."""
-    if site.text("mode") != "CRD":
+    mode = site.text("mode")
+    if mode not in ("DCR", "CRD"):
+        site.refuse(f"there is no mode '{mode}'")
+    if mode == "DCR":
         return None
     shape, size = site.shape(), site.attribute("blocksize")
-    if shape is None or None in shape[1:]:
+    if shape is None or len(shape) != 4 or None in shape[1:]:
         site.refuse_unknown("mode = 'CRD' before opset 11 needs the shape of input 0, which")
     depth, height, width = (dim or 0 for dim in shape[1:])
+    if size < 1 or depth % (size * size):
+        site.refuse(f"a depth of {depth} is not made of blocks of {size} by {size}")
     depth //= size * size
     blocks = site.ints([0, depth, size, size, height, width], "blocks")
     apart = site.emit("Reshape", [site.input(0), blocks])

@@ -47,7 +47,7 @@ def _with_constant_mask(site: Site) -> list[Value]:
     That nothing is less than itself, opset 7 can say too.
     """
     ratio = site.constant(1)
-    share = 0.5 if ratio is None else float(ratio.reshape(()))
+    share = 0.5 if ratio is None else float(site.one_number(ratio, "'ratio'"))
     passed = site.emit("Dropout", [site.input(0)], ratio=share)
     never = site.emit("Less", [site.input(0), site.input(0)], "never")
     return [passed, site.emit("Not", [never], "mask")]

@@ -64,6 +64,12 @@ def _parsed(site: Site) -> tuple[list[str], str]:
         output = "".join(sorted(label for label, count in counts.items() if count == 1))
     if len(terms) > 2 or any(len(set(term)) < len(term) for term in terms):
         site.refuse("only one or two inputs with different labels are written out")
+    ranks = [site.rank(index) for index in range(len(site.inputs))]
+    fits = len(ranks) == len(terms) and all(
+        rank in (None, len(term)) for rank, term in zip(ranks, terms, strict=True)
+    )
+    if not fits or len(set(output)) < len(output) or not set(output) <= counts.keys():
+        site.refuse("its equation does not fit its inputs")
     return terms, output
 
 

@@ -18,6 +18,6 @@ def tile_what_has_length_1(site: Site) -> Outcome:
     """Below opset 8: Tile repeats axes of length 1 as often as is wanted, and others once."""
     data, wanted, rank, lengths = site.input(0), site.input(1), site.rank(), site.shape(1)
     assert data is not None and wanted is not None
-    if rank is None or lengths is None or lengths[0] is None:
+    if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
         site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
     return [tiled(site, data, rank, wanted, lengths[0])]

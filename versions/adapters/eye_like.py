@@ -24,6 +24,8 @@ def where_row_and_column_meet(site: Site) -> Outcome:
     elem_type = site.attribute("dtype") or site.elem_type(0)
     if not elem_type:
         site.refuse_unknown("its element type is that of its input, which")
+    if elem_type == onnx.TensorProto.STRING:
+        site.refuse("there is no one and no zero of text")
     shape, by = site.shape(), site.attribute("k")
     if shape is not None and len(shape) != 2:
         site.refuse("it is made of a matrix only")

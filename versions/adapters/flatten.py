@@ -38,6 +38,9 @@ def as_matrix(site: Site) -> Outcome:
     Flatten takes, whatever the lengths."""
     data, axis, elem_type = site.input(0), site.attribute("axis"), site.elem_type()
     assert data is not None
+    rank = site.rank()
+    if rank is not None and axis != rank:
+        axis = site.checked_axis(axis)
     wanted = _lengths(site.shape(), axis)
     if wanted is not None:
         return [site.emit("Reshape", [data, site.ints(wanted, "lengths")])]

@@ -35,6 +35,9 @@ def say_the_batch(site: Site) -> Outcome:
     """Below opset 12: tuples that begin with the place in the batch."""
     data, shape, given = site.input(0), site.shape(), site.shape(1)
     count = site.attribute("batch_dims")
+    ranks = [len(each) for each in (shape, given) if each is not None]
+    if not 0 < count < min([count + 1, *ranks]):
+        site.refuse(f"batch_dims = {count} does not fit the ranks of its inputs")
     batch = None if shape is None else shape[:count]
     if batch is None or None in batch or given is None:
         site.refuse_unknown(
@@ -58,12 +61,14 @@ def gather_flat(site: Site) -> Outcome:
     """Below opset 11: Gather from all axes made one, at places that are known but for one axis, or
     counted at run time."""
     shape, taken = site.shape(), site.shape(1)
+    if None not in (shape, taken) and len(shape or ()) != len(taken or ()):
+        site.refuse("its indices have another rank than its data")
     if shape is None or taken is None or None in taken or None in shape:
         places = _places_at_run_time(site, site.required_rank("a GatherElements"))
         return [site.emit("Gather", [_elements(site), places], axis=0)]
     known = [length or 0 for length in shape]
     steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
-    axis = site.attribute("axis") % len(known)
+    axis = site.required_axis(site.attribute("axis"), "a GatherElements")
     grid = np.indices([length or 0 for length in taken], np.int64)
     places = sum(
         step * rows for a, (step, rows) in enumerate(zip(steps, grid, strict=True)) if a != axis
@@ -86,9 +91,10 @@ def _places_at_run_time(site: Site, rank: int) -> Value:
     shape, taken = (site.emit("Shape", [site.input(index)], "shape") for index in (0, 1))
     flat: Value | None = None
     step: Value | None = None
+    along = site.required_axis(site.attribute("axis"), "a GatherElements")
     for axis in reversed(range(rank)):
         length = length_of(site, shape, axis)
-        if axis == site.attribute("axis") % rank:
+        if axis == along:
             part = from_the_front(site, as_int64(site, 1), length)
         else:
             part = numbers_below(site, length_of(site, taken, axis, rank=1))

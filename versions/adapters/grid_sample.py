@@ -15,15 +15,14 @@ from ..grid_sampling import sample
 from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..site import Site
 
-_SAMPLING = {"bilinear": "linear", "bicubic": "cubic"}
+_SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 """The modes of GridSample before opset 20, and from it on."""
 
 
 @upgrade(20, "GridSample")
 def rename_mode(site: Site) -> Outcome:
     """Modes are no longer named for two dimensions."""
-    mode = site.text("mode")
-    site.set("mode", _SAMPLING.get(mode, mode))
+    site.set("mode", _renamed(site, _SAMPLING))
     return None
 
 
@@ -32,10 +31,15 @@ def rename_mode_back(site: Site) -> Outcome:
     """Before opset 20 the grid has two dimensions."""
     if site.required_rank("GridSample before opset 20") != 4:
         site.refuse("opset 19 samples inputs of rank 4 only")
-    mode = site.text("mode")
-    names = {new: old for old, new in _SAMPLING.items()}
-    site.set("mode", names.get(mode, mode))
+    site.set("mode", _renamed(site, {new: old for old, new in _SAMPLING.items()}))
     return None
+
+
+def _renamed(site: Site, names: dict[str, str]) -> str:
+    mode = site.text("mode")
+    if mode not in names:
+        site.refuse(f"opset {site.source} has no mode '{mode}'")
+    return names[mode]
 
 
 @longer_form(16, "GridSample")

@@ -24,8 +24,8 @@ inexact_body("GroupNormalization")
 @upgrade(21, "GroupNormalization")
 def repeat_scale(site: Site) -> Outcome:
     """From opset 21 on there is one scale and bias for each channel, not for each group."""
-    groups, shape = site.attribute("num_groups"), site.shape()
-    if shape is not None and len(shape) > 1 and shape[1] is not None:
+    groups, shape = _groups(site), site.shape()
+    if shape is not None and shape[1] is not None:
         times = site.ints([1, shape[1] // groups], "times")
     else:
         whole = site.emit("Shape", [site.input(0)], "channels", start=1, end=2)
@@ -64,13 +64,22 @@ def _normalized(site: Site) -> tuple[Value, Value]:
     assert data is not None and own is not None
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     shape = site.emit("Shape", [data], "shape")
-    rows = site.ints([0, site.attribute("num_groups"), -1], "groups")
+    rows = site.ints([0, _groups(site), -1], "groups")
     groups = site.emit("Reshape", [data, rows])
     wide = groups if own == inner else site.cast(groups, inner)
     _, deviations, variance = mean_and_deviations(site, wide, [2])
     size = site.emit("Sqrt", [with_epsilon(site, variance)])
     result = site.emit("Div", [deviations, size], "normalized")
     return shape, result if own == inner else site.cast(result, own)
+
+
+def _groups(site: Site) -> int:
+    """How many groups there are, which the channels fill."""
+    groups: int = site.attribute("num_groups")
+    channels = site.length(1)
+    if groups < 1 or (channels is not None and channels % groups):
+        site.refuse(f"{channels} channels are not {groups} groups")
+    return groups
 
 
 def _scaled(site: Site, rows: Value) -> Value:

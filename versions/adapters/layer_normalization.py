@@ -25,6 +25,7 @@ def by_squared_deviations(site: Site) -> Outcome:
     # It is computed at least as exactly as its mean is given out.
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     axis = site.attribute("axis")
+    site.checked_axis(axis)
     rank = site.required_rank("a positive 'axis'") if axis >= 0 else 0
     wide = data if own == inner else site.cast(data, inner)
     mean, deviations, variance = mean_and_deviations(site, wide, list(range(axis, rank)))

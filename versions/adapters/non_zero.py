@@ -61,6 +61,8 @@ def _has_no_zero(value: Value) -> bool:
         elements = np.zeros(1) if message is None else onnx.numpy_helper.to_array(message)
     else:
         elements = np.zeros(1) if value.constant is None else value.constant.numpy()
+    if elements.dtype.kind == "O":
+        return False
     for elem_type in reversed(casts):
         # A half becomes no integer but zero.
         elements = elements.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))

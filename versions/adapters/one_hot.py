@@ -24,6 +24,9 @@ from ..phrases import numbers_below
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
 
+_MOST_KNOWN = 1 << 16
+"""Of so many classes the numbers are a constant."""
+
 negative_axes("OneHot", axis=Axis("axis", added=1, at_rest=-1))
 
 
@@ -58,6 +61,8 @@ def compare_with_each_class(site: Site) -> Outcome:
         site.refuse(f"an index of type {dtype} may be no whole number")
     rank, axis = site.required_rank("the axis of the classes"), site.attribute("axis")
     axis = rank if axis == -1 else axis
+    if not 0 <= axis <= rank:
+        site.refuse(f"its result has no axis {axis}")
     numbers = site.emit("Cast", [site.input(0)], "numbers", to=onnx.TensorProto.INT64)
     shape = site.ints([-1] + [1] * (rank - axis), "shape")
     classes = site.emit("Reshape", [_classes(site), shape], "classes")
@@ -73,7 +78,11 @@ def _classes(site: Site) -> Value:
     """The numbers of the classes, a vector."""
     depth = site.constant(1)
     if depth is not None:
-        return site.ints(range(int(depth.reshape(()))), "numbers")
+        count = site.one_number(depth, "input 'depth'")
+        if not 0 <= count < np.inf:
+            site.refuse(f"there are no {count} classes")
+        if count <= _MOST_KNOWN:
+            return site.ints(range(int(count)), "numbers")
     length = site.emit("Cast", [site.input(1)], "depth", to=onnx.TensorProto.INT64)
     if site.rank(1) == 0:
         length = site.unsqueeze(length, [0])

@@ -43,7 +43,9 @@ def pad_all_axes(site: Site) -> Outcome:
         return None
     axes = site.required_constant(3, "input 'axes'").astype(np.int64)
     rank = site.required_rank("'axes'")
-    axes = np.where(axes < 0, axes + rank, axes)
+    axes = np.array([site.required_axis(axis, "'axes'") for axis in axes.reshape(-1).tolist()], int)
+    if len(set(axes.tolist())) < len(axes) or site.shape(1) not in (None, [None], [2 * len(axes)]):
+        site.refuse("its pads are not two for each of its axes")
     places = np.concatenate([axes, axes + rank])
     pads = site.constant(1)
     if pads is not None:
@@ -70,6 +72,8 @@ def pad_by_joining(site: Site) -> Outcome:
     if site.input(2) is None:
         site.required_dtype(0, "the value")
     rank = site.required_rank("pads from run time")
+    if site.shape(1) not in (None, [None], [2 * rank]):
+        site.refuse(f"its pads are not two for each of {rank} axes")
     known = site.types.elements(pads) or [None] * (2 * rank)
     counts = pads
     if any(count is None or count.at_least is None or count.at_least < 0 for count in known):

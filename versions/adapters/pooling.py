@@ -31,7 +31,7 @@ from ...ir import Array
 from ..detours import TINY, by_way_of
 from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..site import Site
-from ..windows import Window, say_elements, say_ends, windows
+from ..windows import Window, say_elements, say_ends, sides, windows
 
 
 @downgrade(8, "MaxPool")
@@ -134,11 +134,8 @@ def _starts_inside(site: Site) -> bool:
     """
     if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
         return False
-    kernel = site.attribute("kernel_shape")
-    axes = len(kernel)
-    strides = site.attribute("strides") or [1] * axes
-    dilations = site.attribute("dilations") or [1] * axes
-    ends = (site.attribute("pads") or [0] * 2 * axes)[axes:]
+    kernel, strides, dilations, pads = sides(site)
+    ends = pads[len(kernel) :]
     return all(
         end + stride <= dilation * (size - 1) + 1
         for end, stride, dilation, size in zip(ends, strides, dilations, kernel, strict=True)

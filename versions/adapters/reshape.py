@@ -44,7 +44,7 @@ def _says_the_same(site: Site) -> bool:
     constant, shape = site.constant(1), site.input(1)
     wanted = None if shape is None else site.types.elements(shape)
     if constant is not None:
-        wanted = [Dimension.constant(int(size)) for size in constant]
+        wanted = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
     return wanted is not None and all(
         size is not None
         and (size.equals(0) is False or (place < len(sizes) and size.equals(sizes[place])))

@@ -24,6 +24,10 @@ def gather_backwards(site: Site) -> Outcome:
     if data is None or shape is None or len(shape) < 2 or None in shape[:2]:
         site.refuse_unknown("places need the lengths of the first two axes; one of them")
     sizes = [length or 0 for length in shape[:2]]
+    if {time, site.attribute("batch_axis")} != {0, 1}:
+        site.refuse("its two axes are not the first two")
+    if lengths.shape != (sizes[1 - time],) or not ((lengths >= 0) & (lengths <= sizes[time])).all():
+        site.refuse("its lengths are not one for each row, or longer than these")
     steps = np.arange(sizes[time])[None]
     limits = lengths.astype(np.int64)[:, None]
     places = np.where(steps < limits, limits - 1 - steps, steps)

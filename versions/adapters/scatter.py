@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...ir import Graph, Value
+from ...ir import Array, Graph, Value
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import carried_through
 from ..phrases import length_of, pick, reshaped
@@ -59,8 +59,7 @@ def to_scatter(site: Site) -> Outcome:
 def reduce_elements(site: Site) -> Outcome:
     """Below opset 18, or 16: elements are read, joined with their updates and written back, one
     index along the axis after the other, since another one may point to the same place."""
-    rank = site.required_rank("a reduction")
-    axis = site.attribute("axis") % max(rank, 1)
+    axis = site.required_axis(site.attribute("axis"), "a reduction")
     join = _joining(site)
 
     def change(data: Value, indices: Value, updates: Value) -> Value:
@@ -69,6 +68,8 @@ def reduce_elements(site: Site) -> Outcome:
         return site.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
 
     shape, known = site.shape(1), site.constant(1)
+    if shape is not None and len(shape) != site.rank():
+        site.refuse("its indices have another rank than its data")
     distinct = shape is not None and shape[axis] in (0, 1)
     if known is not None and (known >= 0).all():
         order = np.sort(known, axis)
@@ -157,9 +158,8 @@ def gather_old_and_new(site: Site) -> Outcome:
             "Scatter exists from opset 9 on, and a way around needs the shape of its data, which"
         )
     dims = [dim or 0 for dim in shape]
-    axis = site.attribute("axis") % max(len(dims), 1)
-    if dims and not (abs(indices + 0.5) < dims[axis]).all():
-        site.refuse("an index of it is out of range")
+    axis = site.required_axis(site.attribute("axis"), "the place of an index")
+    _check_indices(site, indices, dims, axis)
     places = np.arange(math.prod(dims)).reshape(dims)
     updated = places.size + np.arange(indices.size).reshape(indices.shape)
     np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
@@ -167,6 +167,17 @@ def gather_old_and_new(site: Site) -> Outcome:
     both = [site.emit("Reshape", [site.input(index), flat], "elements") for index in (0, 2)]
     elements = site.emit("Concat", both, "elements", axis=0)
     return [site.emit("Gather", [elements, site.const(places, "places")], axis=0)]
+
+
+def _check_indices(site: Site, indices: Array, dims: Sequence[int], axis: int) -> None:
+    """Refuse indices that do not fit the data, or updates that do not fit them."""
+    if site.shape(2) != list(indices.shape):
+        site.refuse("its updates are not known to have the shape of its indices")
+    sizes = list(zip(indices.shape, dims, strict=False))
+    if indices.ndim != len(dims) or any(n > m for a, (n, m) in enumerate(sizes) if a != axis):
+        site.refuse(f"its indices have the shape {list(indices.shape)}, its data {list(dims)}")
+    if not (abs(indices + 0.5) < dims[axis]).all():
+        site.refuse("an index of it is out of range")
 
 
 def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:

@@ -48,6 +48,7 @@ _FAR = 2**62
 def slice_by_gathering(site: Site) -> Outcome:
     """Keep a Slice whose bounds are constant and whose steps are 1; else pick by numbers."""
     steps = None if site.input(4) is None else site.constant(4)
+    _check_bounds(site)
     plain = site.input(4) is None or (steps is not None and bool((steps == 1).all()))
     if plain and site.constant(1) is not None and site.constant(2) is not None:
         site.set_input(4, None)
@@ -62,6 +63,19 @@ def slice_by_gathering(site: Site) -> Outcome:
             numbers = _numbers(site, place, axis)
         value = site.emit("Gather", [value, numbers], axis=axis)
     return [value]
+
+
+def _check_bounds(site: Site) -> None:
+    """Refuse bounds that are not vectors of one length, as far as is known, and steps of 0."""
+    shapes = [site.shape(index) for index in range(1, 5) if site.input(index) is not None]
+    if any(shape is not None and len(shape) != 1 for shape in shapes):
+        site.refuse("its bounds are no vectors")
+    counts = {shape[0] for shape in shapes if shape is not None} - {None}
+    if len(counts) > 1:
+        site.refuse("its bounds are not as many as its axes or steps")
+    steps = site.constant(4)
+    if steps is not None and not steps.all():
+        site.refuse("one of its steps is 0")
 
 
 def _spread_bounds(site: Site) -> None:
@@ -84,18 +98,18 @@ def _spread_bounds(site: Site) -> None:
 
 def _axes(site: Site) -> list[int]:
     if site.input(3) is not None:
-        return [int(axis) for axis in site.required_constant(3, "input 'axes'").reshape(-1)]
+        axes = site.required_constant(3, "input 'axes'").tolist()
+        return [site.checked_axis(axis) for axis in axes]
     shape = site.shape(1)
     if shape is None or shape[0] is None:
         site.refuse("opset 9 wants constant bounds, and how many there are is not known")
-    return list(range(shape[0]))
+    return [site.checked_axis(axis) for axis in range(shape[0])]
 
 
 def _known_numbers(site: Site, place: int, axis: int) -> Value | None:
     """The positions along an axis that a slice picks, where constants decide them."""
-    shape, given = site.shape(), [site.constant(index) for index in (1, 2)]
+    size, given = site.length(axis), [site.constant(index) for index in (1, 2)]
     given.append(np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4))
-    size = None if shape is None else shape[axis]
     known = [int(array[place]) for array in given if array is not None]
     if size is None or len(known) < len(given):
         return None
@@ -207,6 +221,8 @@ def count_slice_axes(site: Site) -> Outcome:
             if site.input(index) is not None:
                 site.set_input(index, as_int64(site, index))
     elif (axes < 0).any():
-        rank = site.required_rank("a negative axis")
-        site.set_input(3, site.const(np.where(axes < 0, axes + rank, axes), "axes"))
+        counted = [
+            site.required_axis(axis, "a negative axis") for axis in axes.reshape(-1).tolist()
+        ]
+        site.set_input(3, site.const(np.array(counted, axes.dtype), "axes"))
     return None

@@ -30,7 +30,7 @@ negative_axes(*_OPERATORS, axis=Axis("axis"))
 def to_one_axis(site: Site) -> Outcome:
     """Normalise rows of a flattened input where the axis is not the last one."""
     axis, rank, data = site.attribute("axis"), site.rank(), site.input(0)
-    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+    if axis == -1 or (rank is not None and site.checked_axis(axis) == rank - 1):
         site.set("axis", -1)
         return None
     rows = site.emit("Flatten", [data], "rows", axis=axis)
@@ -44,8 +44,8 @@ def to_rows(site: Site) -> Outcome:
     axis, data = site.attribute("axis"), site.input(0)
     if axis == -1:
         return None
+    axis = site.required_axis(axis, "an axis that may not be the last")
     rank = site.required_rank("an axis that may not be the last")
-    axis %= max(rank, 1)
     if axis == rank - 1:
         return None
     order = [a for a in range(rank) if a != axis] + [axis]

@@ -28,7 +28,11 @@ moved(13, "Split", moves=[Move("split", 1, "ints")])
 def count_outputs(site: Site) -> Outcome:
     """From opset 18 on equal parts are counted by an attribute."""
     if site.input(1) is None:
-        site.set("num_outputs", len(site.node.outputs))
+        shape, axis, count = site.shape() or [], site.attribute("axis"), len(site.node.outputs)
+        length = shape[axis] if -len(shape) <= axis < len(shape) else None
+        if length is not None and length % count:
+            site.refuse(f"a length of {length} has no {count} equal parts")
+        site.set("num_outputs", count)
     return None
 
 
@@ -37,10 +41,12 @@ def spell_lengths(site: Site) -> Outcome:
     """Before opset 18 the last part cannot be a shorter one unless the lengths are given."""
     count = site.attribute("num_outputs")
     site.drop("num_outputs")
-    if count is None or site.input(1) is not None:
+    if count is None:
         return None
-    shape, axis = site.shape(), site.attribute("axis")
-    length = None if shape is None else shape[axis]
+    if count != len(site.node.outputs) or site.input(1) is not None:
+        site.refuse(f"num_outputs = {count} is not how many it has, or their lengths are said too")
+    axis = site.attribute("axis")
+    length = site.length(axis)
     if length is not None and length % count == 0:
         return None
     if length is None or length < (count - 1) * -(-length // count):

@@ -49,8 +49,7 @@ def by_keys(site: Site) -> Outcome:
     data = site.input(0)
     assert data is not None
     site.drop("largest", "sorted")
-    if site.rank() is not None:
-        site.required_axis(site.attribute("axis"), "another order")
+    site.checked_axis(site.attribute("axis"))
     if dtype in (np.int64, np.uint64):
         keys = [site.cast(half, _DOUBLE) for half in halves(site, data)]
         return _ranked(site, data, keys if largest else _negated(site, *keys))
@@ -116,18 +115,18 @@ def _along(site: Site, data: Value, places: Value) -> Value:
 
 def _length(site: Site, data: Value) -> Value:
     """How many elements stand along the axis, as TopK is told it."""
-    shape, axis = site.shape(), site.attribute("axis")
-    if shape is not None and shape[axis] is not None:
-        return site.ints([shape[axis] or 0], "all")
-    axis %= site.required_rank("the length of an axis")
+    axis = site.required_axis(site.attribute("axis"), "the length of an axis")
+    length = site.length(axis)
+    if length is not None:
+        return site.ints([length], "all")
     return length_of(site, site.emit("Shape", [data], "shape"), axis, rank=1)
 
 
 @longer_form(10, "TopK")
 def sort_all(site: Site) -> Outcome:
     """Below opset 10 `k` is constant: as many as there are, of which the first ones are kept."""
-    shape, axis = site.shape(), site.attribute("axis")
-    length = None if shape is None else shape[axis]
+    axis = site.attribute("axis")
+    length = site.length(axis)
     if length is None:
         site.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
     if site.shape(1) not in (None, [], [1]):

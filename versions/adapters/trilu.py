@@ -37,7 +37,8 @@ def _known_mask(site: Site) -> Value | None:
     height, width = shape[-2:]
     if height is None or width is None:
         return None
-    rows = np.arange(height)[:, None] + max(-height, min(int(shift.reshape(())), width))
+    by = site.one_number(shift, "input 'k'")
+    rows = np.arange(height)[:, None] + max(-height, min(by, width))
     columns = np.arange(width)
     return site.const(columns >= rows if site.attribute("upper") else columns <= rows, "mask")
 

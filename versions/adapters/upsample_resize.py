@@ -26,7 +26,7 @@ import numpy as np
 from ...ir import Array, Value
 from ..moves import Move, moved
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
-from ..resampling import KEPT, resample, wanted_lengths
+from ..resampling import KEPT, check_names, positive_scales, resample, wanted_lengths
 from ..site import Site
 
 _EMPTY = np.zeros(0, np.float32)
@@ -47,7 +47,7 @@ def upsample_to_resize(site: Site) -> Outcome:
 @downgrade(10, "Resize")
 def resize_to_upsample(site: Site) -> Outcome:
     """Upsample does not make anything smaller."""
-    if (site.required_constant(1, "input 'scales'") < 1).any():
+    if not (site.required_constant(1, "input 'scales'") >= 1).all():
         site.refuse("Upsample in opset 9 takes no scale below 1")
     site.op_type = "Upsample"
     return None
@@ -65,6 +65,7 @@ def spell_old_places(site: Site) -> Outcome:
 @downgrade(11, "Resize")
 def only_old_places(site: Site) -> Outcome:
     """Resize 10 knows one way to place pixels, and scales only."""
+    check_names(site)
     mode = site.text("mode")
     if mode == "cubic":
         site.refuse("mode = 'cubic' does not exist in opset 10")
@@ -95,7 +96,7 @@ def _scales(site: Site) -> Array | None:
     """The scales where they are known, also from sizes whose ratios are exact."""
     known = site.constant(2)
     if known is not None and known.size:
-        return known
+        return positive_scales(site, known)
     shape, wanted = site.shape() or [], wanted_lengths(site) or []
     factors = [_factor(before, size) for before, size in zip(shape, wanted, strict=False)]
     if not factors or len(shape) != len(wanted) or None in factors:
@@ -184,6 +185,8 @@ def _spread(site: Site, axes: list[int]) -> None:
     """Say scales, sizes and the region for all axes instead of some."""
     rank = site.required_rank("'axes'")
     places = [site.required_axis(axis, "'axes'") for axis in axes]
+    if len(set(places)) < len(places):
+        site.refuse(f"axes = {axes} has one twice")
     whole = np.concatenate([np.zeros(rank), np.ones(rank)])
     _spread_input(site, 1, [*places, *[place + rank for place in places]], whole)
     _spread_input(site, 2, places, np.ones(rank))
@@ -202,6 +205,8 @@ def _spread_input(site: Site, index: int, places: list[int], others: Array | Val
     name = site.schema.inputs[index].name
     known = site.constant(index)
     if known is not None and isinstance(others, np.ndarray):
+        if known.shape != (len(places),):
+            site.refuse(f"input '{name}' is not one number for each of its axes")
         full = others.astype(known.dtype)
         full[places] = known
         site.set_input(index, site.const(full, name))

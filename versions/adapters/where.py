@@ -8,6 +8,7 @@ https://onnx.ai/onnx/operators/onnx__Where.html
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,9 @@ from ...ir import Value
 from ..phrases import length_of, numbers_below
 from ..registry import Outcome, downgrade, longer_form
 from ..site import Site
+
+_MOST_PLACES = 1 << 24
+"""So many places are written down; of more, run time finds them."""
 
 
 @downgrade(9, "Where")
@@ -31,7 +35,11 @@ def choose_by_gathering(site: Site) -> Outcome:
             "Where exists from opset 9 on, and a way around needs the shape of its output, which"
         )
     dims, known = [dim or 0 for dim in shape], site.constant(0)
-    size = int(np.prod(dims))
+    size = math.prod(dims)
+    if size > _MOST_PLACES:
+        site.refuse(f"{size} places are too many for a constant")
+    if known is not None and not _broadcasts(known.shape, dims):
+        site.refuse(f"its condition has the shape {list(known.shape)}, its output {dims}")
     places = np.arange(size).reshape(dims)
     if known is not None:
         second = np.broadcast_to(~known.astype(bool), dims)
@@ -57,6 +65,11 @@ def choose_at_places_of_run_time(site: Site) -> Outcome:
     offset = _offset(site, site.emit("Size", [full[0]], "size"))
     picked = site.emit("Add", [offset, _numbers(site, shape, rank)], "picked")
     return [site.emit("Gather", [_end_to_end(site, full, rank), picked], axis=0)]
+
+
+def _broadcasts(shape: Sequence[int], dims: Sequence[int]) -> bool:
+    pairs = zip(reversed(shape), reversed(dims), strict=False)
+    return len(shape) <= len(dims) and all(one in (1, other) for one, other in pairs)
 
 
 def _offset(site: Site, size: Value) -> Value:
