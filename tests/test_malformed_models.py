@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import malformed
+import nonsense
 import numpy as np
 import onnx
 import pytest
@@ -212,3 +213,43 @@ def test_a_scan_over_an_axis_that_its_input_lacks() -> None:
         function(proto)
     with pytest.raises(sl.Error, match="Scan 'y'"):
         sl.reference.run(proto, {"x": np.ones(3, np.float32)})
+
+
+# What is well formed and makes no sense -----------------------------------------------------------
+
+
+def test_nodes_that_make_no_sense() -> None:
+    """A share of `python tests/support/nonsense.py`."""
+    assert list(nonsense.told(0, range(40))) == []
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "y = Expand (slice, k)",
+        "y = CumSum (slice, k)",
+        "y = DFT (slice, , k)",
+    ],
+)
+def test_operands_of_another_rank_in_a_loop(node: str) -> None:
+    text = f"""<ir_version: 10, opset_import: ["": 20]>
+    g (float[4, 2, 3] x, int64 n) => (s) <int64[2, 2] k = {{1, 1, 1, 1}}> {{
+        s = Loop (n, "") <body = trip (int64 i, bool go) => (more, y) {{
+            more = Identity (go)
+            slice = Gather <axis = 0> (x, i)
+            {node}
+        }}>
+    }}"""
+    model = onnx.parser.parse_model(text)
+    constructs = sl.inspect(sl.rewrite(model)).constructs
+    assert [construct.op_type for construct in constructs] == ["Loop"]
+
+
+def test_a_pool_whose_pads_do_not_fit_is_not_run_in_an_untaken_branch() -> None:
+    for how in ("pads = [1]", "strides = [0]", "dilations = [1, 1]"):
+        model = parsed(
+            f"g (bool c, float[1, 1, 5] x) => (y) {{ y = If (c) <"
+            f"then_branch = t () => (p) {{ p = MaxPool <kernel_shape = [2], {how}> (x) }},"
+            "else_branch = e () => (q) { q = Neg (x) }> }"
+        )
+        assert len(sl.inspect(sl.rewrite(model, "ifs-to-selects")).constructs) == 1
