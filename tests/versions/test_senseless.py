@@ -187,6 +187,28 @@ CASES = [
         9,
         "float[2, 3] x",
     ),
+    (
+        "its scale is not one number",
+        "y = DequantizeLinear (x, s, z)",
+        10,
+        9,
+        "int8[2, 3] x, float[3] s, int8[3] z",
+    ),
+    (
+        "what has the shape [2, 3] does not become [3 2]",
+        "y = Expand (x, {3, 2})",
+        8,
+        7,
+        "float[2, 3] x",
+    ),
+    ("an index of it is out of range", "y = GatherND (x, {5})", 11, 10, "float[3] x"),
+    (
+        "input 0 has no axis 7",
+        "y = MeanVarianceNormalization <axes = [7]> (x)",
+        9,
+        8,
+        "float[2, 3] x",
+    ),
     ("there is no one and no zero of text", "y = EyeLike <dtype = 8> (x)", 9, 8, "float[2, 2] x"),
     ("its bounds are no vectors", "y = Slice (x, a, a)", 10, 9, "float[3] x, int64 a"),
     (

@@ -20,4 +20,8 @@ def tile_what_has_length_1(site: Site) -> Outcome:
     assert data is not None and wanted is not None
     if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
         site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
+    shape, known = site.shape() or [], site.constant(1)
+    pairs = zip(reversed(shape), reversed([] if known is None else known.tolist()), strict=False)
+    if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
+        site.refuse(f"what has the shape {shape} does not become {known}")
     return [tiled(site, data, rank, wanted, lengths[0])]

@@ -26,6 +26,12 @@ def gather_rows(site: Site) -> Outcome:
     """Below opset 11: Gather from the first axes made one."""
     data, depth, indices = site.input(0), depth_of(site), as_int64(site, 1)
     assert data is not None
+    shape, known = site.shape(), site.constant(1)
+    lengths = [None] * depth if shape is None else shape[:depth]
+    columns = [] if known is None else known.reshape(-1, depth).T
+    for length, column in zip(lengths, columns, strict=False):
+        if length is not None and not (abs(column + 0.5) < length).all():
+            site.refuse("an index of it is out of range")
     flat = flat_index(site, data, indices, depth)
     return [site.emit("Gather", [rows(site, data, depth), flat], axis=0)]
 

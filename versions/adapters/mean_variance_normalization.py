@@ -28,7 +28,8 @@ def by_squared_deviations(site: Site) -> Outcome:
     """Opset 8: what the specification says, where onnx's function subtracts squares."""
     dtype, data = site.required_dtype(0, "the least divisor"), site.input(0)
     assert data is not None
-    _, deviations, variance = mean_and_deviations(site, data, site.attribute("axes"))
+    axes = [site.checked_axis(axis) for axis in site.attribute("axes")]
+    _, deviations, variance = mean_and_deviations(site, data, axes)
     least = site.const(np.array(_LEAST, dtype), "least")
     size = site.emit("Add", [site.emit("Sqrt", [variance]), least])
     return [site.emit("Div", [deviations, size])]

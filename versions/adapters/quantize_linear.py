@@ -104,6 +104,8 @@ def _spread(site: Site, index: int) -> Value:
         site.refuse("its scale has more than one axis, but there are no blocks")
     if shape in ([], [1]):
         return value
+    if site.source < 13:
+        site.refuse("its scale is not one number")
     axis = site.required_axis(site.attribute("axis"), "one scale for each slice")
     whole = site.shape() or [None] * (site.rank() or 0)
     lengths = {*shape, whole[axis]} - {None}
