@@ -28,8 +28,8 @@ def gather_rows(site: Site) -> Outcome:
     assert data is not None
     shape, known = site.shape(), site.constant(1)
     lengths = [None] * depth if shape is None else shape[:depth]
-    columns = [] if known is None else known.reshape(-1, depth).T
-    for length, column in zip(lengths, columns, strict=False):
+    tuples = np.zeros((0, depth)) if known is None else known.reshape(-1, depth)
+    for length, column in zip(lengths, tuples.T, strict=False):
         if length is not None and not (abs(column + 0.5) < length).all():
             site.refuse("an index of it is out of range")
     flat = flat_index(site, data, indices, depth)
