@@ -36,7 +36,7 @@ _CONSTRUCTS = ("If", "Loop", "Scan")
 MAX_TRIPS = limit("construct_trips")
 """The Loops of a construct make so many trips at most, all together, when it is computed."""
 
-_STEP = 30_000
+STEP = 30_000
 """Steps that the reference takes to run a node of a graph, whatever it computes."""
 
 _MOST_ELEMENTS = limit("construct_elements")
@@ -129,7 +129,7 @@ class _Watch:
             op = Operator(proto.op_type, attributes, proto.domain)
             self._nodes[id(proto)] = proto, Node(op, [None] * len(proto.input), proto.output)
         node = self._nodes[id(proto)][1]
-        if not current().may_work(_STEP + self._work(node, values), self._place):
+        if not current().may_work(STEP + self._work(node, values), self._place):
             raise EvaluationError("it takes more steps than are taken beforehand")
 
     def _work(self, node: Node, values: Sequence[Any]) -> float:

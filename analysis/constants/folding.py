@@ -61,7 +61,7 @@ class Folder:
             tensors: one for each of its inputs.
             opset: the version in which it is written, where that is not (yet) its graph's.
         """
-        if not all(t is None or self._is_read(t) for t in tensors):
+        if not all(t is None or self.reads(t) for t in tensors):
             return None
         copied = tensors[0] if node.is_op("Identity") else None
         if copied is not None:  # without onnx's kernels, which take long to import
@@ -101,7 +101,8 @@ class Folder:
             tensors.append(tensor)
         return tensors
 
-    def _is_read(self, tensor: Tensor) -> bool:
+    def reads(self, tensor: Tensor) -> bool:
+        """Whether a tensor is one to compute with."""
         return tensor.is_readable and not self.is_large(tensor)
 
     def is_large(self, tensor: Tensor) -> bool:

@@ -41,7 +41,7 @@ class CallFacts:
     ) -> list[Fact]:
         """The facts of a call's outputs; those of an earlier call of this kind, or inferred."""
         attributes = tuple([m.SerializeToString() for m in op.attributes.values()])
-        key = (function, attributes, tuple([_key(fact) for fact in inputs]))
+        key = (function, attributes, tuple([fact_key(fact) for fact in inputs]))
         if key not in self._known:
             self._known[key] = infer()
             return self._known[key]
@@ -60,7 +60,8 @@ def defaults_of(function: Function) -> Attributes:
     return {message.name: message for message in function.header.attribute_proto}
 
 
-def _key(fact: Fact) -> Hashable:
+def fact_key(fact: Fact) -> Hashable:
+    """What tells a fact from others."""
     content = None
     if fact.content is not None:
         content = (fact.content.shape, tuple(map(_element_key, fact.content.reshape(-1))))

@@ -5,6 +5,9 @@ agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
    four = Mul(two, two)               ->        y = Mul(x, four)
    y = Mul(x, four)                          }
 }
+
+Of a call of the model's own function also those outputs are computed that depend on constants and
+sizes alone, whatever else it is given; it stays for the others.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import ClassVar
 
 import onnx
 
+from ...analysis.constants.call_results import CallResults
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
@@ -38,6 +42,7 @@ class FoldConstants(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph, inputs before what depends on them."""
         folder = Folder(model, self.max_bytes)
+        results = CallResults(folder, lambda: run.inference(model))
         types = ElementTypes()
         changed = False
         for graph in model.graphs():
@@ -46,7 +51,7 @@ class FoldConstants(Pass):
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast
-                changed |= _fold(graph, node, folder)
+                changed |= _fold(graph, node, folder) or _fold_results(graph, node, results)
         return changed
 
 
@@ -87,6 +92,17 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
             graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
+
+
+def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:
+    """What a call gives out that does not depend on the rest of what it is given."""
+    if not results.functions or not is_call(node, results.folder.model):
+        return False
+    wanted = {v for v in node.outputs if v is not None and not v.pinned and graph.users(v)}
+    known = results.of(node, wanted)
+    for value, tensor in known.items():
+        graph.replace_uses(value, graph.add_initializer(value.name, tensor))
+    return bool(known)
 
 
 def _call(node: Node, folder: Folder) -> list[Tensor] | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+from ...analysis.constants.evaluation import is_call
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value
@@ -37,15 +38,54 @@ class FoldShapes(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph; shapes are inferred as far as they are asked for."""
         inference = run.new_inference(model)  # what others asked for is not declared
+        asking = _asking_sizes(model)
         followed: set[Value] = set()
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes() if followed or graph.nodes_of(*_STARTS) else ():
-                if _is_followed(node, followed):
+            for node in graph.nodes() if followed or not asking.isdisjoint(graph.kinds()) else ():
+                if is_call(node, model):
+                    if node.op.qualname in asking or not followed.isdisjoint(node.inputs):
+                        changed |= _fold_call(graph, node, inference, followed)
+                elif _is_followed(node, followed):
                     changed |= _fold(graph, node, inference, followed)
         declare_facts(inference)
         run.share(inference)
         return changed
+
+
+def _asking_sizes(model: Model) -> set[str]:
+    """What asks for sizes: the operators, and the functions that hold one or call such a function;
+    by `Operator.qualname`."""
+    users: dict[str, list[str]] = {}
+    for (domain, name, _), function in model.functions.items():
+        own = f"{domain}::{name}" if domain else name
+        for graph in function.graph.walk():
+            for kind in graph.kinds():
+                users.setdefault(kind, []).append(own)
+    asking, waiting = set(_STARTS), list(_STARTS)
+    while waiting:
+        new = set(users.get(waiting.pop(), ())) - asking
+        asking |= new
+        waiting += new
+    return asking
+
+
+def _fold_call(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
+    """What a call gives out; the call itself stays for whoever reads the rest."""
+    changed = False
+    for value in node.outputs:
+        if value is None or value.pinned or not graph.users(value):
+            continue
+        fact = inference.fact(value)
+        array = decided(fact)
+        if array is not None:
+            constant = graph.add_initializer(value.name, Tensor(array=array))
+            followed.add(constant)
+            graph.replace_uses(value, constant)
+            changed = True
+        elif fact.content is not None:
+            followed.add(value)
+    return changed
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:

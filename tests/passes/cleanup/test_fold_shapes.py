@@ -215,3 +215,29 @@ def test_a_value_that_is_named_from_outside_is_left():
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
     result = Pipeline([FoldShapes()]).run(model).model
     assert result.graph.node[0].op_type == "Shape"
+
+
+def test_sizes_that_calls_give_out():
+    """Of two sizes that a call gives the one that is known decides a Loop; the other stays."""
+    text = """g (float[N,3] x) => (float[N,3] y, int64[1] m)
+        <int64[1] one = {1}, int64[1] zero = {0}> {
+        r, s = local.sized (x, one)
+        n = Gather (s, one)
+        m = Gather (s, zero)
+        y = Loop (n, , r) <body = b (int64 i, bool c, float[N,3] v) => (bool d, float[N,3] w) {
+            d = Identity (c) w = Exp (v)
+        }>
+    }
+    <domain: "local", opset_import: ["" : 21, "local" : 1]> sized (a, b) => (r, t) {
+        r, t = local.longer (a, b)
+    }
+    <domain: "local", opset_import: ["" : 21, "local" : 1]> longer (a, b) => (r, t) {
+        r = Neg (a)
+        s = Shape (r)
+        t = Sub (s, b)
+    }"""
+    result = straighten().run(as_model(HEAD + text))
+    assert [n.op_type for n in result.model.graph.node] == ["sized", "Gather", "Exp", "Exp"]
+    for rows in (0, 1, 4):
+        feeds = {"x": np.ones((rows, 3), np.float32)}
+        assert_equal_outputs(HEAD + text, result.model, feeds)
