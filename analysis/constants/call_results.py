@@ -46,8 +46,6 @@ class CallResults:
 
     def of(self, call: Node, outputs: Collection[Value]) -> dict[Value, Tensor]:
         """Those of some outputs of a call that do not depend on what run time decides."""
-        if call.op.references or call.bodies:
-            return {}
         known = {v: v.constant for v in call.inputs if v is not None and v.constant is not None}
         read = {v: tensor for v, tensor in known.items() if self.folder.reads(tensor)}
         return self.inside(call, outputs, read, self._inference, 1)
@@ -69,6 +67,8 @@ class CallResults:
             around: gives what is known of sizes where it stands.
             depth: how many calls it stands in, with itself.
         """
+        if call.op.references or call.bodies:
+            return {}
         function = self._function(call.op)
         following = self._follow(function, _are_given(function, call, known), depth)
         wanted = {
@@ -123,6 +123,10 @@ class CallResults:
         given = all(v is None or v.constant is not None or v in known for v in node.inputs)
         follows = given or rules_of(node.op).reads_sizes_only
         return [v for v in node.outputs if v is not None] if follows else ()
+
+    def forget(self) -> None:
+        """Give up what calls gave out, as where none will be given the same again."""
+        self._computed.clear()
 
     def once(
         self, key: Hashable, compute: Callable[[], dict[Value, Tensor]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ...ir import Node, Value
+from ...budget import limit
+from ...ir import Function, FunctionKey, Node, Value
 from ...operators.rules import rules_of
+
+_DEEPEST = limit("call_depth")
 
 
 class Asked(NamedTuple):
@@ -108,3 +111,56 @@ def is_iteration_number(value: Value) -> bool:
     body = value.owner
     node = body.holder if body is not None else None
     return body is not None and node is not None and node.is_op("Loop") and value is body.inputs[0]
+
+
+class CallReads:
+    """Of which arguments the outputs of calls come, found once for each output of a function.
+
+    Args:
+        functions: those that are looked into.
+    """
+
+    def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
+        self._functions = functions
+        self._known: dict[tuple[Function, int, bool], frozenset[tuple[int, bool]]] = {}
+
+    def calls(self, node: Node) -> bool:
+        """Whether a node calls one of the functions."""
+        return node.op.function_key in self._functions
+
+    def of(self, asked: Asked, depth: int = 1) -> list[Asked]:
+        """What an output of a call comes from, in the order of the arguments.
+
+        Args:
+            asked: what is asked about the output.
+            depth: how many calls stand in each other, with this one.
+        """
+        node = asked.value.producer
+        assert node is not None
+        function = self._functions[node.op.function_key]
+        key = function, node.outputs.index(asked.value), asked.sizes
+        if key not in self._known:
+            every = frozenset((i, False) for i in range(len(function.graph.inputs)))
+            self._known[key] = every  # what calls itself, or stands too deep
+            if depth <= _DEEPEST:
+                given_out = Asked(function.graph.outputs[key[1]], asked.sizes)
+                self._known[key] = frozenset(self._inputs(function, given_out, depth))
+        arguments = [(node.input(index), sizes) for index, sizes in sorted(self._known[key])]
+        return [Asked(value, sizes) for value, sizes in arguments if value is not None]
+
+    def _inputs(self, function: Function, wanted: Asked, depth: int) -> Iterator[tuple[int, bool]]:
+        places = {value: index for index, value in enumerate(function.graph.inputs)}
+        stack, seen = [wanted], {wanted}
+        while stack:
+            asked = stack.pop()
+            value, node = asked.value, asked.value.producer
+            before: list[Asked] = []
+            if value in places:
+                yield places[value], asked.sizes
+            elif node is not None:
+                known = self.calls(node)
+                before = self.of(asked, depth + 1) if known else list(comes_from(asked))
+            elif value.constant is None:
+                before = [Asked(v, asked.sizes) for v in fed_from(value)]
+            stack += [a for a in before if a not in seen]
+            seen.update(before)

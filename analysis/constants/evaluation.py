@@ -78,7 +78,7 @@ class ConstructEvaluator:
 
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
-        self.reads = _reads(node)
+        self.reads = reads_of(node)
         self._of_all = MAX_ALL_TRIPS
         self._left = TripsLeft()
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
@@ -188,7 +188,8 @@ class _Counted:
         return self.run(inputs)
 
 
-def _reads(node: Node) -> list[Value]:
+def reads_of(node: Node) -> list[Value]:
+    """What a node is given, and what the graphs in it capture, each once."""
     return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
 
 
@@ -199,7 +200,7 @@ def alone(node: Node, model: Model) -> onnx.ModelProto:
     single.opset_imports = dict(node.graph.root.opset_imports)
     single.functions = dict(model.functions)
     graph: Graph = single.graph
-    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(_reads(node))}
+    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(reads_of(node))}
     labels = ["" if v is None else v.name for v in node.outputs]
     copy = graph.add_node(node.op, [None if v is None else inputs[v] for v in node.inputs], labels)
     for attribute, bodies in node.bodies.items():

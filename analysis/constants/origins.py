@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ...ir import Model, Node, Value, normal_domain
 from ...ir.ways import by
 from ...operators.randomness import draws_random_numbers
-from .dependence import Asked, comes_from, fed_from, is_iteration_number
+from .dependence import Asked, CallReads, comes_from, fed_from, is_iteration_number
 
 _MOST_NAMED = 3
 _MOST_SET = 16
@@ -73,6 +73,7 @@ def _listed(names: list[str]) -> str:
 class _Walk:
     def __init__(self) -> None:
         self.seen: set[Asked] = set()
+        self._calls: CallReads | None = None
 
     def roots(self, wanted: Asked) -> Iterator[Origin]:
         """Walk against the data flow; what only gives its sizes is marked as such."""
@@ -96,11 +97,21 @@ class _Walk:
                 random = "" if _is_opaque(node) else "random "
                 yield Origin(f"the {random}operator {node}")
             else:
-                before = list(comes_from(asked))
+                before = self._before(asked)
                 reads = [a.value.constant for a in before]
                 if all(tensor is not None and tensor.is_readable for tensor in reads):
                     yield Origin(f"the operator {node}")
                 stack += reversed(before)
+
+    def _before(self, asked: Asked) -> list[Asked]:
+        """One step against the data flow; that over a call leads to what the output comes from."""
+        node = asked.value.producer
+        root = node.graph.root if node is not None and node.graph is not None else None
+        if node is not None and isinstance(root, Model) and root.functions:
+            self._calls = self._calls or CallReads(root.functions)
+            if self._calls.calls(node):
+                return self._calls.of(asked)
+        return list(comes_from(asked))
 
 
 def _is_opaque(node: Node) -> bool:

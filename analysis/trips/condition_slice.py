@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections import deque
+from collections.abc import Sequence
 
-import networkx as nx
 import numpy as np
 
 from ...ir import Node, Tensor, Value
-from ..constants.evaluation import ConstructEvaluator, construct_evaluator
+from ..constants.call_results import CallResults
+from ..constants.dependence import Asked, CallReads
+from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call, reads_of
 from ..constants.folding import Folder
 from ..constants.origins import origins
+from ..shapes.inference import ShapeInference
 from .given import given_condition, iteration_number
 
 
@@ -41,43 +45,64 @@ class ConditionSlice:
         self._inputs = {value: index for index, value in enumerate(self.body.inputs)}
         self._counts = False  # whether the condition depends on the iteration number
         self._constructs: dict[Node, ConstructEvaluator] = {}
+        self._calls = CallResults(folder, lambda: self._around)
+        self._wanted_of: dict[Node, set[Value]] = {}  # of calls that are given more than is known
         needed: set[Node] = set()
-        for vertex in self._behind():
-            self.obstacle = self._take(vertex, loop, needed)
+        for value, before in self._behind().items():
+            self.obstacle = self._take(value, before, loop, needed)
             if self.obstacle is not None:
                 return
         self._nodes = [node for node in self.body.nodes() if node in needed] if needed else []
 
-    def _behind(self) -> Iterator[Node | Value]:
-        """What the condition depends on, nearest first; a carried value on its update too."""
-        view = self.body.view()
+    @functools.cached_property
+    def _around(self) -> ShapeInference:
+        return ShapeInference(self.folder.model)
+
+    def _behind(self) -> dict[Value, list[Value]]:
+        """What the condition depends on, nearest first, each with what it is made of; a carried
+        value of its update too."""
+        reads = CallReads(self.folder.model.functions)
         updates = dict(zip(self.body.inputs[2:], self.body.outputs[1:], strict=False))
+        found: dict[Value, list[Value]] = {}
+        waiting = deque([self.wanted])
+        while waiting:
+            value = waiting.popleft()
+            if value in found:
+                continue
+            node = value.producer if value.graph is self.body else None
+            if value in updates:
+                found[value] = [updates[value]]
+            elif node is None or value.constant is not None:
+                found[value] = []
+            elif reads.calls(node):
+                asked = reads.of(Asked(value, False))
+                found[value] = [v for v, sizes in asked if not sizes]
+            else:
+                found[value] = reads_of(node)
+            waiting += found[value]
+        return found
 
-        def before(vertex: Node | Value) -> Iterator[Node | Value]:
-            if vertex in updates:
-                return iter([self.body.vertex(updates[vertex])])
-            return view.predecessors(vertex)
-
-        start = self.body.vertex(self.wanted)
-        yield start
-        yield from (vertex for _, vertex in nx.generic_bfs_edges(view, start, before))
-
-    def _take(self, vertex: Node | Value, loop: Node, needed: set[Node]) -> str | None:
-        """Take a vertex into the slice; why that cannot be computed, None if it can."""
-        value = next(filter(None, vertex.outputs)) if isinstance(vertex, Node) else vertex
+    def _take(
+        self, value: Value, before: Sequence[Value], loop: Node, needed: set[Node]
+    ) -> str | None:
+        """Take a value into the slice; why that cannot be computed, None if it can."""
         if value.constant is not None:
             return None if value.constant.is_readable else origins(value)
-        if isinstance(vertex, Node):
-            construct = construct_evaluator(vertex, self.folder.model)
-            if construct is not None:
-                self._constructs[vertex] = construct
-            elif not self.folder.may_fold(vertex):
-                return f"{vertex}, which is not computed beforehand"
-            needed.add(vertex)
-            return None
-        if vertex.owner is not self.body:
+        if value in self._inputs:
+            return self._enter(loop, value, self._inputs[value])
+        node = value.producer if value.graph is self.body else None
+        if node is None:
             return origins(self.wanted)
-        return self._enter(loop, vertex, self._inputs[vertex])
+        needed.add(node)
+        if is_call(node, self.folder.model) and set(before) != set(reads_of(node)):
+            self._wanted_of.setdefault(node, set()).add(value)
+        elif node not in self._constructs:
+            construct = construct_evaluator(node, self.folder.model)
+            if construct is not None:
+                self._constructs[node] = construct
+            elif not self.folder.may_fold(node):
+                return f"{node}, which is not computed beforehand"
+        return None
 
     def _enter(self, loop: Node, value: Value, index: int) -> str | None:
         """Take in an input of the body, a carried one with what it starts from."""
@@ -101,9 +126,7 @@ class ConditionSlice:
             if results is None:
                 self.failure = f"{node} fails, or takes more trips than are counted beforehand"
                 return None
-            for value, tensor in zip(node.outputs, results, strict=False):
-                if value is not None:
-                    known[value] = tensor
+            known.update(results)
         carried = {v: new.constant or known[new] for v, new in self._updates.items()}
         self.settled = not self._counts and all(
             _is_same(tensor, self._carried[v]) for v, tensor in carried.items()
@@ -116,13 +139,32 @@ class ConditionSlice:
             return None
         return bool(tensor.numpy().reshape(()))
 
-    def _compute(self, node: Node, known: dict[Value, Tensor]) -> list[Tensor] | None:
+    def _compute(self, node: Node, known: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
         construct = self._constructs.get(node)
+        results: Sequence[Tensor] | None
         if construct is not None:
-            given = {v: v.constant or known[v] for v in construct.reads}
-            return construct.evaluate(given)
-        tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
-        return self.folder.fold(node, tensors)
+            results = construct.evaluate({v: v.constant or known[v] for v in construct.reads})
+        elif node in self._wanted_of:
+            return self._call(node, known)
+        else:
+            tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
+            results = self.folder.fold(node, tensors)
+        if results is None:
+            return None
+        pairs = zip(node.outputs, results, strict=False)
+        return {value: tensor for value, tensor in pairs if value is not None}
+
+    def _call(self, node: Node, known: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
+        """What is wanted of a call that is given more than is known."""
+        wanted = self._wanted_of[node]
+        elements = {v: v.constant or known.get(v) for v in node.inputs if v is not None}
+        reads = self.folder.reads
+        given = {
+            v: tensor for v, tensor in elements.items() if tensor is not None and reads(tensor)
+        }
+        found = self._calls.inside(node, wanted, given, lambda: self._around, 1)
+        self._calls.forget()
+        return found if found.keys() == wanted else None
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

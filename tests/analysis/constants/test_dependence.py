@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.dependence import Asked, comes_from, fed_from
+from straightline.analysis.constants.dependence import Asked, CallReads, comes_from, fed_from
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
@@ -46,3 +46,24 @@ def test_one_step(values, name, sizes, wanted):
 @pytest.mark.parametrize(("name", "wanted"), [("i", ["n"]), ("c", ["q", "d"]), ("v", ["x", "w"])])
 def test_what_a_body_is_fed(values, name, wanted):
     assert [value.name for value in fed_from(values[name])] == wanted
+
+
+def test_of_which_arguments_an_output_of_a_call_comes():
+    text = """g (float[N] x, float[N] z, int64 n) => (r) { r, s, t = local.f (x, n, z) }
+    <domain: "local", opset_import: ["" : 17]> f (a, b, c) => (r, s, t) {
+        r = Add (a, c)
+        l = Shape (r)
+        s = Add (l, b)
+        t = Loop (b, , a) <body = o (int64 i, bool k, p) => (bool q, u) {
+            q = Identity (k) u = Sub (p, c)
+        }>
+    }"""
+    model = ir.load(as_model(HEAD.replace("17]", '17, "local" : 1]') + text))
+    reads = CallReads(model.functions)
+    (call,) = model.graph.nodes()
+    assert reads.calls(call)
+    found = {v.name: reads.of(Asked(v, False)) for v in call.outputs}
+    told = {k: [f"{'sizes of ' * a.sizes}{a.value.name}" for a in v] for k, v in found.items()}
+    assert told == {"r": ["x", "z"], "s": ["sizes of x", "n", "sizes of z"], "t": ["x", "n", "z"]}
+    sizes = reads.of(Asked(call.outputs[0], True))
+    assert [asked for asked in sizes if not asked.sizes] == []

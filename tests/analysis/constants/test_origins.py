@@ -150,3 +150,45 @@ def test_what_is_a_setting_and_what_is_data(declared, setting):
     text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
     graph = ir.load(as_model(HEAD + text)).graph
     assert is_setting(graph.inputs[0]) == setting
+
+
+CALLED = """
+<domain: "local", opset_import: ["" : 17, "local" : 1]> f (a, b, c) => (r, s, t) {
+    k, e, t = local.h (a, b, c)
+    r = Neg (a)
+    s = Add (k, b)
+}
+<domain: "local", opset_import: ["" : 17]> h (a, b, c) => (s, e, t) {
+    n = Exp (a)
+    s = Size (n)
+    e = Add (a, c)
+    l = Constant <value_ints = [2]> ()
+    t = Expand (c, l)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("r", "input 'x'; decided by data"),
+        ("s", "the shape of input 'x', input 'n'; decide it with --shape x=... --set n=..."),
+        ("t", "input 'm'; decide it with --set m=..."),
+    ],
+)
+def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
+    text = f"""g (float[N] x, int64 n, int64 m) => (y) {{
+        r, s, t = local.f (x, n, m) y = Identity ({output})
+    }}{CALLED}"""
+    graph = ir.load(as_model(HEAD + text)).graph
+    assert origins(graph.outputs[0]).startswith(said)
+
+
+def test_functions_that_call_others_twice_are_walked_once():
+    text = "g (float[N] x, int64 n) => (y) { r, y = local.f59 (x, n) }"
+    local = '<domain: "local", opset_import: ["" : 17, "local" : 1]>'
+    text += f"{local} f0 (x, n) => (r, m) {{ r = Neg (x) m = Neg (n) }}"
+    for i in range(1, 60):
+        calls = f"a, k = local.f{i - 1} (x, n) r, m = local.f{i - 1} (a, k)"
+        text += f"{local} f{i} (x, n) => (r, m) {{ {calls} }}"
+    graph = ir.load(as_model(HEAD + text)).graph
+    assert origins(graph.outputs[0]) == "input 'n'; decide it with --set n=... (values= in Python)"

@@ -100,3 +100,54 @@ def test_an_obstacle_that_the_condition_does_not_depend_on_is_none():
 def test_a_constant_condition_needs_no_node():
     found = sliced(REST + "k2 = Add (k0, one) m2 = Add (m0, one)", condition="c")
     assert operators(found) == [] and found.step(0) is True
+
+
+STEP = """
+<domain: "local", opset_import: ["" : 17]> step (s, t, e) => (r, u, d) {
+    r = Exp (s)
+    n = Size (r)
+    most = Cast <to = 1> (n)
+    u = Add (t, e)
+    d = Less (u, most)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "step", "trips"),
+    [
+        ("3", "float step = {0.75}", 4),
+        ("0", "float step = {0.75}", 1),
+        ("N", "float z = {0}", None),
+    ],
+)
+def test_of_a_call_what_the_condition_comes_of_is_known(shape, step, trips):
+    """A step of which run time tells what else it is given; unless the condition comes of that."""
+    signature = f"float[{shape}] x, bool q" + (", float step" if trips is None else "")
+    text = f"""{HEAD[:-3]}, "local" : 1]>
+        g ({signature}) => (float[{shape}] y, float k) <float zero = {{0}}, {step}> {{
+        y, k = Loop (, q, x, zero) <
+            body = b (int64 i, bool c, float[{shape}] a, float t)
+                => (bool d, float[{shape}] a2, float t2) {{ a2, t2, d = local.step (a, t, step) }}>
+        }}{STEP}"""
+    model = ir.load(as_model(text))
+    (loop,) = model.graph.nodes()
+    found = ConditionSlice(loop, Folder(model))
+    if trips is None:
+        assert found.obstacle.startswith("the shape of input 'x', input 'step'; decide it with")
+    else:
+        assert found.obstacle is None
+        assert [found.step(trip) for trip in range(trips)] == [True] * (trips - 1) + [False]
+        assert operators(found) == ["step"]
+
+
+def test_a_call_whose_sizes_run_time_tells_says_so():
+    text = f"""{HEAD[:-3]}, "local" : 1]>
+        g (float[N] x, bool q) => (float[N] y, float k) <float zero = {{0}}, float one = {{1}}> {{
+        y, k = Loop (, q, x, zero) <
+            body = b (int64 i, bool c, float[N] a, float t)
+                => (bool d, float[N] a2, float t2) {{ a2, t2, d = local.step (a, t, one) }}>
+        }}{STEP}"""
+    model = ir.load(as_model(text))
+    found = ConditionSlice(model.graph.nodes()[0], Folder(model))
+    assert found.obstacle is None and found.step(0) is None
+    assert found.failure.startswith("local::step 'y/a2' fails")

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from harness import (
-    assert_keeps,
-)
+from harness import as_model, assert_equal_outputs, assert_keeps
 from loops import HEAD, NEGATE, X, assert_unrolls
-from straightline.passes import UnrollLoops
+from straightline.passes import UnrollLoops, straighten
 
 CONDITIONS = {
     "always false": "c2 = Constant <value = bool {0}> ()",
@@ -98,3 +96,25 @@ def test_a_loop_that_never_ends_is_kept(inputs):
         f"g (float[2] x) => (float[2] y) <bool yes = {{1}}> {{ y = Loop (, {inputs}, x) {NEGATE} }}"
     )
     assert_keeps(UnrollLoops(), HEAD + text, "it never ends")
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_condition_that_a_call_gives_beside_what_run_time_decides(size):
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[{size}] x) => (float[{size}] y, float k)
+    <float zero = {{0}}, float e = {{0.75}}, bool yes = {{1}}> {{
+        y, k = Loop (, yes, x, zero) <
+            body = b (int64 i, bool c, float[{size}] a, float t)
+                => (bool d, float[{size}] a2, float t2) {{ a2, t2, d = local.step (a, t, e) }}>
+    }}
+    <domain: "local", opset_import: ["" : 17]> step (s, t, e) => (r, u, d) {{
+        r = Tanh (s)
+        n = Size (r)
+        most = Cast <to = 1> (n)
+        u = Add (t, e)
+        d = Less (u, most)
+    }}"""
+    result = straighten().run(as_model(text))
+    kinds = [node.op_type for node in result.model.graph.node if node.op_type != "Identity"]
+    assert kinds == ["step"] * max(1, -(-size * 4 // 3))
+    assert_equal_outputs(text, result.model, {"x": np.ones(size, np.float32)})
