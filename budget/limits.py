@@ -100,6 +100,12 @@ LIMITS = {
     "call_depth": Limit(
         60, "calls in each other that are looked into", "", "Python's stack has an end"
     ),
+    "called_nodes": Limit(
+        1_000,
+        "nodes of functions that are computed for what one call gives out",
+        "",
+        "functions that call others twice stand for 2 to the power of their depth",
+    ),
     "speculated_calls": Limit(
         10_000,
         "calls of functions in which nodes are proved not to fail",

@@ -17,6 +17,7 @@ from ...facts.fact import UNKNOWN, Fact, decided
 from ...ir import Function, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
 from ...operators import rules_of
+from ..shapes.asking import Memory
 from ..shapes.calls import defaults_of, fact_key, with_values
 from ..shapes.inference import ShapeInference
 from .equal import content_key
@@ -24,6 +25,8 @@ from .evaluation import STEP
 from .folding import Folder
 
 _DEEPEST = limit("call_depth")
+
+_MOST_NODES = limit("called_nodes")
 
 Known = Mapping[Value, Tensor]
 
@@ -34,15 +37,22 @@ class CallResults:
     Args:
         folder: computes the nodes.
         inference: gives what is known of sizes, once something asks for it.
+        memory: what is known of functions that do not change any more.
     """
 
-    def __init__(self, folder: Folder, inference: Callable[[], ShapeInference]) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        inference: Callable[[], ShapeInference],
+        memory: Memory | None = None,
+    ) -> None:
         self.folder = folder
         self.functions = folder.model.functions
         self._inference = inference
-        self._bound: dict[Hashable, Function] = {}
-        self._following: dict[Hashable, set[Value]] = {}
+        memory = Memory() if memory is None or not folder.model.settled else memory
+        self._bound, self._following = memory.bound, memory.following
         self._computed: dict[Hashable, dict[Value, Tensor]] = {}
+        self._left = 0
 
     def of(self, call: Node, outputs: Collection[Value]) -> dict[Value, Tensor]:
         """Those of some outputs of a call that do not depend on what run time decides."""
@@ -80,6 +90,8 @@ class CallResults:
         }
         if not wanted:
             return {}
+        if depth == 1:
+            self._left = _MOST_NODES
         found = _Call(self, call, function, known, around, depth).results(
             set(wanted.values()), following
         )
@@ -123,6 +135,11 @@ class CallResults:
         given = all(v is None or v.constant is not None or v in known for v in node.inputs)
         follows = given or rules_of(node.op).reads_sizes_only
         return [v for v in node.outputs if v is not None] if follows else ()
+
+    def may_compute(self, place: Node) -> bool:
+        """Whether one more node may be computed for the call that was asked about; counts it."""
+        self._left -= 1
+        return self._left >= 0 and current().may_work(STEP, place)
 
     def forget(self) -> None:
         """Give up what calls gave out, as where none will be given the same again."""
@@ -194,7 +211,7 @@ class _Call:
             return {}
         known = dict(self._given)
         for node in nodes:
-            if not current().may_work(STEP, self._call):
+            if not self._all.may_compute(self._call):
                 break
             known.update(self._of_node(node, known))
         given = {value: value.constant or known.get(value) for value in wanted}

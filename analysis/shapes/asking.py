@@ -16,7 +16,17 @@ import onnx.shape_inference
 
 from ...facts.dimension import Dimension
 from ...facts.fact import FOLLOWED, UNKNOWN, Fact, Symbols
-from ...ir import Model, Node, OnnxError, Operator, Tensor, ask_onnx, normal_domain
+from ...ir import (
+    Function,
+    Model,
+    Node,
+    OnnxError,
+    Operator,
+    Tensor,
+    Value,
+    ask_onnx,
+    normal_domain,
+)
 from ...ir.boundary import ends_inference
 from .versions import VersionOf, version_of_root
 
@@ -43,6 +53,8 @@ class Memory:
         facts: the one fact that stands for all that say the same.
         by_rule: what rules tell of a node, all sizes being made of those of its inputs.
         calls: what calls of functions give out that do not change any more.
+        bound: such functions with what a call gives in the place of references to attributes.
+        following: of such functions, what follows from which of their inputs.
     """
 
     alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
@@ -52,6 +64,12 @@ class Memory:
     facts: dict[Hashable, Fact] = dataclasses.field(default_factory=dict)
     by_rule: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
     calls: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
+    bound: dict[Hashable, Function] = dataclasses.field(default_factory=dict)
+    following: dict[Hashable, set[Value]] = dataclasses.field(default_factory=dict)
+
+    def without_calls(self) -> Memory:
+        """The same for other functions."""
+        return dataclasses.replace(self, calls={}, bound={}, following={})
 
 
 class OnnxFacts:

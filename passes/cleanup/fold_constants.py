@@ -42,7 +42,7 @@ class FoldConstants(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph, inputs before what depends on them."""
         folder = Folder(model, self.max_bytes)
-        results = CallResults(folder, lambda: run.inference(model))
+        results = CallResults(folder, lambda: run.inference(model), run.memory)
         types = ElementTypes()
         changed = False
         for graph in model.graphs():

@@ -118,7 +118,7 @@ class InliningTrials:
         self.passes = passes
         self.budget = budget
         # What calls give out is shared by the trials, which find the same functions.
-        self.memory = dataclasses.replace(budget.run.memory, calls={})
+        self.memory = budget.run.memory.without_calls()
         self.inference = ShapeInference(model, memory=self.memory)
         simplified = Run(memory=self.memory)
         self.functions = self._simplified(simplified)
