@@ -18,7 +18,7 @@ from ...ir import Function, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
 from ...operators import rules_of
 from ..shapes.asking import Memory
-from ..shapes.calls import defaults_of, fact_key, with_values
+from ..shapes.calls import defaults_of, fact_key
 from ..shapes.inference import ShapeInference
 from .equal import content_key
 from .evaluation import STEP
@@ -249,7 +249,7 @@ def _with_attributes(function: Function, op: Operator) -> Function:
     bound, given = copy_function(function), {**defaults_of(function), **op.attributes}
     for node in bound.graph.nodes():
         if node.op.references and not node.bodies:
-            bound.graph.set_operator(node, with_values(node.op, given))
+            bound.graph.set_operator(node, node.op.for_call(given))
     return bound
 
 
