@@ -11,6 +11,7 @@ from .batching import DIFFERING, Batch, Unbatchable
 from .ragged import PAST_THE_END, window
 from .short_slices import Short, repeated, where_short
 
+_INT64 = onnx.TensorProto.INT64
 BATCH_DIMS = 12
 """From this opset on, GatherND has batch axes."""
 
@@ -24,6 +25,8 @@ def gathered(given: Batch, data: Value, indices: Value, axis: int) -> Value:
         indices: where each trip reads.
         axis: the axis on one trip.
     """
+    if given.given(1).fact.elem_type != _INT64:  # GatherND takes no others
+        indices = given.emit.add("Cast", [indices], given.label("_places"), to=_INT64)
     return taken(given, data, indices, axis, given.rank(1))
 
 
@@ -104,7 +107,7 @@ def _start(given: Batch, position: int) -> Value:
     start, label = given.spread(1), given.label("_places")
     if [dim.value for dim in given.shape(1)] != [1]:
         start = given.emit.add("Gather", [start, given.vector(position)], label, axis=1)
-    if given.given(1).fact.elem_type != onnx.TensorProto.INT64:
+    if given.given(1).fact.elem_type != _INT64:
         start = given.emit.add("Cast", [start], label, to=onnx.TensorProto.INT64)
     return start
 

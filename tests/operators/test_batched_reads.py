@@ -75,6 +75,17 @@ def test_batch_axes_of_tuples():
     assert_vectorizes(loop(body, "float[4] r", DECLARED), FEED)
 
 
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("data", ["e", "t"])
+def test_places_of_32_bits(data, opset):
+    """Gather takes them, GatherND does not."""
+    body = f"{Q} w = Cast <to = 6> (q) r = Gather ({data}, w)"
+    assert_vectorizes(loop(body, "float[2, 3] r", DECLARED), FEED, opset=opset)
+    same = f"w = Cast <to = 6> (m) r = Gather ({data}, w)"
+    text = loop(same, "float[2, 3] r", f"{DECLARED}, int64[2] m")
+    assert_vectorizes(text, FEED | {"m": np.array([1, -1])}, opset=opset)
+
+
 @pytest.mark.parametrize("reduction", ["add", "mul", "max"])
 def test_reductions_of_what_is_scattered(reduction):
     body = f"""{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, a0) h = Concat <axis = 0> (g, g)
