@@ -4,6 +4,7 @@ Importing this package registers the classes.
 """
 
 from . import arithmetic as arithmetic
+from . import classical as classical
 from . import combined as combined
 from . import elementwise as elementwise
 from . import generators as generators

@@ -1,0 +1,27 @@
+"""Operators of ai.onnx.ml that prepare features, as pipelines of scikit-learn begin with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import TensorProto
+
+from ..facts.fact import Fact
+from ..ir import Node
+from .rules import OperatorRules, describes
+
+
+@describes("ai.onnx.ml::Imputer")
+class OfTheSameType(OperatorRules):
+    """Each element becomes another one of the same type."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        return [Fact(inputs[0].elem_type, inputs[0].shape)]
+
+
+@describes("ai.onnx.ml::Normalizer", "ai.onnx.ml::Scaler")
+class OfFloats(OperatorRules):
+    """Each element becomes a float."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        return [Fact(TensorProto.FLOAT, inputs[0].shape)]
