@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
+from ..facts.dimension import Dimension, product
 from ..facts.fact import Fact
 from ..ir import Node
 from .rules import OperatorRules, describes
@@ -25,3 +26,15 @@ class OfFloats(OperatorRules):
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         return [Fact(TensorProto.FLOAT, inputs[0].shape)]
+
+
+@describes("ai.onnx.ml::ArrayFeatureExtractor")
+class ArrayFeatureExtractor(OperatorRules):
+    """What the last axis holds at places, of which only the number counts. There are always rows."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        data, places = inputs[0].shape, inputs[1].shape
+        if not data or places is None:
+            return [Fact(inputs[0].elem_type)]
+        rows = data[:-1] or (Dimension.constant(1),)
+        return [Fact(inputs[0].elem_type, (*rows, product(places)))]

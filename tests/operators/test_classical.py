@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from harness import assert_equal_outputs, run_passes
+from harness import as_model, assert_equal_outputs, run_passes
+from straightline import ir, prove, reference
+from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import VectorizeLoops
 
 PREPARED = (
@@ -30,3 +32,48 @@ def test_distances_of_what_was_prepared(operator):
     for size in (1, 4):  # the reference fails on no rows
         x = np.linspace(-1, 1, 3 * size, dtype=np.float32).reshape(size, 3)
         assert_equal_outputs(text, made, {"x": x, "rows": rows})
+
+
+@pytest.mark.parametrize(
+    ("data", "places", "shape"),
+    [
+        ("float[7]", "int64[4]", (1, 4)),
+        ("float[7]", "int64[1, 4]", (1, 4)),
+        ("float[7]", "int64[3, 2]", (1, 6)),
+        ("float[2, 7]", "int64[3, 2]", (2, 6)),
+        ("float[5, 2, 7]", "int64[3]", (5, 2, 3)),
+    ],
+)
+def test_what_is_extracted(data, places, shape):
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>
+    g ({data} x, {places} i) => (float y) {{ y = ai.onnx.ml.ArrayFeatureExtractor (x, i) }}"""
+    model = ir.load(as_model(text.replace("(float y)", "(y)")))
+    fact = ShapeInference(model).fact(model.graph.outputs[0])
+    assert tuple(size.value for size in fact.shape) == shape
+    feeds = {"x": _filled(data, np.float32), "i": _filled(places, np.int64) % 3}
+    assert reference.run(model, feeds)[0].shape == shape
+
+
+def _filled(type_, dtype):
+    sizes = [int(size) for size in type_.split("[")[1][:-1].split(",")]
+    return np.arange(np.prod(sizes)).reshape(sizes).astype(dtype)
+
+
+def test_neighbours_are_proved():
+    """What stands behind them has sizes, so both models are seen to be the same."""
+    text = """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>
+    g (float[N, 2] x, float[5, 2] rows, float[5] y) => (float[N, 3] near)
+            <int64[1] three = {3}, int64[2] by = {-1, 3}> {
+        same, d = Scan <num_scan_inputs = 1, body = b (float[?, 2] a, float[2] row)
+                => (float[?, 2] a2, float[?] r) {
+            a2 = Identity (a) s = Sub (a, row) r = ReduceSumSquare <axes = [1], keepdims = 0> (s)
+        }> (x, rows)
+        t = Transpose <perm = [1, 0]> (d)
+        v, i = TopK <largest = 0> (t, three)
+        f = Flatten (i)
+        e = ai.onnx.ml.ArrayFeatureExtractor (y, f)
+        near = Reshape (e, by)
+    }"""
+    made = run_passes(text, VectorizeLoops()).model
+    assert "Scan" not in {node.op_type for node in made.graph.node}
+    assert prove(as_model(text), made).status == "proved"
