@@ -30,7 +30,7 @@ class OfFloats(OperatorRules):
 
 @describes("ai.onnx.ml::ArrayFeatureExtractor")
 class ArrayFeatureExtractor(OperatorRules):
-    """What the last axis holds at places, of which only the number counts. There are always rows."""
+    """What the last axis holds at places, of which only the number counts; always in rows."""
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         data, places = inputs[0].shape, inputs[1].shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import onnx
 from ...ir import Model, Node, Tensor
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
-from ..constants.evaluation import alone
+from ..constants.evaluation import alone, reads_of
 from ..shapes.inference import ShapeInference
 
 if TYPE_CHECKING:
@@ -46,38 +47,44 @@ class ScanElements:
         self._body: Body | None = None
 
     def of(self, index: int) -> ScanElement | None:
-        """The element of a scan output; None where its type or its rank is not known.
+        """The element of a scan output; None where its type is not known.
 
-        The reference decides by the body alone, so it comes first; what it leaves open may follow
-        from the values around the Loop.
+        The body decides in the reference and in onnxruntime, which asks what it captures, too:
+        what is carried into its first trip is not asked, and a shape that nothing tells is that of
+        a scalar. Only the type, without which the reference does not run, may follow from there.
 
         Args:
             index: the position among the body's outputs.
         """
-        fact = self._inference.fact(self.loop.body("body").outputs[index])
-        shape = None if fact.shape is None else tuple(dim.value or 0 for dim in fact.shape)
-        told = self.by_reference(index)
-        if told is None:
-            known = shape is not None and fact.elem_type
-            return ScanElement(fact.elem_type, shape or ()) if known else None
-        if shape is not None and len(told.shape) == len(shape):
-            merged = tuple(a or b for a, b in zip(told.shape, shape, strict=True))
-            return ScanElement(told.elem_type, merged)
-        if told.shape or _is_declared(self.loop, index):
+        told = self._by_body(index, self._captured())
+        if told is not None:
             return told
-        # For the reference a shape that nothing tells is that of a scalar.
-        return None if shape is None else ScanElement(told.elem_type, shape)
+        elem_type = self._inference.fact(self.loop.body("body").outputs[index]).elem_type
+        return ScanElement(elem_type, ()) if elem_type else None
 
     def by_reference(self, index: int) -> ScanElement | None:
         """What the reference takes it for; None where that fails."""
+        return self._by_body(index, {})
+
+    def _by_body(self, index: int, captured: Mapping[str, onnx.TypeProto]) -> ScanElement | None:
         declared = self.loop.body("body").output_infos[index].type.tensor_type
         if declared.elem_type and is_static(declared):
             return ScanElement(declared.elem_type, tuple(d.dim_value for d in declared.shape.dim))
         try:
-            dtype, shape = self._reference_body().element(index)
+            dtype, shape = self._reference_body().element(index, captured=captured)
         except EvaluationError:
             return None
         return ScanElement(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+    def _captured(self) -> dict[str, onnx.TypeProto]:
+        """The types of what the body captures, by its names in `alone`."""
+        captured = set(self.loop.body("body").captures())
+        types_ = {
+            f"i{index}": self._inference.fact(value).type_proto(private=False)
+            for index, value in enumerate(reads_of(self.loop))
+            if value in captured
+        }
+        return {name: type_ for name, type_ in types_.items() if type_ is not None}
 
     def _reference_body(self) -> Body:
         from ...reference.bodies import Body
@@ -115,9 +122,3 @@ def declare_elements(loop: Node, model: Model) -> None:
             infos[index].CopyFrom(body.output_infos[index])
             infos[index].type.CopyFrom(type_)
     body.set_outputs(body.outputs, infos)
-
-
-def _is_declared(loop: Node, index: int) -> bool:
-    body = loop.body("body")
-    info = body.output_infos[index]
-    return body.outputs[index].shape is not None or info.type.tensor_type.HasField("shape")

@@ -72,6 +72,7 @@ def in_child(work: Callable[[], int], said: Path, place: Path, attack: Attack | 
     """Status and usage of a child, and whether it ended before the clock ran out."""
     sys.stdout.flush()
     sys.stderr.flush()
+    said.touch()  # a signal may come before the child has said anything
     child = os.fork()
     if child == 0:
         code = 70
