@@ -339,7 +339,7 @@ def _bounds(node: Node) -> Iterator[Origin]:
     """What would bound the trips of a Loop: its maximum, and parts of its condition."""
     if not node.is_op("Loop") or "body" not in node.bodies:
         return
-    values = [part.value for part in parts(node.body("body"))]
+    values = [part.value for part in parts(node.body("body").outputs[0])]
     for value in [*node.inputs[:1], *values]:
         origins = [] if value is None or value.constant is not None else origins_of(value)
         if origins and all(origin.option for origin in origins):

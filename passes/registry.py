@@ -7,6 +7,7 @@ from .cleanup.freeze_initializers import FreezeInitializers as FreezeInitializer
 from .cleanup.fold_constants import FoldConstants as FoldConstants
 from .cleanup.fold_shapes import FoldShapes as FoldShapes
 from .control.forward_invariants import ForwardInvariants as ForwardInvariants
+from .loops.count_loops import CountLoops as CountLoops
 from .loops.hoist_invariants import HoistInvariants as HoistInvariants
 from .functions.inline_functions import InlineFunctions as InlineFunctions
 from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops

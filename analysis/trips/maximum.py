@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from ...ir import Graph, Node, Value
+from ...ir import Node, Value
 from ..constants.folding import Folder
 from ..constants.origins import BY_DATA, origins
 from .condition_slice import ConditionSlice
@@ -52,7 +52,7 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     reasons: list[str] = []
     exceeded = False
     if loop.input(1) is not None or given is None or absent_cond == "honour":
-        for part in parts(loop.body("body")):
+        for part in parts(loop.body("body").outputs[0]):
             condition = ConditionSlice(loop, folder, part.value)
             if condition.obstacle is not None:
                 reasons.append(condition.obstacle)
@@ -72,16 +72,16 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     return Maximum(None, f"it has no maximum, so its copies cannot be counted{more}")
 
 
-def parts(body: Graph) -> Iterator[Part]:
-    """The truth values that must all be as said for a Loop to go on."""
-    stack, seen = [Part(body.outputs[0], True)], set()
+def parts(condition: Value) -> Iterator[Part]:
+    """The truth values of the same graph that must all be as said for a condition to hold."""
+    stack, seen = [Part(condition, True)], set()
     while stack:
         part = stack.pop()
         if part in seen:
             continue
         seen.add(part)
         node = part.value.producer
-        inner = node is not None and node.graph is body
+        inner = node is not None and node.graph is condition.graph
         if node is None or not inner or not _passes_on(node, part.holds):
             yield part
             continue

@@ -63,5 +63,5 @@ def test_parts():
         "huge, yes, x, zero",
         "no = Not (open) w = And (few, k) out = Not (w) z = Or (no, out) go = Not (z)",
     )
-    found = [(part.value.name, part.holds) for part in parts(loop.body("body"))]
+    found = [(part.value.name, part.holds) for part in parts(loop.body("body").outputs[0])]
     assert found == [("open", True), ("few", True), ("k", True)]

@@ -1,0 +1,201 @@
+"""Loops whose conditions only count are ended by their maximum alone."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
+from straightline import transform
+from straightline.passes import CountLoops
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+TYPES = {"int32": np.int32, "int64": np.int64}
+
+
+def loop(condition, before="start", step=1, kind="int32", start="s", bound="n", most=""):
+    """A Loop that counts from `s` towards `n`, and its trips; `start`, `rest`: the conditions, over
+    what is compared before and on each trip."""
+    first = f"go = Identity ({before})"
+    if before == "start":
+        first = condition.replace("J", start).replace("END", bound).replace("d =", "go =")
+        first = re.sub(r"\b(h2?|w|z|l)\b", r"\1_0", first)
+    return f"""{HEAD}g ({kind} s, {kind} n, int64 m, bool ask) => ({kind} e, int64 t, float[END] p)
+    <{kind} zero = {{0}}, {kind} three = {{3}}, bool yes = {{1}}, int64 none = {{0}}> {{
+        {first}
+        e, t, p = Loop ({most}, go, {start}, none) <body = b (int64 k, bool c, {kind} i, int64 u)
+                => (bool d, {kind} j, int64 v, float q)
+                <{kind} one = {{{step}}}, int64 more = {{1}}> {{
+            j = Add (i, one) v = Add (u, more) q = Cast <to = 1> (k)
+            {condition.replace("J", "j").replace("END", bound)}
+        }}>
+    }}"""
+
+
+def counted(text):
+    """What becomes of a Loop; None where its body still has a condition of its own."""
+    result = run_passes(text, CountLoops())
+    node = next(n for n in result.model.graph.node if n.op_type == "Loop")
+    body = next(a.g for a in node.attribute if a.name == "body")
+    return result.model if body.output[0].name == body.input[1].name else None
+
+
+def assert_counts(text, starts=(0, 2, 7), bounds=(-3, 0, 2, 6), kind="int32", most=9):
+    made = counted(text)
+    assert made is not None
+    cast = TYPES[kind]
+    for s, n, ask in itertools.product(starts, bounds, (True, False)):
+        feed = {"s": cast(s), "n": cast(n), "m": np.int64(most), "ask": np.bool_(ask)}
+        given = {i.name for i in made.graph.input}
+        assert_equal_outputs(text, made, {k: np.array(v) for k, v in feed.items() if k in given})
+
+
+def assert_stays(text):
+    assert counted(text) is None
+
+
+def test_what_is_written():
+    before = """g (int64 n, float[2] x) => (float[2] y, float[N] p) <int64 zero = {0}> {
+        go = Less (zero, n)
+        i, y, p = Loop (, go, zero, x) <body = b (int64 k, bool c, int64 i, float[2] a)
+                => (bool d, int64 j, float[2] r, float q) <int64 one = {1}> {
+            j = Add (i, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n)
+        }>
+    }"""
+    after = """g (int64 n, float[2] x) => (float[2] y, float[N] p)
+            <int64 zero = {0}, bool holds = {1}> {
+        go = Less (zero, n)
+        i, y, p = Loop (n, holds, zero, x) <body = b (int64 k, bool c, int64 i_1, float[2] a)
+                => (bool c, int64 j, float[2] r, float q) <int64 one = {1}> {
+            j = Add (i_1, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n)
+        }>
+    }"""
+    feeds = [{"n": np.array(n), "x": np.ones(2, np.float32)} for n in (-1, 0, 1, 4)]
+    assert_rewrites(CountLoops(), HEAD + before, HEAD + after, feeds)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "d = Less (J, END)",
+        "d = Greater (END, J)",
+        "h = GreaterOrEqual (J, END) d = Not (h)",
+        "h = Less (J, END) h2 = Identity (h) d = And (h2, h)",
+        "w = Cast <to = 7> (J) z = Cast <to = 7> (END) d = Less (w, z)",
+    ],
+)
+def test_upwards(condition):
+    assert_counts(loop(condition))
+
+
+def test_downwards():
+    assert_counts(loop("d = Greater (J, END)", step=-1))
+    assert_counts(loop("d = GreaterOrEqual (J, END)", step=-1, bound="three"))
+    assert_stays(loop("d = GreaterOrEqual (J, END)", step=-1))  # it never ends at the least number
+
+
+def test_up_to_a_number_itself():
+    assert_counts(loop("d = LessOrEqual (J, END)", bound="three"))
+    assert_stays(loop("d = LessOrEqual (J, END)"))
+
+
+def test_what_the_initial_condition_does_not_say():
+    """The first trip is made without being asked for."""
+    assert_counts(loop("d = Less (J, END)", before="ask", start="zero"))
+    assert_counts(loop("d = Less (J, END)", before="yes", start="zero"))
+    assert_counts(loop("d = Less (i, END)", before="yes", start="three"))
+    assert_counts(
+        loop("d = Less (k, END)", before="ask", kind="int64", bound="three"), kind="int64"
+    )
+    assert_stays(loop("d = Less (J, END)", before="ask"))  # s + 1 may overflow
+
+
+def test_a_maximum_beside_it():
+    for most in (-1, 0, 2, 9):
+        assert_counts(loop("d = Less (J, END)", most="m"), most=most)
+
+
+def test_several_bounds():
+    both = "h = Less (J, END) l = Less (J, three) d = And (h, l)"
+    assert_counts(loop(both))
+    assert_counts(loop(both, before="yes", start="zero"))
+    given = "l = Less (J, END) d = And (l, c)"
+    assert_counts(loop(given, before="yes", start="zero"))
+
+
+ROUNDED = "w = Cast <to = 1> (J) z = Cast <to = 1> (END) d = Less (w, z)"
+
+
+@pytest.mark.parametrize(
+    "end", [6, 2**24, 2**24 + 1, 2**25 + 3, 2**30 - 1, 2**31 - 1, -(2**24) - 1]
+)
+def test_numbers_that_float32_rounds(end):
+    """The Loop ends before the bound where numbers below it are rounded to the same."""
+    text = loop(ROUNDED)
+    low = max(end - 140, -(2**31))
+    assert_counts(text, starts=(low, end - 1, end), bounds=(end,))
+    if end > 0:
+        down = loop(ROUNDED.replace("Less", "Greater"), step=-1)
+        assert_counts(down, starts=(-end + 140, -end + 1, -end), bounds=(-end,))
+
+
+def test_64_bits():
+    far = (2**63 - 1, -(2**63), -1, 0, 3)
+    assert_counts(
+        loop("d = Less (J, END)", kind="int64", start="zero", most="m"), (0,), far, "int64"
+    )
+    late = loop("d = Less (J, END)", kind="int64", start="three", most="m")
+    assert_counts(late, (0,), far, "int64")
+    for text in (
+        loop("d = Less (J, END)", kind="int64"),
+        loop("d = Greater (J, END)", kind="int64", step=-1),
+        loop(ROUNDED, kind="int64", start="zero"),
+        loop("d = Less (i, END)", before="yes", kind="int64", start="zero"),
+    ):
+        assert_stays(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        loop("d = Less (J, END)", step=2),
+        loop("d = Greater (J, END)"),
+        loop("h = Less (J, END) d = Xor (h, ask)"),
+        loop("h = Less (J, END) d = Or (h, ask)"),
+        loop("h = Less (J, END) d = And (h, ask)"),
+        loop("l = Mul (J, END) d = Less (l, END)", start="zero"),
+        loop("d = Less (u, v)", before="yes", kind="int64"),
+        loop("d = Less (J, END)").replace("(, go", "(m, "),
+    ],
+)
+def test_what_stays(text):
+    assert_stays(text)
+
+
+def test_pure_recurrences_stay():
+    """Nothing in them could be computed for all trips at once."""
+    text = loop("d = Less (J, END)").replace(", float q)", ")").replace(", float[END] p)", ")")
+    text = text.replace("q = Cast <to = 1> (k)", "").replace("e, t, p =", "e, t =")
+    assert counted(text) is not None
+    assert_stays(text.replace("v = Add (u, more)", "v = Mul (u, u)"))
+
+
+def test_what_it_is_for():
+    """A map over rows as tf2onnx writes it: no trip is left."""
+    text = f"""{HEAD}g (float[N, 3] x) => (float[M, 2] y)
+            <float zero = {{0}}, int32 first = {{0}}> {{
+        g0 = Constant <value = int64 {{0}}> () shape = Shape (x) size = Gather (shape, g0)
+        n = Cast <to = 6> (size) most = Cast <to = 7> (n) f = Cast <to = 1> (n)
+        go = Less (zero, f)
+        i, y = Loop (most, go, first) <body = b (int64 k, bool c, int32 i)
+                => (bool d, int32 j, float[2] r) <int32 one = {{1}}, int64[1] two = {{2}}> {{
+            j = Add (i, one) e = Gather (x, i) r, w = TopK (e, two)
+            a = Cast <to = 1> (j) b1 = Cast <to = 1> (n) h = Less (a, b1)
+            p = Cast <to = 1> (k) l = Less (p, b1) d = And (l, h)
+        }}>
+    }}"""
+    made = transform(as_model(text)).model
+    assert not {"Loop", "Scan", "If"} & {node.op_type for node in made.graph.node}
+    for size in (0, 1, 5):
+        x = np.arange(3 * size, dtype=np.float32).reshape(size, 3)
+        assert_equal_outputs(text, made, {"x": x})
