@@ -85,9 +85,10 @@ class _Plan(NamedTuple):
 
 
 def _planned(loop: Node, inference: ShapeInference) -> _Plan | None:
-    body, start = loop.body("body"), loop.input(1)
-    if start is None or always_holds(body) or given_by_caller(loop) is not None:
+    start = loop.input(1)
+    if start is None or given_by_caller(loop) is not None or always_holds(loop.body("body")):
         return None
+    body = loop.body("body")
     reader = ConditionReader(loop, inference)
     compared = [reader.inside(part) for part in _deciding(body, body.outputs[0])]
     found = list(dict.fromkeys([one for one in compared if one is not None]))
