@@ -23,7 +23,7 @@ def test_sizes_that_nothing_declares_are_none_without_trips():
 
 
 def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
-    """The body declares symbols, which tell no sizes, though those of what it is given are known."""
+    """The body declares symbols, which tell no sizes, though those outside are known."""
     text = """g (float[3, 4] x, int64 n) => (float[3, 4] v, float[?, ?, ?] z) <bool yes = {1}> {
         v, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[A, B] a)
                 => (bool c2, float[A, B] r, float[A, B] s) {
