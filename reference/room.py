@@ -46,7 +46,7 @@ def hold(process: int, most: int) -> bool:
     import resource
 
     _, hard = resource.prlimit(process, resource.RLIMIT_DATA)
-    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    soft = min(most, sys.maxsize if hard == resource.RLIM_INFINITY else hard)
     resource.prlimit(process, resource.RLIMIT_DATA, (soft, hard))
     return True
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Container, Hashable, Mapping, 
 
 from ...budget import current, limit
 from ...facts.fact import UNKNOWN, Fact, decided
-from ...ir import Function, Node, Operator, Tensor, Value, upstream
+from ...ir import Function, Model, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
 from ...operators import rules_of
 from ..shapes.asking import Memory
@@ -241,6 +241,17 @@ class _Call:
     @functools.cached_property
     def _inside(self) -> ShapeInference:
         return self._around().inside(self._call, self._function, self._facts)
+
+
+def tells_anything(model: Model) -> bool:
+    """Whether a graph holds a constant or asks for a size; else nothing follows in any call."""
+    return model.settled or any(
+        graph.initializers or any(map(_tells, graph.unordered_nodes())) for graph in model.graphs()
+    )
+
+
+def _tells(node: Node) -> bool:
+    return not any(node.inputs) or rules_of(node.op).reads_sizes_only
 
 
 def _with_attributes(function: Function, op: Operator) -> Function:

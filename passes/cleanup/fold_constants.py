@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import onnx
 
-from ...analysis.constants.call_results import CallResults
+from ...analysis.constants.call_results import CallResults, tells_anything
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
@@ -42,7 +42,9 @@ class FoldConstants(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph, inputs before what depends on them."""
         folder = Folder(model, self.max_bytes)
-        results = CallResults(folder, lambda: run.inference(model), run.memory)
+        results = None
+        if model.functions and tells_anything(model):
+            results = CallResults(folder, lambda: run.inference(model), run.memory)
         types = ElementTypes()
         changed = False
         for graph in model.graphs():
@@ -51,7 +53,9 @@ class FoldConstants(Pass):
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast
-                changed |= _fold(graph, node, folder) or _fold_results(graph, node, results)
+                changed |= _fold(graph, node, folder)
+                if results is not None and node.stands and is_call(node, model):
+                    changed |= _fold_results(graph, node, results)
         return changed
 
 
@@ -96,8 +100,6 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
 
 def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:
     """What a call gives out that does not depend on the rest of what it is given."""
-    if not results.functions or not is_call(node, results.folder.model):
-        return False
     wanted = {v for v in node.outputs if v is not None and not v.pinned and graph.users(v)}
     known = results.of(node, wanted)
     for value, tensor in known.items():

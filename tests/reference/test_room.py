@@ -1,5 +1,8 @@
 """Whether a model fits beside another one."""
 
+import subprocess
+import sys
+
 import pytest
 from straightline.reference import room
 
@@ -26,3 +29,12 @@ def test_threads_of_many_cores_have_room(monkeypatch):
     few = room.allowance(0, 0)
     monkeypatch.setattr("straightline.reference.room.os.cpu_count", lambda: 64)
     assert room.allowance(0, 0) - few > 60 * (32 << 20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
+def test_what_no_machine_has_is_no_limit():
+    """A sparse file may say that a model is larger than any number the system knows."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert room.hold(process.pid, 1 << 64)
+        process.communicate(b"\n")
+    assert process.returncode == 0

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.call_results import CallResults
+from straightline.analysis.constants.call_results import CallResults, tells_anything
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.budget import Limits, governed
@@ -144,3 +144,14 @@ def test_calls_that_stand_too_deep_in_each_other():
 
 def test_an_initializer_that_callers_may_set_is_not_known():
     assert results(load("r, m, f = local.step (x, n)", STEP, given="int64 n = {2}")) == {}
+
+
+def test_where_nothing_is_told_nothing_is_looked_for():
+    plain = "f (a) => (r) { r = Neg (a) }"
+    assert not tells_anything(load("r = local.f (x)", plain, given=""))
+    for told in (
+        "f (a) => (r) { s = Shape (a) r = Neg (a) }",
+        "f (a) => (r) { r = Constant <value_float = 1.0> () }",
+    ):
+        assert tells_anything(load("r = local.f (x)", told, given=""))
+    assert tells_anything(load("r = local.f (x)", plain))
