@@ -137,11 +137,12 @@ def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
     return header
 
 
-def _opset_imports(entries: Iterable[onnx.OperatorSetIdProto], where: object) -> dict[str, int]:
-    imports: dict[str, int] = {}
+def _opset_imports(entries: Sequence[onnx.OperatorSetIdProto], where: object) -> dict[str, int]:
+    imports = {entry.domain: entry.version for entry in entries}
+    if len(imports) == len(entries) and "ai.onnx" not in imports:
+        return imports
     versions: dict[str, int] = {}
     for entry in entries:
-        imports[entry.domain] = entry.version
         if versions.setdefault(normal_domain(entry.domain), entry.version) != entry.version:
             raise ModelError(f"{where} imports two versions of domain '{entry.domain}'")
     return imports

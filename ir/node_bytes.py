@@ -76,6 +76,15 @@ def sized(names: Sequence[str]) -> list[str]:
     return [f"{sizes[len(name)]}{name}" for name in names]
 
 
+_OP_TYPE, _DOMAIN, _OVERLOAD = "\x22", "\x3a", "\x42"
+
+
+def operator_alone(op_type: str, domain: str, overload: str) -> str:
+    """What a node says that says nothing but its operator, in characters."""
+    told = ((_OP_TYPE, op_type), (_DOMAIN, domain), (_OVERLOAD, overload))
+    return "".join([f"{tag}{sized([text])[0]}" for tag, text in told if text])
+
+
 NO_NAME = sized([""])[0]
 """What stands for an input or output that is absent."""
 

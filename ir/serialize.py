@@ -14,7 +14,16 @@ from .graph import Graph
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
-from .node_bytes import NO_NAME, OF_FUNCTION, OF_GRAPH, characters, in_bytes, node_in, sized
+from .node_bytes import (
+    NO_NAME,
+    OF_FUNCTION,
+    OF_GRAPH,
+    characters,
+    in_bytes,
+    node_in,
+    operator_alone,
+    sized,
+)
 from .operator import Operator
 from .tensor import Tensor, TensorMessage
 from .value import Value
@@ -65,6 +74,8 @@ def _update_opset_imports(
     entries: MutableSequence[onnx.OperatorSetIdProto], imports: dict[str, int]
 ) -> None:
     """Make the entries that came with the file say what is imported now."""
+    if [(entry.domain, entry.version) for entry in entries] == list(imports.items()):
+        return
     for entry in list(entries):
         if entry.domain not in imports:
             entries.remove(entry)
@@ -132,8 +143,11 @@ class _Said(dict[Operator, str | None]):
     def __missing__(self, op: Operator) -> str | None:
         if len(self) == _MOST_KNOWN:
             self.clear()
-        plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
-        self[op] = characters(op.node_proto().SerializeToString()) if plain else None
+        if op.extra is None and not op.attributes:
+            self[op] = operator_alone(op.op_type, op.domain, op.overload)
+        else:
+            plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
+            self[op] = characters(op.node_proto().SerializeToString()) if plain else None
         return self[op]
 
 

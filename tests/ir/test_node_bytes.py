@@ -13,6 +13,7 @@ from straightline.ir.node_bytes import (
     characters,
     in_bytes,
     node_in,
+    operator_alone,
     sized,
 )
 
@@ -43,3 +44,15 @@ def test_what_is_behind_names() -> None:
     assert behind_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
     empty = onnx.NodeProto(name="", op_type="Neg")
     assert behind_names(empty.SerializeToString()) == empty.SerializeToString()
+
+
+@given(NAMES, NAMES, NAMES)
+def test_an_operator_alone(op_type: str, domain: str, overload: str) -> None:
+    said = in_bytes([operator_alone(op_type or "Neg", domain, overload)])
+    expected = onnx.NodeProto(op_type=op_type or "Neg")
+    if domain:
+        expected.domain = domain
+    if overload:
+        expected.overload = overload
+    assert onnx.NodeProto.FromString(said) == expected
+    assert said == expected.SerializeToString()
