@@ -24,6 +24,11 @@ Positions = Mapping[Value | None, Sequence[int]]
 _WIDE = 64
 """Nodes with more inputs are wide; so many of them are remembered."""
 
+# What was found at no state of a graph yet; one for all, so nobody writes into these.
+_NOT_SPLIT = -1, None, dict["Value", "list[Node | Graph]"]()
+_NOT_ORDERED = -1, list[Node]()
+NO_KINDS = -1, dict[str, list[Node]]()
+
 
 class Use(NamedTuple):
     """One place that reads a value: an input of a node, or an output slot of a graph."""
@@ -85,11 +90,10 @@ class Structure:
         self._outputs: tuple[Value, ...] = ()
         self._holders: dict[Node, None] = {}  # the nodes that hold graphs
         self._wide: dict[Node | Structure, tuple[object, Positions]] = {}
-        self._split: tuple[int, Node | None, dict[Value, list[Node | Graph]]] = -1, None, {}
-        self._topology = Topology()
-        self._topology.insert(self)
-        self._ordered: tuple[int, list[Node]] = -1, []
-        self._kinds: tuple[int, dict[str, list[Node]]] = -1, {}
+        self._split: tuple[int, Node | None, dict[Value, list[Node | Graph]]] = _NOT_SPLIT
+        self._topology = Topology(sink=self)
+        self._ordered: tuple[int, list[Node]] = _NOT_ORDERED
+        self._kinds: tuple[int, dict[str, list[Node]]] = NO_KINDS
 
     @property
     def name(self) -> str:
@@ -144,7 +148,7 @@ class Structure:
         """
         changes = self._topology.changes
         if self._ordered[0] != changes:
-            nodes = [v for v in self._topology.ordered(self) if type(v) is Node]
+            nodes = [v for v in self._topology.ordered() if type(v) is Node]
             self._ordered = changes, nodes
         return self._ordered[1].copy()
 

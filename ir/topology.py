@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -15,6 +16,8 @@ NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
 FEW = 8
 """So many neighbours of a vertex are held in a tuple, more in a dict."""
 Neighbours = tuple[Any, ...] | dict[Any, Any]
+_NONE = cast("set[Any]", frozenset())
+"""No vertices yet."""
 _Vertex = TypeVar("_Vertex", bound=Hashable)
 
 
@@ -31,32 +34,61 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     networkx is shown dicts, made when it asks. It cannot change them; `insert`, `connect`,
     `disconnect` and `discard` do.
 
+    There may be one for each of 100,000 functions, so nothing is made before it is asked for.
+
     Attributes:
+        sink: the vertex that stands for what is given out, if there is one. It feeds nothing.
         users: for each vertex those that use something of it, each once.
         sources: for each vertex those that it uses something of, each once.
         changes: how often it was changed so far.
-        late: the vertices that were given sources after they were inserted; all sources of any
-            other vertex stand before it.
+        late: the vertices but the sink that were given sources after they were inserted; all
+            sources of any other vertex stand before it.
     """
+
+    __slots__ = ("changes", "late", "sink", "sources", "users")
 
     node_attr_dict_factory = staticmethod(_no_attributes)
     edge_attr_dict_factory = staticmethod(_no_attributes)
+    graph = NO_ATTRIBUTES
 
-    def __new__(cls) -> Topology:
+    def __new__(cls, sink: Hashable = None) -> Topology:
         """Without the search for other backends that networkx makes for each graph."""
         return object.__new__(cls)
 
-    def __init__(self) -> None:
-        # What `nx.DiGraph` sets up, of which there may be one for each of 100,000 functions.
-        self.graph = NO_ATTRIBUTES
+    def __init__(self, sink: Hashable = None) -> None:
+        self.sink = sink
         self.users: dict[Any, Neighbours] = {}
         self.sources: dict[Any, Neighbours] = {}
-        self._node = _Vertices(self.users)
-        self._adj = _Adjacency(self.users)
-        self._pred = _Adjacency(self.sources)
-        self.__networkx_cache__: dict[str, Any] = {}
         self.changes = 0
-        self.late: set[Any] = set()
+        self.late = _NONE
+        if sink is not None:
+            self.insert(sink)
+
+    # What `nx.DiGraph` sets up in its constructor, made when networkx asks.
+
+    @cached_property
+    def _node(self) -> Mapping[Any, dict[Any, Any]]:
+        return _Vertices(self.users)
+
+    @cached_property
+    def _adj(self) -> Mapping[Any, dict[Any, Any]]:
+        return _Adjacency(self.users)
+
+    @cached_property
+    def _pred(self) -> Mapping[Any, dict[Any, Any]]:
+        return _Adjacency(self.sources)
+
+    @property
+    def _succ(self) -> Mapping[Any, dict[Any, Any]]:
+        return self._adj
+
+    @_succ.setter
+    def _succ(self, adjacency: Mapping[Any, dict[Any, Any]]) -> None:
+        self._adj = adjacency
+
+    @cached_property
+    def __networkx_cache__(self) -> dict[str, Any]:
+        return {}
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
@@ -92,7 +124,10 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         self.changes += 1
         self.users[source] = _with(self.users[source], (target,))
         self.sources[target] = _with(self.sources[target], (source,))
-        self.late.add(target)
+        if target is not self.sink:
+            if not self.late:
+                self.late = set()
+            self.late.add(target)
 
     def disconnect(self, source: Hashable, target: Hashable) -> None:
         """Forget that `target` uses something of `source`."""
@@ -106,14 +141,15 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         for source in self.sources.pop(vertex):
             self.users[source] = _without(self.users[source], vertex)
         del self.users[vertex]
-        self.late.discard(vertex)
+        if self.late:
+            self.late.discard(vertex)
 
     def view(self) -> nx.DiGraph[Any]:
         """A view that networkx itself refuses to change."""
         return nx.graphviews.generic_graph_view(self, nx.DiGraph)
 
-    def ordered(self, sink: Hashable = None) -> list[Any]:
-        """Every vertex but `sink` after those that feed it, otherwise in order of insertion.
+    def ordered(self) -> list[Any]:
+        """Every vertex but the sink after those that feed it, otherwise in order of insertion.
 
         A depth-first walk against the edges: linear, deterministic, and a graph that was inserted
         in a topological order comes out in exactly that order. `networkx.topological_sort` keeps
@@ -122,7 +158,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         Raises:
             ModelError: the graph has a cycle.
         """
-        late = self.late - {sink}
+        late, sink = self.late, self.sink
         if not late:
             return [vertex for vertex in self.sources if vertex is not sink]
         done: dict[Any, None] = {}

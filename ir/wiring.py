@@ -12,7 +12,7 @@ from .constant import constant_tensor
 from .errors import GraphError
 from .node import Node, plain_node
 from .operator import Operator
-from .structure import Structure
+from .structure import NO_KINDS, Structure
 from .topology import neighbours
 from .value import Value
 
@@ -216,7 +216,7 @@ class Wiring(Structure):
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
         known = "Constant" in (op.qualname, node._op.qualname)
         node._op = op
-        self._kinds = -1, {}
+        self._kinds = NO_KINDS
         if known:
             self._read_constant(node)
 
