@@ -79,7 +79,7 @@ def copy_graph(
 
 def copy_function(function: Function) -> Function:
     """A copy of a function, which belongs to no model yet."""
-    copy = Function(function.header, function.base_dir)
+    copy = Function(function.stated, function.base_dir)
     copy.opset_imports = dict(function.opset_imports)
     copy_graph(function.graph, copy.graph, {})
     return copy

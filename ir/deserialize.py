@@ -13,24 +13,18 @@ from .arity import check_bodies, fed_by
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Graph
+from .headers import function_header, graph_header, model_header
+from .imports import imports_of, versions_of
 from .model import Function, Model
 from .node import Node
 from .ordering import in_order, names_in_bodies, put_in_order
 from .references import named_tensors, named_tensors_of_training, trained_tensors
 from .structure import Annotation
 from .tensor import Tensor
-from .unknown import keep_unknown
 from .value import Value
 from .well_formed import Frame, text_checked
 from .well_formed.attributes import graphs_in
-from .well_formed.places import normal_domain
-
-_APART = ("input", "output", "node", "value_info")
-"""What of a function is in its graph."""
-
-_REST = [field for field in onnx.FunctionProto.DESCRIPTOR.fields if field.name not in _APART]
-_TEXTS = tuple(field.name for field in _REST if not field.is_repeated)
-_LISTS = tuple(field.name for field in _REST if field.is_repeated)
+from .well_formed.graphs import GraphChecker
 
 
 class _Body(NamedTuple):
@@ -97,16 +91,16 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
 def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
     nodes = list(proto.graph.node)  # held, so that protobuf makes its Python objects once
     frame = Frame(proto)
-    model = Model(_model_header(proto), base_dir)
-    model.opset_imports = _opset_imports(proto.opset_import, "the model")
+    model = Model(model_header(proto), base_dir)
+    model.opset_imports = versions_of(imports_of(proto.opset_import), "the model")
     model.training_info.extend(proto.training_info)
-    for function in _functions(proto, model):
-        if model.functions.setdefault(function.key, function) is not function:
-            overload = function.header.overload
-            raise ModelError(f"{function} is defined twice (overload '{overload}')")
-    reader = _Reader(model, base_dir, frame)
+    for function in _functions(proto, model, frame):
+        key = function.key
+        if model.functions.setdefault(key, function) is not function:
+            raise ModelError(f"{function} is defined twice (overload '{key[-1]}')")
+    reader = _Reader(model, base_dir, frame.main)
     scope = Scope()
-    model.graph.header = _graph_header(proto.graph)
+    model.graph.header = graph_header(proto.graph)
     reader.read(model.graph, proto.graph, scope, nodes)
     frame.finish()
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
@@ -124,54 +118,20 @@ def _mark_trained(model: Model, scope: Scope) -> None:
             model.trained.add(value)
 
 
-def _model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
-    header = onnx.ModelProto()
-    for field, value in proto.ListFields():
-        if field.name in ("graph", "functions", "training_info"):
-            continue
-        if isinstance(value, int | str):
-            setattr(header, field.name, value)
-        else:
-            getattr(header, field.name).extend(value)
-    keep_unknown(proto, header)
-    return header
-
-
-def _opset_imports(entries: Sequence[onnx.OperatorSetIdProto], where: object) -> dict[str, int]:
-    imports = {entry.domain: entry.version for entry in entries}
-    if len(imports) == len(entries) and "ai.onnx" not in imports:
-        return imports
-    versions: dict[str, int] = {}
-    for entry in entries:
-        if versions.setdefault(normal_domain(entry.domain), entry.version) != entry.version:
-            raise ModelError(f"{where} imports two versions of domain '{entry.domain}'")
-    return imports
-
-
-def _functions(proto: onnx.ModelProto, model: Model) -> Iterator[Function]:
-    """The functions of a model. Their nodes are checked already."""
+def _functions(proto: onnx.ModelProto, model: Model, frame: Frame) -> Iterator[Function]:
     reader = _Reader(model, model.base_dir)
     untyped = _Untyped()
     for message in proto.functions:
-        function = Function(_function_header(message), model.base_dir)
-        function.opset_imports = _opset_imports(message.opset_import, function)
-        taken = [untyped[name] for name in message.input]
-        given = [untyped[name] for name in message.output]
+        imports = imports_of(message.opset_import)
+        reader.checker = checker = frame.of_function(message, imports)
+        function = Function(function_header(message, imports), model.base_dir)
+        function.opset_imports = versions_of(imports, function)
+        taken = [untyped[name] for name in message.input[:]]
+        given = [untyped[name] for name in message.output[:]]
         body = _Body(taken, given, message.value_info)
         reader.read(function.graph, body, Scope(), message.node)
+        checker.close()
         yield function
-
-
-def _function_header(proto: onnx.FunctionProto) -> onnx.FunctionProto:
-    header = onnx.FunctionProto()
-    for name in _TEXTS:
-        if proto.HasField(name):
-            setattr(header, name, getattr(proto, name))
-    for name in _LISTS:
-        if entries := getattr(proto, name):
-            getattr(header, name).extend(entries)
-    keep_unknown(proto, header)
-    return header
 
 
 class _Reader:
@@ -180,15 +140,16 @@ class _Reader:
     Args:
         model: the model that they are part of.
         base_dir: its folder.
-        frame: checks nodes that no other one holds, just before they are read; None where that was
-            done.
+        checker: checks nodes that no other one holds, just before they are read; None where that
+            was done.
     """
 
-    def __init__(self, model: Model, base_dir: Path | None, frame: Frame | None = None) -> None:
+    def __init__(
+        self, model: Model, base_dir: Path | None, checker: GraphChecker | None = None
+    ) -> None:
         self.allows_overrides = model.allows_overrides
         self.base_dir = base_dir
-        self.frame = frame
-        self.check = None if frame is None else frame.check_node
+        self.checker = checker
         self.operators = Operators(model.functions)
 
     def read(
@@ -267,7 +228,7 @@ class _Reader:
             made.append(node)
         if len(made) < len(protos):
             made += self.read_sorted(graph, protos[len(made) :], scope)
-        if self.frame is not None:  # a name that is no text cannot be joined
+        if self.checker is not None:  # a name that is no text cannot be joined
             "".join(scope.names)
             "".join([node.name for node in made])
         return made
@@ -276,8 +237,8 @@ class _Reader:
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
     ) -> Iterator[Node]:
         """Put nodes in order, and read them."""
-        if graph.holder is None and self.frame is not None:
-            self.frame.check_nodes(protos)
+        if graph.holder is None and self.checker is not None:
+            self.checker.check_nodes(protos)
         if not in_order(protos):
             protos = put_in_order(protos, graph, scope.names)
         for proto in protos:
@@ -295,7 +256,13 @@ class _Reader:
             first: this is the first time that the node is looked at.
         """
         names, labels = proto.input[:], proto.output[:]  # slices, which protobuf makes in one go
-        op = self.operators.of(proto, names, labels, self.check if first else None)
+        check = None
+        if first and self.checker is not None:
+            check = self.checker.check_node
+            if self.checker.root is not None:  # each tells what it needs of its function
+                check(proto, names, labels)
+                check = None
+        op = self.operators.of(proto, names, labels, check)
         find = scope.names.get
         inputs = [find(name) if name else None for name in names]
         if not all(inputs):
@@ -312,7 +279,7 @@ class _Reader:
         if op.holds_graphs:
             for attribute in proto.attribute:
                 for body in graphs_in(attribute):
-                    inner = graph.add_body(node, attribute.name, _graph_header(body))
+                    inner = graph.add_body(node, attribute.name, graph_header(body))
                     self.read(inner, body, Scope(scope), body.node)
         return node
 
@@ -361,14 +328,3 @@ def _undefined(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
     name = next(name for name in proto.input if name and scope.find(name) is None)
     label = proto.name or next(iter(proto.output), "")
     return f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"
-
-
-def _graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
-    header = onnx.GraphProto()
-    if proto.HasField("name"):
-        header.name = proto.name
-    if proto.HasField("doc_string"):
-        header.doc_string = proto.doc_string
-    header.metadata_props.extend(proto.metadata_props)
-    keep_unknown(proto, header)
-    return header

@@ -20,9 +20,13 @@ class Graph(Wiring):
     graph produces (inputs, initializers, and values captured from around), and the graph itself,
     which stands for its outputs. What a node's bodies capture counts as used by that node.
 
+    Args:
+        owner: the model, function or node that holds it.
+        header: name, doc string and metadata, as a message without content; a name makes one of
+            nothing else when it is asked for.
+
     Attributes:
         owner: the model, function or node that holds it.
-        header: name, doc string and metadata, as a message without content.
         initializers: every initializer with its tensor, in order; those that are also inputs too.
         listed: in a body below IR version 4, the initializers that came as inputs too, in that
             order. Nothing feeds them, so they are none; when the model is written they are again.

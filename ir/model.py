@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import onnx
 
@@ -111,32 +112,80 @@ class Model:
         return f"model '{self.graph.name}'"
 
 
+class FunctionName(NamedTuple):
+    """All that most functions say of themselves."""
+
+    domain: str
+    name: str
+
+    def header(self) -> onnx.FunctionProto:
+        """The message that says it."""
+        header = onnx.FunctionProto(name=self.name)
+        if self.domain:
+            header.domain = self.domain
+        return header
+
+
 class Function:
     """A model's own function (ONNX IR specification, "Functions").
 
+    Args:
+        header: the message without inputs, outputs, nodes and value_info; a name makes one of
+            nothing else when it is asked for.
+        base_dir: the model's folder.
+
     Attributes:
-        header: the message without inputs, outputs, nodes, value_info and opset imports.
         graph: its body; inputs have no types.
         opset_imports: the versions that the body is written for; its own, not the model's.
         base_dir: the model's folder.
     """
 
-    def __init__(self, header: onnx.FunctionProto, base_dir: Path | None = None) -> None:
-        self.header = header
+    __slots__ = ("_header", "base_dir", "graph", "opset_imports")
+
+    def __init__(
+        self, header: onnx.FunctionProto | FunctionName, base_dir: Path | None = None
+    ) -> None:
+        self._header = header
         self.base_dir = base_dir
         self.opset_imports: dict[str, int] = {}
-        self.graph = Graph(self, onnx.GraphProto(name=header.name))
+        self.graph = Graph(self, header.name)
+
+    @property
+    def header(self) -> onnx.FunctionProto:
+        """The message without inputs, outputs, nodes and value_info. Of opset imports it says what
+        came with the file; `opset_imports` counts."""
+        if isinstance(self._header, FunctionName):
+            self._header = self._header.header()
+        return self._header
+
+    @property
+    def stated(self) -> onnx.FunctionProto | FunctionName:
+        """The same; the name alone where nothing else was ever said or asked for."""
+        return self._header
+
+    @property
+    def defaults(self) -> dict[str, onnx.AttributeProto]:
+        """The attributes that hold where a call does not give them."""
+        if isinstance(self._header, FunctionName):
+            return {}
+        return {message.name: message for message in self._header.attribute_proto}
+
+    @property
+    def metadata(self) -> Sequence[onnx.StringStringEntryProto]:
+        """What is said of it for others than ONNX."""
+        return () if isinstance(self._header, FunctionName) else self._header.metadata_props
 
     @property
     def key(self) -> FunctionKey:
         """What a node names to call it: domain, name and overload."""
-        header = self.header
-        return normal_domain(header.domain), header.name, header.overload
+        header = self._header
+        overload = "" if isinstance(header, FunctionName) else header.overload
+        return normal_domain(header.domain), header.name, overload
 
     @property
     def name(self) -> str:
         """Its name with its domain, as messages show it."""
-        return f"{self.header.domain}::{self.header.name}"
+        return f"{self._header.domain}::{self._header.name}"
 
     def opset(self, domain: str = "") -> int:
         """The version of a domain inside the function, 0 where it is not imported."""

@@ -68,6 +68,11 @@ def in_bytes(written: Sequence[str]) -> bytes:
     return "".join(written).encode("latin-1")
 
 
+def size_of(written: str) -> str:
+    """How long something is that was written, in characters."""
+    return _SIZES[len(written)]
+
+
 def sized(names: Sequence[str]) -> list[str]:
     """Names as they stand in nodes, in characters: each with its size before it."""
     if not "".join(names).isascii():

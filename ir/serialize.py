@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
 
 import onnx
+from google.protobuf.message import Message
 
 from .arity import fed_by
 from .collector import paused_collector
 from .constant import constant_operator, takes_any, widened
 from .errors import ModelError
+from .function_bytes import function_in
 from .graph import Graph
+from .imports import update_imports
 from .model import Function, Model
 from .naming import Names, assign_names
 from .node import Node
@@ -30,7 +33,7 @@ from .value import Value
 from .well_formed.attributes import LARGE
 
 _BLOCK = 1 << 20
-"""So many bytes of nodes are handed to protobuf at a time."""
+"""So many bytes are handed to protobuf at a time."""
 _MOST_KNOWN = 10_000
 """Of so many operators is kept what they say."""
 
@@ -60,37 +63,13 @@ def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
     names = assign_names(model)
     proto = onnx.ModelProto()
     proto.CopyFrom(model.header)
-    _update_opset_imports(proto.opset_import, model.opset_imports)
+    update_imports(proto.opset_import, model.opset_imports)
     listing = Listing(model)
     writer = _Writer(names, listing, message_of)
     writer.write(model.graph, proto.graph)
-    for function in model.functions.values():
-        _write_function(function, proto.functions.add(), writer)
+    writer.write_functions(model.functions.values(), proto)
     proto.training_info.extend(model.training_info)
     return proto
-
-
-def _update_opset_imports(
-    entries: MutableSequence[onnx.OperatorSetIdProto], imports: dict[str, int]
-) -> None:
-    """Make the entries that came with the file say what is imported now."""
-    if [(entry.domain, entry.version) for entry in entries] == list(imports.items()):
-        return
-    for entry in list(entries):
-        if entry.domain not in imports:
-            entries.remove(entry)
-        elif entry.version != imports[entry.domain]:
-            entry.version = imports[entry.domain]
-    present = {entry.domain for entry in entries}
-    for domain, version in imports.items():
-        if domain not in present:
-            entries.append(onnx.OperatorSetIdProto(domain=domain, version=version))
-
-
-def _write_function(function: Function, proto: onnx.FunctionProto, writer: _Writer) -> None:
-    proto.CopyFrom(function.header)
-    _update_opset_imports(proto.opset_import, function.opset_imports)
-    writer.write_function(function.graph, proto)
 
 
 class Listing:
@@ -151,6 +130,27 @@ class _Said(dict[Operator, str | None]):
         return self[op]
 
 
+class _Fields:
+    """Fields of a message that are written as characters, handed to it a block at a time."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self._written: list[str] = []
+        self._size = 0
+
+    def add(self, written: str) -> None:
+        """Append a field."""
+        self._written.append(written)
+        self._size += len(written)
+        if self._size > _BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Have all that was added in the message."""
+        self._message.MergeFromString(in_bytes(self._written))
+        self._written, self._size = [], 0
+
+
 class _Writer:
     """Fills messages from graphs."""
 
@@ -176,11 +176,47 @@ class _Writer:
         self.write_value_infos(graph, proto, listed)
         self.write_annotations(graph, proto)
 
-    def write_function(self, graph: Graph, proto: onnx.FunctionProto) -> None:
-        names = self.names
+    def write_functions(self, functions: Iterable[Function], proto: onnx.ModelProto) -> None:
+        fields = _Fields(proto)
+        for function in functions:
+            written = self.function_in(function)
+            if written is None:
+                fields.flush()
+                self.write_function(function, proto.functions.add())
+            else:
+                fields.add(written)
+        fields.flush()
+
+    def function_in(self, function: Function) -> str | None:
+        """A function as a field of a model, in characters; None where it says more than most."""
+        graph, stated = function.graph, function.stated
+        if isinstance(stated, onnx.FunctionProto) or graph.initializers or graph.value_infos:
+            return None
+        nodes = graph.nodes()
+        self.enter(graph, nodes)
+        written = []
+        for node in nodes:
+            said = self._said[node._op]
+            if said is None:
+                return None
+            written.append(self.node_in(OF_FUNCTION, said, node))
+        names = self._sized
+        return function_in(
+            stated.domain,
+            stated.name,
+            function.opset_imports,
+            [names[value] for value in graph.inputs],
+            [names[value] for value in graph.outputs],
+            written,
+        )
+
+    def write_function(self, function: Function, proto: onnx.FunctionProto) -> None:
+        names, graph = self.names, function.graph
+        proto.CopyFrom(function.header)
+        update_imports(proto.opset_import, function.opset_imports)
         proto.input.extend([names[value] for value in graph.inputs])
         for value, tensor in graph.initializers.items():
-            self.write_constant(tensor, names[value], graph.root.opset(), proto.node)
+            self.write_constant(tensor, names[value], function.opset(), proto.node)
         self.write_nodes(graph, proto)
         proto.output.extend([names[value] for value in graph.outputs])
         self.write_value_infos(graph, proto, ())
@@ -238,21 +274,20 @@ class _Writer:
         nodes = graph.nodes()
         field = OF_GRAPH if isinstance(proto, onnx.GraphProto) else OF_FUNCTION
         self.enter(graph, nodes)
-        said_by, names = self._said, self._sized
-        written, size = list[str](), 0
+        said_by, fields = self._said, _Fields(proto)
         for node in nodes:
             said = said_by[node._op]
-            if said is None or size > _BLOCK:
-                proto.MergeFromString(in_bytes(written))
-                written, size = [], 0
             if said is None:
+                fields.flush()
                 self.write_node(node, proto.node.add())
-                continue
-            name = names[node] if node.name else None
-            text = node_in(field, said, node._inputs, node._outputs, name, names)
-            written.append(text)
-            size += len(text)
-        proto.MergeFromString(in_bytes(written))
+            else:
+                fields.add(self.node_in(field, said, node))
+        fields.flush()
+
+    def node_in(self, field: str, said: str, node: Node) -> str:
+        names = self._sized
+        name = names[node] if node.name else None
+        return node_in(field, said, node._inputs, node._outputs, name, names)
 
     def enter(self, graph: Graph, nodes: Sequence[Node]) -> None:
         """Take up the names of what a graph defines, for its nodes and those inside it."""

@@ -59,6 +59,7 @@ class Structure:
     """The part of a `Graph` that only tells."""
 
     __slots__ = (
+        "_header",
         "_holders",
         "_inputs",
         "_kinds",
@@ -68,7 +69,6 @@ class Structure:
         "_topology",
         "_wide",
         "annotations",
-        "header",
         "initializers",
         "listed",
         "output_infos",
@@ -77,9 +77,11 @@ class Structure:
         "value_infos",
     )
 
-    def __init__(self, owner: Model | Function | Node | None, header: onnx.GraphProto) -> None:
+    def __init__(
+        self, owner: Model | Function | Node | None, header: onnx.GraphProto | str
+    ) -> None:
         self.owner = owner
-        self.header = header
+        self._header = header
         self.initializers: dict[Value, Tensor] = {}
         self.listed: list[Value] = []
         self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
@@ -96,9 +98,25 @@ class Structure:
         self._kinds: tuple[int, dict[str, list[Node]]] = NO_KINDS
 
     @property
+    def header(self) -> onnx.GraphProto:
+        """Name, doc string and metadata, as a message without content."""
+        if isinstance(self._header, str):
+            self._header = onnx.GraphProto(name=self._header)
+        return self._header
+
+    @header.setter
+    def header(self, header: onnx.GraphProto) -> None:
+        self._header = header
+
+    @property
+    def metadata(self) -> Sequence[onnx.StringStringEntryProto]:
+        """What is said of it for others than ONNX."""
+        return () if isinstance(self._header, str) else self._header.metadata_props
+
+    @property
     def name(self) -> str:
         """The graph's own name."""
-        return self.header.name
+        return self._header if isinstance(self._header, str) else self._header.name
 
     @property
     def inputs(self) -> tuple[Value, ...]:

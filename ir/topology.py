@@ -87,7 +87,7 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         self._adj = adjacency
 
     @cached_property
-    def __networkx_cache__(self) -> dict[str, Any]:
+    def __networkx_cache__(self) -> dict[str, Any]:  # type: ignore[override]
         return {}
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:

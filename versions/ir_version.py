@@ -65,7 +65,7 @@ def _needs(model: Model) -> Iterator[tuple[int, str]]:
     yield OLDEST, "opset imports"
     if model.functions:
         yield _FUNCTIONS, "functions"
-        if any(f.header.metadata_props or f.header.overload for f in model.functions.values()):
+        if any(f.metadata or f.key[-1] for f in model.functions.values()):
             yield _METADATA, "metadata or overloads of functions"
     if model.training_info:
         yield _TRAINING, "training information"
@@ -80,7 +80,7 @@ def _needs(model: Model) -> Iterator[tuple[int, str]]:
 def _needs_of_graph(graph: Graph) -> Iterator[tuple[int, str]]:
     if graph.annotations:
         yield _ANNOTATIONS, "quantization annotations"
-    if graph.header.metadata_props:
+    if graph.metadata:
         yield _METADATA, "metadata of graphs"
     if graph.is_interface and any(v.constant is None for v in graph.initializers):
         yield _OVERRIDES, "initializers that callers may override"

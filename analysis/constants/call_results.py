@@ -18,7 +18,7 @@ from ...ir import Function, Model, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
 from ...operators import rules_of
 from ..shapes.asking import Memory
-from ..shapes.calls import defaults_of, fact_key
+from ..shapes.calls import fact_key
 from ..shapes.inference import ShapeInference
 from .equal import content_key
 from .evaluation import STEP
@@ -257,7 +257,7 @@ def _tells(node: Node) -> bool:
 def _with_attributes(function: Function, op: Operator) -> Function:
     if not any(node.op.references for node in function.graph.unordered_nodes()):
         return function
-    bound, given = copy_function(function), {**defaults_of(function), **op.attributes}
+    bound, given = copy_function(function), {**function.defaults, **op.attributes}
     for node in bound.graph.nodes():
         if node.op.references and not node.bodies:
             bound.graph.set_operator(node, node.op.for_call(given))

@@ -55,11 +55,6 @@ class CallFacts:
         return [_with(fact, renamed) for fact in facts] if renamed else list(facts)
 
 
-def defaults_of(function: Function) -> Attributes:
-    """The attributes that hold where a call does not give them."""
-    return {message.name: message for message in function.header.attribute_proto}
-
-
 def fact_key(fact: Fact) -> Hashable:
     """What tells a fact from others."""
     content = None

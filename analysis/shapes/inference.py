@@ -18,7 +18,7 @@ from ...ir import Function, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
 from .asking import Memory, OnnxFacts
 from .bodies import enter_body, leave_bodies
-from .calls import Attributes, CallFacts, defaults_of
+from .calls import Attributes, CallFacts
 from .nodes import NodeFacts
 from .versions import VersionOf, version_of_root
 
@@ -142,7 +142,7 @@ class ShapeInference:
         """What is known inside of a function for one call, given facts of the arguments."""
         inner = copy.copy(self)
         inner._facts = {}
-        inner.attributes = {**defaults_of(function), **self._resolved(call.op).attributes}
+        inner.attributes = {**function.defaults, **self._resolved(call.op).attributes}
         inner._calling = _Calling(function, call, self._calling)
         for index, value in enumerate(function.graph.inputs):
             inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)

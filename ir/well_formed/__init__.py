@@ -10,12 +10,14 @@ One walk over the message, linear in it. Nodes of the same form are decided once
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import onnx
 
 from ..errors import ModelError
+from ..imports import Imports, imports_of
 from .calls import Calls
+from .contents import Types
 from .graphs import GraphChecker
 from .places import Place, key_of
 from .schemas import Forms
@@ -34,7 +36,11 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
     """
     with text_checked(proto):
         frame = Frame(proto)
-        frame.check_nodes(proto.graph.node)
+        for function in proto.functions:
+            checker = frame.of_function(function, imports_of(function.opset_import))
+            checker.check_nodes(function.node)
+            checker.close()
+        frame.main.check_nodes(proto.graph.node)
         frame.finish()
 
 
@@ -55,8 +61,11 @@ def text_checked(proto: onnx.ModelProto) -> Iterator[None]:
 
 
 class Frame:
-    """All of a message but the nodes of its main graph, checked. Who reads those checks each just
-    before, which spares a walk.
+    """All of a message but its functions and the nodes of its main graph, checked. Who reads those
+    checks each just before, which spares a walk.
+
+    Attributes:
+        main: checks nodes of the main graph.
 
     Raises:
         ModelError: it is not well formed.
@@ -66,47 +75,46 @@ class Frame:
     def __init__(self, proto: onnx.ModelProto) -> None:
         if has_odd_text(proto, _LARGE):
             raise ModelError(str(first_odd_text(proto)))
-        functions = {key_of(f.domain, f.name, f.overload): f for f in proto.functions}
-        self._calls = Calls(functions)
-        forms = _forms(proto.opset_import, proto.ir_version, f"model '{proto.graph.name}'")
-        self._main = GraphChecker(forms, self._calls, None)
-        self._place = Place.of_graph(proto.graph.name)
-        self._main.check_frame(proto.graph, self._place)
+        self._ir_version = proto.ir_version
+        self._calls = Calls(proto.functions)
+        self._types = Types()
+        self._forms: dict[Imports, Forms] = {}
+        name = proto.graph.name
+        forms = self._forms_of(imports_of(proto.opset_import), f"model '{name}'")
+        self.main = GraphChecker(forms, self._calls, self._types, Place(name))
+        self.main.check_frame(proto.graph, self.main.place)
         for info in proto.training_info:
             for graph in (info.initialization, info.algorithm):
-                self._main.check(graph, Place.of_graph(graph.name))
-        for key, function in functions.items():
-            where = f"function '{function.domain}::{function.name}'"
-            forms = _forms(function.opset_import, proto.ir_version, where)
-            GraphChecker(forms, self._calls, key).check_function(function)
+                self.main.check(graph, Place(graph.name))
 
-    def check_node(
-        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]
-    ) -> None:
-        """Check a node of the main graph, and all that it holds. Errors as the constructor; names
-        are left to the caller."""
-        self._main.check_node(node, inputs, outputs, self._place)
+    def of_function(self, function: onnx.FunctionProto, imports: Imports) -> GraphChecker:
+        """Check a function, and give what checks its nodes. Errors as the constructor."""
+        domain, name = function.domain, function.name
+        forms = self._forms.get(imports)
+        if forms is None:
+            "".join([domain for domain, *_ in imports])
+            forms = self._forms_of(imports, f"function '{domain}::{name}'")
+            self._forms[imports] = forms
+        root = key_of(domain, name, function.overload)
+        checker = GraphChecker(forms, self._calls, self._types, Place(name, domain), root)
+        checker.check_function(function)
+        return checker
 
-    def check_nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
-        """Check nodes of the main graph with their names. Errors as the constructor."""
-        self._main.check_nodes(nodes, self._place)
+    def _forms_of(self, imports: Imports, where: str) -> Forms:
+        # Below IR version 3 nothing was imported: everything was opset 1.
+        version = 1 if self._ir_version < 3 else 0
+        for domain, given, _ in imports:
+            if domain in ("", "ai.onnx"):
+                version = given
+                if not 1 <= version <= _NEWEST:
+                    raise ModelError(
+                        f"{where} imports opset {version}; known are 1 to {_NEWEST}"
+                        " (a newer onnx package may know it)"
+                    )
+            elif not -_MANY <= given <= _MANY:
+                raise ModelError(f"{where} imports version {given} of domain '{domain}'")
+        return Forms(version)
 
     def finish(self) -> None:
         """Check what is seen in the end only: that calls fit. Errors as the constructor."""
         self._calls.check()
-
-
-def _forms(imports: Iterable[onnx.OperatorSetIdProto], ir_version: int, where: str) -> Forms:
-    # Below IR version 3 nothing was imported: everything was opset 1.
-    version = 1 if ir_version < 3 else 0
-    for entry in imports:
-        if entry.domain in ("", "ai.onnx"):
-            version = entry.version
-            if not 1 <= version <= _NEWEST:
-                raise ModelError(
-                    f"{where} imports opset {version}; known are 1 to {_NEWEST}"
-                    " (a newer onnx package may know it)"
-                )
-        elif not -_MANY <= entry.version <= _MANY:
-            raise ModelError(f"{where} imports version {entry.version} of domain '{entry.domain}'")
-    return Forms(version, where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import networkx as nx
@@ -22,7 +22,7 @@ class _Call(NamedTuple):
     node: onnx.NodeProto
     place: Place
     kinds: Mapping[str, int]
-    parameters: Set[str]
+    parameters: Collection[str]
 
     @property
     def references(self) -> dict[str, str]:
@@ -34,18 +34,30 @@ class Calls:
     """The calls among a model's functions; None stands for the model itself.
 
     A function needs what an operator in it cannot be without, and what those that it calls need.
+    A call of a function of which all is known is checked at once, so that nothing is kept of a
+    model whose functions stand before those that call them.
 
     Args:
-        functions: by what nodes call them.
+        functions: those of the model.
     """
 
-    def __init__(self, functions: Mapping[FunctionKey, onnx.FunctionProto]) -> None:
-        self.functions = functions
-        self._made: dict[FunctionKey | None, list[_Call]] = defaultdict(list)
+    def __init__(self, functions: Sequence[onnx.FunctionProto]) -> None:
+        self._messages = functions
+        self._index = {key_of(f.domain, f.name, f.overload): n for n, f in enumerate(functions)}
+        self._settled: set[FunctionKey] = set()
+        self._made: dict[FunctionKey | None, list[_Call]] = {}
         # Who needs an attribute or an input of a function, and of which kind an attribute must be.
         self._attributes: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
         self._inputs: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
         self._kinds: dict[FunctionKey, dict[str, int]] = defaultdict(dict)
+
+    def __contains__(self, key: FunctionKey) -> bool:
+        """Whether nodes call a function by this."""
+        return key in self._index
+
+    def function(self, key: FunctionKey) -> onnx.FunctionProto:
+        """A function by what nodes call it."""
+        return self._messages[self._index[key]]
 
     def note(
         self,
@@ -53,11 +65,33 @@ class Calls:
         node: onnx.NodeProto,
         kinds: Mapping[str, int],
         place: Place,
-        parameters: Set[str],
+        parameters: Collection[str],
     ) -> None:
-        """Note a call; `parameters` are the caller's own inputs as far as the node sees them."""
+        """Note a call; `parameters` are the caller's own inputs as far as the node sees them.
+
+        Raises:
+            ModelError: it does not fit a function of which all is known.
+        """
         key = key_of(node.domain, node.op_type, node.overload)
-        self._made[caller].append(_Call(key, node, place, kinds, parameters))
+        call = _Call(key, node, place, kinds, parameters)
+        if key in self._settled:
+            self._check(call, caller)
+        else:
+            self._made.setdefault(caller, []).append(call)
+
+    def close(self, function: FunctionKey) -> None:
+        """Note that all nodes of a function were seen.
+
+        Raises:
+            ModelError: a default does not fit what is needed of it.
+        """
+        if function not in self._made:
+            self._settle(function)
+
+    def _settle(self, function: FunctionKey) -> None:
+        self._settled.add(function)
+        if function in self._kinds:
+            self._check_defaults(function)
 
     def need(
         self,
@@ -65,10 +99,10 @@ class Calls:
         node: onnx.NodeProto,
         form: Form,
         place: Place,
-        parameters: Set[str],
+        parameters: Collection[str],
     ) -> None:
         """Note what a node in a function needs of the function's caller."""
-        for attribute in node.attribute:
+        for attribute in node.attribute[:]:
             if attribute.ref_attr_name:
                 if attribute.name in form.required:
                     needs = self._attributes[function]
@@ -81,23 +115,25 @@ class Calls:
                     self._inputs[function].setdefault(node.input[index], place.node(node))
 
     def check(self) -> None:
-        """Check all calls that were noted.
+        """Check the calls that were noted and not checked.
 
         Raises:
             ModelError: functions call each other in a circle, or a call does not fit its function.
         """
         for caller in (*self._callees_first(), None):
-            for call in self._made.get(caller, ()):
-                for fault in self._faults(call, caller):
-                    raise ModelError(f"{call.place.node(call.node)} {fault}")
-            if caller in self._kinds and caller is not None:
-                self._check_defaults(caller)
+            for call in self._made.pop(caller, ()):
+                self._check(call, caller)
+            if caller is not None:
+                self._settle(caller)
 
     def _callees_first(self) -> list[FunctionKey]:
+        """The functions of which not all is known."""
         calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
-        calls.add_nodes_from(self.functions)
-        made = self._made
-        calls.add_edges_from((f, call.function) for f in self.functions for call in made.get(f, ()))
+        rest = {key: self._made[key] for key in self._index if key in self._made}
+        calls.add_nodes_from(rest)
+        calls.add_edges_from(
+            (f, call.function) for f, made in rest.items() for call in made if call.function in rest
+        )
         try:
             return list(nx.topological_sort(calls.reverse(copy=False)))
         except nx.NetworkXUnfeasible:
@@ -106,8 +142,12 @@ class Calls:
             fault = f"function {circle[0]} calls itself{through}, which ONNX forbids"
             raise ModelError(fault) from None
 
+    def _check(self, call: _Call, caller: FunctionKey | None) -> None:
+        for fault in self._faults(call, caller):
+            raise ModelError(f"{call.place.node(call.node)} {fault}")
+
     def _faults(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
-        function = self.functions[call.function]
+        function = self.function(call.function)
         counts = (
             (len(call.node.input), len(function.input), "inputs; the function takes"),
             (len(call.node.output), len(function.output), "outputs; the function gives"),
@@ -133,7 +173,7 @@ class Calls:
 
     def _missing_attributes(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         references = call.references
-        defaults = {message.name for message in self.functions[call.function].attribute_proto}
+        defaults = {message.name for message in self.function(call.function).attribute_proto}
         for name, user in self._attributes[call.function].items():
             if name not in call.kinds and name not in defaults:
                 yield f"lacks an attribute '{name}', which {user} needs"
@@ -141,7 +181,7 @@ class Calls:
                 self._attributes[caller].setdefault(references[name], user)
 
     def _missing_inputs(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
-        names, inputs = list(self.functions[call.function].input), call.node.input
+        names, inputs = list(self.function(call.function).input), call.node.input
         for name, user in self._inputs[call.function].items():
             index = names.index(name)
             given = inputs[index] if index < len(inputs) else ""
@@ -151,7 +191,7 @@ class Calls:
                 self._inputs[caller].setdefault(given, user)
 
     def _check_defaults(self, key: FunctionKey) -> None:
-        for message in self.functions[key].attribute_proto:
+        for message in self.function(key).attribute_proto:
             wanted, kind = self._kinds[key].get(message.name), kind_of(message)
             if wanted is not None and wanted != kind:
                 fault = _wrong_kind(message.name, kind, wanted)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from types import MappingProxyType
 
 import onnx
 
@@ -18,6 +19,10 @@ from .text import has_odd_text
 _DEEPEST = 100
 """Protobuf's readers take graphs nested some 30 deep; no file holds more."""
 
+_FEW = 8
+"""Among so many names one is found as quickly as in a set."""
+
+_NO_KINDS: Kinds = MappingProxyType({})
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
 
 
@@ -27,15 +32,25 @@ class GraphChecker:
     Args:
         forms: what the opset demands of nodes.
         calls: where calls of the model's functions are noted.
+        types: the types that were seen.
+        place: the graph that no node holds.
         root: the function that the graphs belong to; None for the model.
     """
 
-    def __init__(self, forms: Forms, calls: Calls, root: FunctionKey | None) -> None:
+    def __init__(
+        self,
+        forms: Forms,
+        calls: Calls,
+        types: Types,
+        place: Place,
+        root: FunctionKey | None = None,
+    ) -> None:
         self.forms = forms
         self.calls = calls
+        self.types = types
+        self.place = place
         self.root = root
-        self.types = Types()
-        self.parameters: frozenset[str] = frozenset()
+        self.parameters: Collection[str] = ()
 
     def check(self, graph: onnx.GraphProto, place: Place) -> None:
         """Check a graph.
@@ -46,7 +61,7 @@ class GraphChecker:
         """
         self.check_frame(graph, place)
         # A branch may read an input of the function that only some calls give.
-        parameters, self.parameters = self.parameters, frozenset()
+        parameters, self.parameters = self.parameters, ()
         self.check_nodes(graph.node, place)
         self.parameters = parameters
 
@@ -67,18 +82,22 @@ class GraphChecker:
             check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)
 
     def check_function(self, function: onnx.FunctionProto) -> None:
-        """Check a function; errors as `check`."""
+        """Check all of a function but its nodes; errors as `check`."""
+        inputs = function.input[:]
         header = (function.name, function.domain, function.overload, function.doc_string)
-        "".join((*header, *function.input, *function.output, *function.attribute))
-        "".join([entry.domain for entry in function.opset_import])
-        if any(map(has_odd_text, (*function.attribute_proto, *function.metadata_props))):
-            raise TypeError
+        "".join((*header, *inputs, *function.output, *function.attribute))
+        for message in (*function.attribute_proto, *function.metadata_props):
+            if has_odd_text(message):
+                raise TypeError
         if not function.name:
             raise ModelError(f"a function of domain '{function.domain}' has no name")
-        self.parameters = frozenset(function.input)
-        place = Place(f"graph '{function.name}'", f"{function.domain}::{function.name}/")
-        self._check_infos(function.value_info, place)
-        self.check_nodes(function.node, place)
+        self.parameters = inputs if len(inputs) <= _FEW else frozenset(inputs)
+        self._check_infos(function.value_info, self.place)
+
+    def close(self) -> None:
+        """Note that all nodes of a function were checked; errors as `check`."""
+        if self.root is not None:
+            self.calls.close(self.root)
 
     def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
         fine = self.types.fine
@@ -86,8 +105,9 @@ class GraphChecker:
             if info.type.SerializeToString() not in fine:
                 self.types.check(info.type, f"'{info.name}' of {place.graph}")
 
-    def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place) -> None:
-        """Check the nodes of a graph; errors as `check`."""
+    def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place | None = None) -> None:
+        """Check the nodes of a graph with their names; errors as `check`."""
+        place = place or self.place
         # Names that are read need no check: they are those of what is given out, or nothing is.
         texts: list[str] = []
         for node in nodes:
@@ -98,10 +118,18 @@ class GraphChecker:
         "".join(texts)
 
     def check_node(
-        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
+        self,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        place: Place | None = None,
     ) -> None:
         """Check a node and all that it holds; errors as `check`. That what it gives out and itself
         are named by text is left to the caller."""
+        place = place or self.place
+        if self.root is not None:  # each tells what it needs of its function
+            self._decides(node, inputs, outputs, place)
+            return
         key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
         attributes = node.attribute
         if attributes:
@@ -116,27 +144,28 @@ class GraphChecker:
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
     ) -> bool:
         """Check a node; whether it stands for all that look like it."""
-        op_type, domain = node.op_type, node.domain
-        "".join((op_type, domain, node.overload, *inputs))
+        op_type, domain, overload = node.op_type, node.domain, node.overload
+        "".join((op_type, domain, overload, *inputs))
         if not op_type:
             raise ModelError(f"{place.graph} holds a node without an operator: {place.node(node)}")
-        kinds = self._kinds(node)
-        called = key_of(domain, op_type, node.overload) in self.calls.functions
+        attributes = node.attribute[:]
+        kinds = self._kinds(attributes) if attributes else _NO_KINDS
+        called = key_of(domain, op_type, overload) in self.calls
         own = domain in ("", "ai.onnx") and not called
         if called:
             self.calls.note(self.root, node, kinds, place, self.parameters)
         elif own:
             self._check_own(node, inputs, outputs, kinds, place)
-        held = [graph for attribute in node.attribute for graph in graphs_in(attribute)]
+        held = [graph for attribute in attributes for graph in graphs_in(attribute)]
         for graph in held:
             self.check(graph, place.inside(node, graph.name))
         valued = own and any(has_value_to_check(*pair) for pair in kinds.items())
-        untyped = any(not attribute.type for attribute in node.attribute)
-        return not (called or held or valued or untyped or self.root)
+        untyped = any(not attribute.type for attribute in attributes)
+        return not (called or held or valued or untyped)
 
-    def _kinds(self, node: onnx.NodeProto) -> Kinds:
+    def _kinds(self, attributes: Iterable[onnx.AttributeProto]) -> Kinds:
         kinds = {}
-        for attribute in node.attribute:
+        for attribute in attributes:
             "".join((attribute.name, attribute.ref_attr_name))
             kinds[attribute.name] = kind_of(attribute)
         return kinds
@@ -150,13 +179,24 @@ class GraphChecker:
         place: Place,
     ) -> None:
         """Check a node of one of ONNX's own operators."""
+        if not self.forms.version:
+            raise ModelError(
+                f"{self._where} uses ONNX's own operators but imports no opset for them"
+            )
         form = self.forms.of(node.op_type, place, node)
         if form is not None:
             form.check(place, node, inputs, outputs, kinds)
             if self.root is not None:
                 self.calls.need(self.root, node, form, place, self.parameters)
-        for attribute in node.attribute:
+        for attribute in node.attribute if kinds else ():
             if has_value_to_check(attribute.name, kinds[attribute.name]):
                 check_value(attribute, kinds[attribute.name], place.node(node), self.types)
         if node.op_type == "Scan":
             check_scan(node, place.node(node), self.forms.version)
+
+    @property
+    def _where(self) -> str:
+        """What imports opsets for these nodes, as errors name it."""
+        if self.root is None:
+            return f"model '{self.place.name}'"
+        return f"function '{self.place.domain}::{self.place.name}'"

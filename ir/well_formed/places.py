@@ -20,27 +20,36 @@ def key_of(domain: str, name: str, overload: str) -> FunctionKey:
 
 
 class Place(NamedTuple):
-    """A graph.
+    """A graph. What is said of it is put together where an error says it.
 
     Attributes:
-        graph: how messages call it.
-        prefix: what stands before the label of a node in its path.
+        name: its own name.
+        domain: that of the function that it is the body of.
+        holder: how messages call the node that holds it; empty where none does.
+        path: what stands before the label of a node in its path, where a node holds it.
         depth: how many graphs are around it.
     """
 
-    graph: str
-    prefix: str = ""
+    name: str
+    domain: str | None = None
+    holder: str = ""
+    path: str = ""
     depth: int = 0
 
-    @classmethod
-    def of_graph(cls, name: str) -> Place:
-        """A graph that no node holds."""
-        return cls(f"graph '{name}'")
+    @property
+    def graph(self) -> str:
+        """How messages call it."""
+        return f"graph '{self.name}'" + (f" of {self.holder}" if self.holder else "")
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the label of a node in its path."""
+        return self.path if self.domain is None else f"{self.domain}::{self.name}/"
 
     def inside(self, node: onnx.NodeProto, name: str) -> Place:
         """A graph that a node here holds."""
         label = self.node(node)
-        return Place(f"graph '{name}' of {label}", f"{self._path(node)}/", self.depth + 1)
+        return Place(name, None, label, f"{self._path(node)}/", self.depth + 1)
 
     def node(self, node: onnx.NodeProto) -> str:
         """A node here."""

@@ -111,12 +111,10 @@ class Forms:
 
     Args:
         version: the opset; 0 where none is imported.
-        where: the model or function that imports it, as errors name it.
     """
 
-    def __init__(self, version: int, where: str) -> None:
+    def __init__(self, version: int) -> None:
         self.version = version
-        self.where = where
         # What is seen of a node at a glance; those that look like one of these fit.
         self.fine: set[tuple[object, ...]] = set()
 
@@ -124,13 +122,9 @@ class Forms:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
-            ModelError: no opset is imported, or one that does not have it yet, and passes would
-                take it for what it is later.
+            ModelError: the opset does not have it yet, and passes would take it for what it is
+                later.
         """
-        if not self.version:
-            raise ModelError(
-                f"{self.where} uses ONNX's own operators but imports no opset for them"
-            )
         since = _first_version(op_type) if op_type in _BY_NAME else 0
         if self.version < since:
             raise ModelError(

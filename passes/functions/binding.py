@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx
 
-from ...ir import Fold, Function, FunctionKey, Graph, Model, Node, Template, normal_domain
+from ...ir import Fold, Function, FunctionKey, Graph, Node, Template, normal_domain
 from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
 from ..tools.guards import unnameable_output
@@ -49,11 +49,10 @@ def bind(function: Function, call: Node) -> Function:
     default; where there is neither, the attribute is absent. Inputs that the call leaves out are
     absent for whoever read them. Symbolic sizes are forgotten: another call may mean other ones.
     """
-    copy = Function(function.header, function.base_dir)
+    copy = Function(function.stated, function.base_dir)
     copy.opset_imports = dict(function.opset_imports)
     copy_graph(function.graph, copy.graph, {}, Loosened())
-    attributes = {message.name: message for message in function.header.attribute_proto}
-    attributes.update(call.op.attributes)
+    attributes = {**function.defaults, **call.op.attributes}
     for graph in copy.graph.walk():
         for node in graph.unordered_nodes():
             if node.op.references:
@@ -106,9 +105,9 @@ def unlike(function: Function, call: Node, functions: Collection[FunctionKey]) -
 def _unbindable_attribute(function: Function, call: Node) -> str | None:
     if call.bodies:
         return f"it hands a graph to {function} as an attribute"
-    defaults = {message.name for message in function.header.attribute_proto}
+    defaults = function.defaults
     around = call.graph.root if call.graph is not None else None
-    certain = _defaults(around)
+    certain = around.defaults if isinstance(around, Function) else ()
     for message in call.op.attributes.values():
         passed_on = message.ref_attr_name
         if passed_on and message.name in defaults and passed_on not in certain:
@@ -118,12 +117,6 @@ def _unbindable_attribute(function: Function, call: Node) -> str | None:
                 f" '{passed_on}' of {around}, which may be absent"
             )
     return None
-
-
-def _defaults(root: Model | Function | None) -> set[str]:
-    if not isinstance(root, Function):
-        return set()
-    return {message.name for message in root.header.attribute_proto}
 
 
 def _unlike_operator(

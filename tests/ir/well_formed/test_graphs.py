@@ -7,17 +7,18 @@ import pytest
 from onnx import TensorProto, helper
 from straightline.ir import ModelError
 from straightline.ir.well_formed.calls import Calls
+from straightline.ir.well_formed.contents import Types
 from straightline.ir.well_formed.graphs import GraphChecker
 from straightline.ir.well_formed.places import Place
 from straightline.ir.well_formed.schemas import Forms
 
 
 def checker(opset: int = 21) -> GraphChecker:
-    return GraphChecker(Forms(opset, "model 'm'"), Calls({}), None)
+    return GraphChecker(Forms(opset), Calls([]), Types(), Place("g"))
 
 
 def check(graph: onnx.GraphProto) -> None:
-    checker().check(graph, Place.of_graph(graph.name))
+    checker().check(graph, Place(graph.name))
 
 
 def graph(nodes: list[onnx.NodeProto], name: str = "g") -> onnx.GraphProto:
@@ -55,7 +56,7 @@ def test_no_file_nests_so_deep() -> None:
 def test_nodes_that_look_alike_are_checked_once_and_others_again() -> None:
     fine = [helper.make_node("Add", ["a", "b"], [f"c{i}"]) for i in range(3)]
     seen = checker()
-    seen.check(graph(fine), Place.of_graph("g"))
+    seen.check(graph(fine), Place("g"))
     assert len(seen.forms.fine) == 1
     for odd in (
         helper.make_node("Add", ["a", ""], ["d"]),
@@ -99,7 +100,7 @@ def test_a_function_has_a_name() -> None:
         "own", "f", ["x"], ["y"], [helper.make_node("Add", ["x"], ["y"])], []
     )
     with pytest.raises(ModelError, match=r"^Add 'own::f/y' has 1 inputs"):
-        checker().check_function(function)
+        checker().check_nodes(function.node, Place("f", "own"))
     function.name = ""
     with pytest.raises(ModelError, match="a function of domain 'own' has no name"):
         checker().check_function(function)

@@ -22,7 +22,7 @@ def test_as_the_loaded_model_says() -> None:
     model = ir.parse(TEXT)
     proto = ir.to_proto(model)
     (holder,) = proto.graph.node
-    main = Place.of_graph(proto.graph.name)
+    main = Place(proto.graph.name)
     assert main.graph == repr(model.graph)
     assert main.node(holder) == repr(model.graph.nodes()[0])
     for attribute, graph in zip(holder.attribute, model.graph.nodes()[0].graphs(), strict=True):
@@ -32,7 +32,7 @@ def test_as_the_loaded_model_says() -> None:
 
 
 def test_nodes_without_a_name_and_keys() -> None:
-    assert Place.of_graph("g").node(NodeProto(op_type="Neg", output=["", "b"])) == "Neg 'b'"
-    assert Place.of_graph("g").node(NodeProto(op_type="Neg", domain="ai.onnx")) == "Neg ''"
+    assert Place("g").node(NodeProto(op_type="Neg", output=["", "b"])) == "Neg 'b'"
+    assert Place("g").node(NodeProto(op_type="Neg", domain="ai.onnx")) == "Neg ''"
     assert key_of("ai.onnx", "Neg", "") == key_of("", "Neg", "") == ("", "Neg", "")
     assert key_of("own", "f", "1") == ("own", "f", "1")
