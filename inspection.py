@@ -20,7 +20,7 @@ from .leftovers import calls_kept, root_of, with_call
 from .outcome import note_lines
 from .passes import PASSES, Pass, Pipeline, Remark, Run, plugins
 from .passes.base import kept_constructs
-from .rewriting import Rewriting, count_all_nodes, watched
+from .rewriting import Rewriting, count_all_nodes
 from .showing import Block, Line, Table, as_html
 
 Outcome = Literal["rewritten", "kept", "removed"]
@@ -151,7 +151,7 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     log = _Log()
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [root_of(node) for node in constructs]
-    result = watched(pipeline, log, lambda *_: None).apply(copy)
+    result = pipeline.apply(copy, run=log)
     left = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log.remarks))
     advice = advise(rewriting, copy, selects) if left else Advice()

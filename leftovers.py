@@ -37,7 +37,7 @@ def calls_kept(
 ) -> dict[Model | Function, Remark]:
     """Of each function the first call that was kept, by what was kept."""
     found: dict[Model | Function, Remark] = {}
-    for graph in model.graphs() if model.functions else ():
+    for graph in model.graphs() if model.functions and reasons else ():
         for node in graph.nodes():
             function = model.functions.get(node.op.function_key)
             remark = reasons.get((node.op_type, node.path))

@@ -7,7 +7,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,41 +81,6 @@ def count_all_nodes(model: Model) -> int:
 
 def _told(maxima: Maxima) -> str:
     return ", ".join(f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items())
-
-
-@dataclasses.dataclass(frozen=True)
-class Watched(Pass):
-    """A pass that leaves its remarks with a watcher, who is told after each of its runs."""
-
-    name: ClassVar[str] = "watched"
-    watched: Pass
-    collected: Run
-    after: Callable[[Pass, Model, bool], None]
-
-    def run(self, model: Model, run: Run) -> bool:
-        """Run the watched pass; the pipeline's own run stays empty."""
-        self.collected.standard = run.standard
-        self.collected.forget_kept(self.watched)
-        changed = self.watched.run(model, self.collected)
-        if changed:
-            self.collected.forget_facts()
-        self.after(self.watched, model, changed)
-        return changed
-
-    def __str__(self) -> str:
-        return str(self.watched)
-
-
-def watched(
-    pipeline: Pipeline, collected: Run, after: Callable[[Pass, Model, bool], None]
-) -> Pipeline:
-    """The pipeline with a watcher behind each of its passes.
-
-    Args:
-        collected: is left the remarks.
-        after: called after each run of a pass, with the pass, the model and whether it changed.
-    """
-    return Pipeline([Watched(p, collected, after) for p in pipeline.passes], pipeline.repeat)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -319,18 +284,31 @@ class Rewritten:
         model, bound = self.rewriting.prepare()
         if compare(model, bound).status == "different":
             return MismatchError(verdict, "that binds inputs")
-        collected, done = Run(), [0]
-
-        def check(pass_: Pass, model: Model, changed: bool) -> None:
-            made = [remark for remark in collected.remarks if remark.action == "rewritten"]
-            new, done[0] = made[done[0] :], len(made)
-            if changed:
-                found = compare(model, bound)
-                if found.status == "different":
-                    raise MismatchError(found, pass_.name, tuple(new))
-
+        run = Run()
+        run.watcher = _Comparing(run, lambda now: compare(now, bound))
         try:
-            watched(self.rewriting.pipeline, collected, check).apply(model)
+            self.rewriting.pipeline.apply(model, run=run)
         except MismatchError as error:
             return error
         return MismatchError(verdict, "")
+
+
+class _Comparing:
+    """Told of each pass that is run: raises MismatchError behind the first that changes outputs."""
+
+    def __init__(self, run: Run, compare: Callable[[Model], Verdict]) -> None:
+        self._run = run
+        self._compare = compare
+        self._known = 0
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """A pass is about to be run."""
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """A pass was run."""
+        made = [remark for remark in self._run.remarks if remark.action == "rewritten"]
+        new, self._known = made[self._known :], len(made)
+        if changed:
+            found = self._compare(model)
+            if found.status == "different":
+                raise MismatchError(found, pass_.name, tuple(new))

@@ -85,12 +85,26 @@ class Pipeline:
 
     @paused_collector
     def apply(
-        self, model: Model, progress: Progress | None = None, *, trial: bool = False
+        self,
+        model: Model,
+        progress: Progress | None = None,
+        *,
+        trial: bool = False,
+        run: Run | None = None,
     ) -> Result[Model]:
-        """Rewrite an IR model in place; that something is only tried is logged in detail alone."""
-        run = Run(progress, default_passes())
-        run.watcher = None if trial else current_watcher()
+        """Rewrite an IR model in place.
+
+        Args:
+            model: the model.
+            progress: told what is worked on.
+            trial: it is only tried: logged in detail alone, and no watcher is told.
+            run: takes the remarks, and has its own watcher, if any; a new one where it is None.
+        """
+        if run is None:
+            run = Run(progress)
+            run.watcher = None if trial else current_watcher()
         run.told_at = logging.DEBUG if trial else logging.INFO
+        run.standard = default_passes()
         with governed(), notes() as noted:
             changed = rewrite_model(self.passes, model, run, self.repeat)
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())

@@ -7,7 +7,7 @@ import straightline as sl
 from straightline import ir
 from straightline.binding import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
-from straightline.rewriting import MismatchError, Rewriting, count_all_nodes, watched
+from straightline.rewriting import MismatchError, Rewriting, count_all_nodes
 from wrong_passes import Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -80,13 +80,22 @@ def test_the_first_pass_that_changes_the_outputs_is_named(model):
 
 
 def test_a_watcher_sees_every_run_and_has_the_remarks(model):
-    seen, collected = [], Run()
+    seen = []
+
+    class Watcher:
+        def before(self, pass_, model):
+            pass
+
+        def after(self, pass_, model, changed):
+            seen.append((pass_.name, changed))
+
+    run = Run()
+    run.watcher = Watcher()
     loaded = Rewriting(model, PASSES, {"n": 2}).prepare()[0]
-    pipeline = watched(PASSES, collected, lambda p, m, changed: seen.append((p.name, changed)))
-    result = pipeline.apply(loaded)
+    result = PASSES.apply(loaded, run=run)
     assert seen == [("unroll-loops", True), ("inline-ifs", False)]
-    assert result.changed and result.remarks == ()
-    assert [remark.action for remark in collected.remarks] == ["rewritten"]
+    assert result.changed and list(result.remarks) == run.remarks
+    assert [remark.action for remark in run.remarks] == ["rewritten"]
 
 
 def test_a_pass_that_tries_others_can_be_watched():
