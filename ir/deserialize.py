@@ -181,6 +181,10 @@ class _Reader:
             *((tensor.name, tensor) for tensor in proto.initializer),
             *((tensor.values.name, tensor) for tensor in proto.sparse_initializer),
         ]
+        if not tensors:
+            for info in proto.input:
+                scope.define(graph.add_input(info.name, info), graph)
+            return
         fed = self.fed(graph, len(proto.input))
         given = {name for name, _ in tensors} if fed < len(proto.input) else set()
         for index, info in enumerate(proto.input):

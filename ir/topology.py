@@ -122,8 +122,9 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Record that `target` uses something of `source`; both must be present."""
         self.changes += 1
-        self.users[source] = _with(self.users[source], (target,))
-        self.sources[target] = _with(self.sources[target], (source,))
+        users, sources = self.users[source], self.sources[target]
+        self.users[source] = _with(users, (target,)) if users else (target,)
+        self.sources[target] = _with(sources, (source,)) if sources else (source,)
         if target is not self.sink:
             if not self.late:
                 self.late = set()

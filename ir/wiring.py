@@ -122,15 +122,19 @@ class Wiring(Structure):
         old, self._outputs, self.output_infos = self._outputs, tuple(values), infos
         for source in sources:
             self._topology.connect(source, self)
-        kept = set(values)
-        dropped = {self.vertex(value): value for value in old if value not in kept}
-        for value in dropped.values():
-            self._release(value, self._graph)
+        if old:
+            kept = set(values)
+            dropped = {self.vertex(value): value for value in old if value not in kept}
+            for value in dropped.values():
+                self._release(value, self._graph)
         if self.is_interface:
             self._name_outputs()
 
     def _name_outputs(self) -> None:
         """Put an Identity before each output whose value cannot carry the name of its slot."""
+        fixed = any(value.producer is None or value.pinned for value in self._outputs)
+        if not fixed and len(set(self._outputs)) == len(self._outputs):
+            return
         names: dict[Value, str] = {}
         copies: dict[tuple[Value, str], Value] = {}
         outputs = list(self._outputs)
