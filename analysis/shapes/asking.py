@@ -8,7 +8,7 @@ combination of element types, and shapes once for each combination of shapes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 
 import onnx
 import onnx.defs
@@ -55,6 +55,8 @@ class Memory:
         calls: what calls of functions give out that do not change any more.
         bound: such functions with what a call gives in the place of references to attributes.
         following: of such functions, what follows from which of their inputs.
+        asking: such functions of a model, with the operators that ask for sizes, calls of those
+            among them that do.
     """
 
     alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
@@ -66,10 +68,11 @@ class Memory:
     calls: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
     bound: dict[Hashable, Function] = dataclasses.field(default_factory=dict)
     following: dict[Hashable, set[Value]] = dataclasses.field(default_factory=dict)
+    asking: list[tuple[object, Set[str]]] = dataclasses.field(default_factory=list)
 
     def without_calls(self) -> Memory:
         """The same for other functions."""
-        return dataclasses.replace(self, calls={}, bound={}, following={})
+        return dataclasses.replace(self, calls={}, bound={}, following={}, asking=[])
 
 
 class OnnxFacts:

@@ -15,9 +15,11 @@ Sizes that only run time tells are symbols. Equal symbols mean equal sizes, ever
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Set
 from typing import ClassVar
 
 from ...analysis.constants.evaluation import is_call
+from ...analysis.shapes.asking import Memory
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value
@@ -38,7 +40,7 @@ class FoldShapes(Pass):
     def run(self, model: Model, run: Run) -> bool:
         """Fold in every graph; shapes are inferred as far as they are asked for."""
         inference = run.new_inference(model)  # what others asked for is not declared
-        asking = _asking_sizes(model)
+        asking = _asking_sizes(model, run.memory)
         followed: set[Value] = set()
         changed = False
         for graph in model.graphs():
@@ -53,9 +55,19 @@ class FoldShapes(Pass):
         return changed
 
 
-def _asking_sizes(model: Model) -> set[str]:
+def _asking_sizes(model: Model, memory: Memory) -> Set[str]:
     """What asks for sizes: the operators, and the functions that hold one or call such a function;
-    by `Operator.qualname`."""
+    by `Operator.qualname`. Of functions that do not change it is looked for once."""
+    for functions, known in memory.asking if model.settled else ():
+        if functions is model.functions:
+            return known
+    found = _found_to_ask(model)
+    if model.settled:
+        memory.asking.append((model.functions, found))
+    return found
+
+
+def _found_to_ask(model: Model) -> set[str]:
     users: dict[str, list[str]] = {}
     for (domain, name, _), function in model.functions.items():
         own = f"{domain}::{name}" if domain else name

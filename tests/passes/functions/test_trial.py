@@ -12,6 +12,7 @@ from straightline import ir
 from straightline.budget import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
 from straightline.passes.base import Pass, Run
+from straightline.passes.cleanup import fold_shapes
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.registry import default_passes
@@ -210,3 +211,24 @@ def test_a_pass_that_is_given_nothing_to_try_says_so():
     with pytest.raises(RewriteError, match="run it in a Pipeline, or give it the passes to try"):
         InlineFunctions().run(ir.load(as_model(text)), Run())
     assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), Run())
+
+
+def test_functions_that_do_not_change_are_searched_once(monkeypatch):
+    asked = []
+    search = fold_shapes._found_to_ask
+
+    def counted(model):
+        asked.append(model.settled)
+        return search(model)
+
+    monkeypatch.setattr(fold_shapes, "_found_to_ask", counted)
+    first = """f0 (x) => (y) {
+        s = ReduceSum <keepdims = 0> (x)
+        b = Cast <to = 9> (s)
+        y = If (b) <then_branch = t () => (u) { u = Neg (x) },
+                    else_branch = e () => (v) { v = Abs (x) }>
+    }"""
+    twice = "f{} (x) => (y) {{ a = local.f{} (x) y = local.f{} (a) }}"
+    more = [twice.format(number, number - 1, number - 1) for number in range(1, 10)]
+    verdicts("y = local.f9 (x)", first, *more, signature="float[2] x")
+    assert asked.count(True) == 1, "although each of the calls is tried"
