@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,11 @@ from .site import Site
 
 Actual = tuple[str, Sequence[str]]
 """The name of a value, and its types as schemas write them."""
+Texts = tuple[tuple[str, ...] | None, ...]
+"""The types of some values; None for one that is absent."""
+
+_MOST_REMEMBERED = 10_000
+"""Of so many nodes that look alike is remembered whether their types fit."""
 
 
 def conform(site: Site, schema: Schema) -> None:
@@ -135,6 +141,26 @@ def type_fault(
     outputs: Sequence[Actual | None],
 ) -> str | None:
     """What is wrong with the types of inputs and outputs in an opset; None if nothing is."""
+    given = tuple([None if actual is None else (*actual[1],) for actual in inputs])
+    made = tuple([None if actual is None else (*actual[1],) for actual in outputs])
+    if _types_fit(op_type, version, given, made):
+        return None
+    return next(_type_faults(op_type, version, inputs, outputs), None)
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def _types_fit(op_type: str, version: int, inputs: Texts, outputs: Texts) -> bool:
+    """Whether there is no fault, which the names of values do not decide."""
+    actual = [[None if types is None else ("", types) for types in t] for t in (inputs, outputs)]
+    return next(_type_faults(op_type, version, *actual), None) is None
+
+
+def _type_faults(
+    op_type: str,
+    version: int,
+    inputs: Sequence[Actual | None],
+    outputs: Sequence[Actual | None],
+) -> Iterator[str]:
     of_variables: dict[str, tuple[str, Sequence[str]]] = {}
     schema = schema_at(op_type, version)
     for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
@@ -144,16 +170,15 @@ def type_fault(
             name, types = given
             for text in types:
                 if text not in parameter.allowed:
-                    return f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
+                    yield f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
             if types and parameter.is_homogeneous:
                 other, others = of_variables.setdefault(parameter.type_str, (parameter.name, types))
                 # What a schema gives one type variable has one type (in each call, of several).
                 if set(others) != set(types):
-                    return (
+                    yield (
                         f"{other} is a {' or '.join(others)} and {parameter.name} a"
                         f" {' or '.join(types)}, which opset {version} wants to be of one type"
                     )
-    return None
 
 
 def target_schema(site: Site) -> Schema | None:

@@ -329,7 +329,8 @@ def redraft(node: Node, site: Site, max_output: int, drafted: Drafted) -> None:
                 graph.set_input(node, index, value)
         drop_unused(old)
     # Outputs that the version does not have are unused, or the draft would not conform.
-    graph.set_node_outputs(node, node.outputs[:max_output])
+    if len(node.outputs) > max_output:
+        graph.set_node_outputs(node, node.outputs[:max_output])
 
 
 def inherit(node: Node, old: Node) -> None:
