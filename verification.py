@@ -176,21 +176,11 @@ def verify(
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
     asked = feeds is not None or samples is not None or runtime != "auto"
     with governed(Limits.of(None, max_memory, timeout)):
-        proof, same = None, False
+        proof = None
         if prove is not False:
-            from .proof import Proof
-            from .proof import prove as decide
-
             on_progress("verifying", "proof", 0, 0)
-            same = not asked and not bound and _unchanged(before, after)
-            if same:
-                proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
-            else:
-                proof = decide(before, after, bound=bound, base_dir=base_dir)
-            _log.info("the proof is %s: %s", proof.status, proof.reason)
-        if same or (
-            proof is not None and proof.proved and not asked and _is_valid(after, base_dir)
-        ):
+            proof = _proof(before, after, bound, base_dir, may_be_same=not asked)
+        if proof is not None and not asked and _is_enough(proof, after, base_dir):
             verdict = Verdict("equal", PROVED, proof=proof)
         else:
             from .reference.verify import verify as run
@@ -215,6 +205,32 @@ def verify(
             if proof is not None:
                 verdict = _together(verdict, proof, bool(prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
+
+
+def _proof(
+    before: ModelSource,
+    after: ModelSource,
+    bound: Mapping[str, Any] | None,
+    base_dir: BaseDir,
+    *,
+    may_be_same: bool,
+) -> Proof:
+    """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
+    from .proof import Proof
+    from .proof import prove as decide
+
+    start = time.perf_counter()
+    if may_be_same and not bound and _unchanged(before, after):
+        proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
+    else:
+        proof = decide(before, after, bound=bound, base_dir=base_dir)
+    _log.info("the proof is %s: %s", proof.status, proof.reason)
+    return proof
+
+
+def _is_enough(proof: Proof, after: ModelSource, base_dir: BaseDir) -> bool:
+    """Whether a proof tells that a rewrite is as good as the original."""
+    return proof.proved and (proof.reason == _SAME or _is_valid(after, base_dir))
 
 
 def checked_sample_shapes(
