@@ -1,6 +1,7 @@
 """Where things stand: the tests of a source file are found without searching."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,18 @@ def test_folders_of_tests_are_those_of_the_source():
     folders = {path.parent for path in TESTS.rglob("test_*.py")} - {TESTS, TESTS / "support"}
     ours = {Path(file).parent.as_posix() for file in sources()}
     assert {folder.relative_to(TESTS).as_posix() for folder in folders} <= ours
+
+
+def test_every_folder_that_is_installed_is_a_package():
+    """A folder of data that is none makes the install warn of it, a page long."""
+    setup = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    packages = set(re.findall(r'^  "straightline\.([\w.]+)",$', setup, re.MULTILINE))
+    data = {"report.assets", "targets.shipped"}
+    source = {Path(file).parent.as_posix().replace("/", ".") for file in sources()} - {"."}
+    assert packages == source | data
+    named = re.findall(r'^"straightline\.([\w.]+)" = \["[^/"]+"\]$', setup, re.MULTILINE)
+    assert set(named) == data, "each with what is in it, not in a folder below"
+    assert all((ROOT / folder.replace(".", "/")).is_dir() for folder in data)
 
 
 STILL_LONG = {"tests/support/malformed.py"}
