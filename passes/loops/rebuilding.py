@@ -79,6 +79,11 @@ class Plan:
         ]
 
     @property
+    def gives(self) -> bool:
+        """Whether anything is made of what it computes."""
+        return bool(self.states or self.remainder.stacked or self.remainder.rows)
+
+    @property
     def needed(self) -> list[Value]:
         """What stands for all that it reads, in the graph of the feeding."""
         return [self.operands[value].value for value in self.reads if value in self.operands]

@@ -164,6 +164,9 @@ class Vectorization:
         give_out(scratch, [*scratch.outputs, *self.plan.needed])
         drop_unread(scratch)
         self.remainder.drop_unread()
+        if not self.plan.gives:  # nothing reads what cannot be computed at once
+            self.plan = None
+            return
         states, stacked = self.repetition.states, self.repetition.stacked
         given = len(states) + sum(is_used(self.graph, one.output) for one in stacked)
         if self.plan.cost(_weight) >= sum(map(_weight, body.nodes())) + given:

@@ -138,3 +138,25 @@ def test_quantization_annotations_keep_a_body_as_it_is():
     result = vectorized(model)
     assert not result.changed
     assert "quantization annotations" in result.kept[0].reason
+
+
+def test_a_loop_that_is_left_and_gives_nothing_is_none():
+    """The function does not read what cannot leave; a Loop without outputs would be no node."""
+    head = '<ir_version: 10, opset_import: ["" : 17, "own" : 1]>\n'
+    function = """
+        <domain: "own", opset_import: ["" : 17]> second (a, b) => (c) { c = Neg (b) }"""
+    assert_rewrites(
+        VectorizeLoops(),
+        head
+        + """g (float[N, 4] x, int64 n) => (float[N, 4] y) <bool yes = {1}> {
+            y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[4] r) {
+                u = Loop (n, yes, e) <body = b (int64 i, bool go, float[4] s)
+                    => (bool more, float[4] t) { more = Less (i, n) t = Tanh (s) }>
+                r = own.second (u, e) }> (x)
+        }"""
+        + function,
+        head
+        + """g (float[N, 4] x, int64 n) => (float[N, 4] y) <bool yes = {1}> { y = Neg (x) }"""
+        + function,
+        [{"x": numbers(n, 4), "n": np.array(2)} for n in (1, 3)],
+    )
