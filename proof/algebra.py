@@ -23,6 +23,8 @@ from .scopes import Sizes
 from .spellings import SPELLINGS
 from .spellings.axes import speaks_of_no_axis
 from .terms import Args, Term, fingerprint
+from .trip_counts import not_negative
+from .whole import Whole
 
 if TYPE_CHECKING:
     from .tracing import Trace
@@ -48,6 +50,7 @@ class Terms:
         derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
         axes: for the symbol of a size that only run time tells, the term that has it, and where.
         sized: for the symbol of a size that a node is given, the number that it is given.
+        counts: for the symbol of a number of trips, what it is where that is not negative.
         heeded: whether a condition that a body computes ends a Loop that is given none.
         two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
@@ -67,6 +70,7 @@ class Terms:
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
+        self.counts: dict[str, Whole] = {}
         self.heeded = self.two_readings = False
         self.trace: Trace | None = None
         self.key_of: Callable[[Tensor], Hashable] = key_of
@@ -122,10 +126,7 @@ class Terms:
 
     def not_negative(self, number: Term) -> Dimension:
         """A number that run time tells, or 0 where it is negative."""
-        told = element(number.fact)
-        if isinstance(told, Dimension) and told.less(0) is False:
-            return told
-        return self._derived("least0", number, None)
+        return not_negative(self, number)
 
     def size_of(self, number: Term) -> Dimension:
         """How many elements a tensor has that is made with so many. It is the number itself where
@@ -134,7 +135,7 @@ class Terms:
         if isinstance(told, Dimension) and told.less(0) is False:
             return told
         bare = self.view(number, ())
-        size = self._derived("size", bare, None)
+        size = self.following("size", bare, None)
         for name in size.symbols:
             self.sized.setdefault(name, bare)
         return size
@@ -144,9 +145,9 @@ class Terms:
         tensor = self.tensor(condition)
         if trips.value == 0 or tensor is not None:
             return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
-        return self._derived("if", condition, trips)
+        return self.following("if", condition, trips)
 
-    def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+    def following(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """A size that follows from a term. It has one name in all cases of a proof, but where the
         term depends on the trip of a loop, and so is another one once that trip is put in."""
         if not self.symbols.free(term):

@@ -16,7 +16,9 @@ from ...facts.dimension import Dimension
 from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ..budget import OpenError
 from ..terms import Term, descendants
+from . import counters
 from .collecting import rows_added, together
+from .ends import ended_by_number, holds, untouched
 
 if TYPE_CHECKING:
     from ..execution import Execution, Value
@@ -90,8 +92,14 @@ def recur(loop: Recurrence) -> list[Value]:
     finally:
         execution.level, execution.trip = level, around
         terms.symbols.depth -= 1
-    if loop.condition is not None and loop.trips is not None and _holds(loop, again):
-        return recur(_counted(loop, loop.condition, loop.trips))
+    if loop.condition is not None:
+        ended = ended_by_number(
+            loop, loop.condition, counters.Loop(level, index, loop.inits, states, outputs), again
+        )
+        if ended is not None and ended.trips == 0:
+            return untouched(loop, outputs)
+        if ended is not None:
+            return recur(ended)
     return _results(loop, name, states, again, outputs)
 
 
@@ -99,14 +107,6 @@ def _name_of_trip(loop: Recurrence) -> str:
     """The symbol of the number of a trip; loops in the same place that make as many share it."""
     limit = "" if loop.trips is None else str(loop.trips)
     return f"{PRIVATE}trip{loop.execution.level}:{limit}"
-
-
-def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
-    """A loop whose condition counts before the first trip only: it makes all its trips or none."""
-    terms = loop.execution.terms
-    if not _holds(loop, condition):
-        trips = terms.trips_if(condition, trips)
-    return dataclasses.replace(loop, trips=trips, limit=terms.size(trips), condition=None)
 
 
 Settled = tuple[list[Term], Term, "list[Value]"]
@@ -240,7 +240,7 @@ def _results(
     loop: Recurrence, name: str, states: list[Term], again: Term, outputs: list[Value]
 ) -> list[Value]:
     terms = loop.execution.terms
-    if loop.condition is None and not _holds(loop, again):
+    if loop.condition is None and not holds(terms, again):
         terms.two_readings = True
     rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
@@ -268,11 +268,6 @@ def _results(
         else:
             results.append(_stacked(loop, recurrence, name, output, k, trips))
     return results
-
-
-def _holds(loop: Recurrence, condition: Term) -> bool:
-    tensor = loop.execution.terms.tensor(condition)
-    return tensor is not None and bool(tensor.numpy().all())
 
 
 def _live(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...facts.dimension import Dimension
 from ...facts.fact import FOLLOWED, Fact, Shape, element, vector
+from ..integers import is_one_integer
+from ..trip_counts import at_least
 from .registry import rule
 from .stretching import broadcast
 
@@ -18,14 +20,18 @@ if TYPE_CHECKING:
 
 @rule("Max", constants=True)
 def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Max(n, 0) of one integer is the number of trips of a loop that is given n."""
+    """Max(n, 0) of one integer is the number of trips of a loop that is given n; Max(n, 1) is one
+    more than that of n - 1, and so on."""
     shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
-    for number, other in (args, args[::-1]) if len(args) == 2 else ():
-        tensor = terms.tensor(other)
-        if tensor is None or number is None or number.fact.elem_type not in FOLLOWED:
+    if len(args) != 2 or shape is None or any(dim.value != 1 for dim in shape):
+        return None
+    for number, other in (args, args[::-1]):
+        if number is None or not is_one_integer(number) or terms.tensor(other) is None:
             continue
-        if shape is not None and all(d.value == 1 for d in shape) and not tensor.numpy().any():
-            return [terms.view(terms.sizes([_count(terms, number)], number.fact.elem_type), shape)]
+        (floor,) = terms.numbers(other) or [-1]
+        if floor >= 0 and number.fact.elem_type in FOLLOWED:
+            size = at_least(terms, number, floor)
+            return [terms.view(terms.sizes([size], number.fact.elem_type), shape)]
     return None
 
 

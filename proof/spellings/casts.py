@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _T = onnx.TensorProto
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
-_SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
+SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 _WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
 """Whole numbers of so many bits are exact in these."""
 
@@ -35,7 +35,7 @@ def holds(narrow: int, wide: int) -> bool:
         return False
     if wide in _WHOLE_IN:
         return bits <= _WHOLE_IN[wide]
-    if narrow in _SIGNED and wide not in _SIGNED:
+    if narrow in SIGNED and wide not in SIGNED:
         return False
     return bits < room
 

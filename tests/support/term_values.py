@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from straightline.analysis.shapes.asking import connected
 from straightline.facts.dimension import Dimension
-from straightline.facts.fact import PRIVATE
+from straightline.facts.fact import PRIVATE, element
 from straightline.proof.algebra import Terms
 from straightline.proof.budget import Budget
 from straightline.proof.constructs.recurrences import Bound
@@ -196,6 +196,27 @@ class Values:
     def _of_choose(self, term: Term) -> Any:
         condition, x, y = term.args
         return self.of(x if bool(self.of(condition)) else y)
+
+    def _of_total(self, term: Term) -> Any:
+        """A sum that does not wrap."""
+        pairs = zip(term.head.key, term.args, strict=True)
+        return sum(factor * self._integer(arg) for factor, arg in pairs)
+
+    def _of_least(self, term: Term) -> Any:
+        return min(self._integer(arg) for arg in term.args)
+
+    def _integer(self, term: Term) -> int:
+        """One integer; a number of trips may be more than its type holds."""
+        told = element(term.fact)
+        return int(self.of(term) if told is None else self.size(told))
+
+    def _of_count(self, term: Term) -> Any:
+        """How many of the integers next to a bound are on their side of it as float32, too."""
+        side, most = term.head.key
+        bound, sign = self._integer(term.args[0]), -1 if side == "below" else 1
+        near = np.array([bound + sign * n for n in range(1, most + 1)])
+        ends = near.astype(np.float32) * -sign, np.float32(bound) * -sign
+        return int((ends[0] < ends[1]).sum())
 
     def _of_empty(self, term: Term) -> Any:
         return []
