@@ -21,6 +21,8 @@ from .terms import Args, Term
 
 _IR_VERSION = 10
 _NOTHING: set[str] = set()
+_INFERRED_WITH = {"TopK": 2}
+"""Operators of which onnx infers nothing that have fewer outputs."""
 _SHOWN = 64
 """Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
 
@@ -115,9 +117,9 @@ class TermFacts:
         constants: Mapping[int, Tensor],
         count: int,
     ) -> list[Fact]:
-        node = self.node(head, args, constants, count)
+        node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
         assert head.op is not None
-        return self._for(head.imports)[1].of(node, facts, head.op)
+        return self._for(head.imports)[1].of(node, facts, head.op)[:count]
 
     def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
         """A node that applies a head, in a graph of its opsets, for what asks about nodes."""

@@ -84,9 +84,8 @@ class Narrowing:
         yield from ()
         below = part.args[0]
         assert below is not None
-        if below is not x:  # an inner part, whose axis comes before this one
-            moved = self.settled(below)
-            return part if moved is below else (yield moved, part.head.key, *_place(part))
+        if below is not x:  # a part of a part, or an inner part, whose axis comes before this one
+            return (yield self.settled(below), part.head.key, *_place(part))
         if x.head.name == "narrow":  # along an earlier axis, of what may be moved inward
             moved = self.settled(x)
             return part if moved is x else (yield moved, axis, start, size)

@@ -82,6 +82,7 @@ def ones_in_front(shape: Shape) -> int:
     "LogSoftmax",
     "RMSNormalization",
     "Softmax",
+    "TopK",
     *REDUCTIONS,
 )
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:

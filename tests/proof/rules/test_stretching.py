@@ -41,6 +41,12 @@ PAIRS = [
         "y = ArgMax <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
         "y = ArgMin <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
     ),
+    (
+        "2, 2",
+        "o, p = TopK (e, two)",
+        "z, p = TopK (x, two)",
+        "z, p = TopK <largest = 0> (x, two)",
+    ),
     ("2, 4", "o = MatMul (e, m)", "z = MatMul (x, m)", "k = Neg (m) z = MatMul (x, k)"),
     ("2", "o = MatMul (e, v)", "z = MatMul (x, v)", "k = Neg (v) z = MatMul (x, k)"),
 ]
