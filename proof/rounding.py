@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 
 from ..facts.dimension import Dimension
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
 
 INT64, FLOAT, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
 SPACING = 128
+_MOST = 1 << 31
 COUNT = "count"
 """The head of how many of some things there are; its key says of which, and how many at most."""
 
 
-def before_rounding(term: Term) -> Term | None:
+def before_rounding(terms: Terms, term: Term) -> Term | None:
     """The integers that a term is as float32; None for what is none."""
+    tensor = terms.tensor(term)
+    if tensor is not None and tensor.elem_type == FLOAT and tensor.size == 1:
+        number = tensor.numpy()
+        is_whole = bool((abs(number) <= _MOST).all() and (number == np.floor(number)).all())
+        return terms.constant(number.astype(np.int64)) if is_whole else None
     below = term.args[0] if term.is_op("Cast") and term.fact.elem_type == FLOAT else None
     return None if below is None or below.fact.elem_type == BOOL else below
 
@@ -40,8 +47,17 @@ def passed(terms: Terms, bound: Term, rising: bool) -> Term:
         bound: one integer.
         rising: whether a counter comes from below.
     """
+    told = element(bound.fact)
+    if isinstance(told, Dimension) and told.value is not None:
+        return terms.size(_count(told.value, rising))
     head = terms.heads.own(COUNT, ("below" if rising else "above", SPACING))
     return terms.keep(head, (_plain(terms, bound),), Fact(INT64, ()))
+
+
+def _count(bound: int, rising: bool) -> int:
+    away = np.arange(1, SPACING + 1) * (-1 if rising else 1)
+    near, middle = (bound + away).astype(np.float32), np.float32(bound)
+    return int((near < middle if rising else near > middle).sum())
 
 
 def read_passed(terms: Terms, term: Term) -> Term | None:
@@ -53,8 +69,8 @@ def read_passed(terms: Terms, term: Term) -> Term | None:
     low, high = compared.args if compared.is_op("Less") else compared.args[::-1]
     rising = _is_row(low)
     near, bound = (low, high) if rising else (high, low)
-    near = None if near is None else before_rounding(near)
-    bound = None if bound is None else before_rounding(bound)
+    near = None if near is None else before_rounding(terms, near)
+    bound = None if bound is None else before_rounding(terms, bound)
     if near is None or bound is None or not is_one_integer(bound):
         return None
     return passed(terms, bound, rising) if _are_near(terms, near, bound, rising) else None

@@ -69,7 +69,9 @@ def _named(terms: Terms, term: Term, number: Whole) -> Dimension:
     """The size that a term is, or 0 where it is negative."""
     size = terms.following("least0", term, None)
     for name in size.symbols:
-        terms.counts[name] = number
+        known = terms.counts.get(name)
+        if known is None or number.high < known.high:
+            terms.counts[name] = number
     return size
 
 
@@ -102,7 +104,7 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
 
 def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     """The least of several sizes."""
-    known = list(dict.fromkeys(sizes))
+    known = list(dict.fromkeys(part for size in sizes for part in _parts(terms, size)))
     kept = [size for size in known if not any(_is_more(terms, size, o) for o in known)]
     if len(kept) == 1:
         return kept[0]
@@ -110,6 +112,16 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     term = terms.keep(terms.heads.own(LEAST), tuple(map(terms.size, ordered)), _SCALAR)
     high = min(highest(terms, size) for size in ordered)
     return _named(terms, term, atom(term, 0, high))
+
+
+def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
+    """The sizes of which one is the least one; itself where there are none."""
+    (name,) = size.symbols if len(size.symbols) == 1 else ("",)
+    known = terms.counts.get(name) if size == Dimension.symbol(name) else None
+    (term,) = known.atoms.values() if known is not None and len(known.atoms) == 1 else (None,)
+    if term is None or term.head.name != LEAST:
+        return [size]
+    return [element(arg.fact) for arg in term.args if arg is not None]
 
 
 def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:

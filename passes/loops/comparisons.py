@@ -105,7 +105,8 @@ class ConditionReader:
         read = self._read(part, started, bounded)
         if read is None or read.equal != found.equal:
             return False
-        return read.rounded == found.rounded or integer(found.bound) is not None
+        # Whole numbers that are small are compared as float32 as they are otherwise.
+        return read.rounded == found.rounded or _is_small(counter.start) or _is_small(found.bound)
 
     def is_exact(self, found: Comparison, before: bool) -> bool:
         """Whether no overflow can be felt, and no rounding but that of a bound of 32 bits.
@@ -114,15 +115,16 @@ class ConditionReader:
             found: the comparison.
             before: whether the initial condition says the same of the start.
         """
-        counter, bound = found.counter, integer(found.bound)
+        counter, near = found.counter, _is_small(found.bound)
         first = 0 if counter.start is None else integer(counter.start)
-        known = first is not None and abs(first) < EXACT
-        near = bound is not None and abs(bound) < EXACT
+        known = counter.start is None or _is_small(counter.start)
         if (found.equal and not near) or not (before or known):
             return False
         if self.is_wide(found):
             if counter.step != 1 or first is None or not known:
                 return False
+            if not near and self._is_narrow(counter):
+                return False  # it would wrap before it is at the bound
             return near or (not found.rounded and first >= 0 and first + found.shift() >= 0)
         return True
 
@@ -131,6 +133,10 @@ class ConditionReader:
         start = found.counter.start
         values = [found.bound] if start is None else [found.bound, start]
         return any(self.inference.fact(v).elem_type != _INT32 for v in values)
+
+    def _is_narrow(self, counter: Counter) -> bool:
+        start = counter.start
+        return start is not None and self.inference.fact(start).elem_type == _INT32
 
     def _counter(self, value: Value) -> Counter | None:
         added = self._added(value)
@@ -211,6 +217,12 @@ def integer(value: Value | None) -> int | None:
         return None
     number = value.constant.numpy().reshape(())[()]
     return int(number) if float(number).is_integer() else None
+
+
+def _is_small(value: Value | None) -> bool:
+    """Whether it is a constant that float32 holds, as it holds the numbers next to it."""
+    number = integer(value)
+    return number is not None and abs(number) < EXACT
 
 
 def _same(value: Value, known: Value | None) -> bool:

@@ -110,6 +110,9 @@ def trips_counted(
         start: its initial condition.
         again: what its body says.
     """
+    never = terms.tensor(again)
+    if never is not None and not never.numpy().any():
+        return Dimension.constant(1), start
     ends = _ends(terms, loop, again)
     if not ends:
         return None
@@ -155,7 +158,7 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
     name = part.head.name if holds else _NEGATED[part.head.name]
     one, other = part.args
     assert one is not None and other is not None
-    whole_numbers = before_rounding(one), before_rounding(other)
+    whole_numbers = before_rounding(terms, one), before_rounding(terms, other)
     rounded = None not in whole_numbers
     if rounded:
         one, other = whole_numbers
@@ -183,15 +186,15 @@ def _is_met(end: End) -> bool:
     """Whether a counter is at the end before it would leave its type; and of rounded numbers,
     whether they are those that `rounding.py` knows about."""
     (low, high), bound, order = range_of(end.counter.elem_type), end.bound, end.order
-    if order.rounded and (order.equal or not (_fits(bound, 0) and _fits(end.counter.first, 1))):
+    if order.rounded and (order.equal or not (_fits(bound) and _fits(end.counter.first))):
         return False
     return low <= bound.low - order.equal if order.above else bound.high + order.equal <= high
 
 
-def _fits(number: Whole, beside: int) -> bool:
-    """Whether a number has 32 bits, or lies so far beside those at most."""
+def _fits(number: Whole) -> bool:
+    """Whether a number has 32 bits, or is next to those that have."""
     low, high = range_of(_INT32)
-    return low - beside <= number.low and number.high <= high + beside
+    return low - 1 <= number.low and number.high <= high + 1
 
 
 def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
@@ -233,10 +236,14 @@ def _told_counter(terms: Terms, loop: Loop, told: Dimension, elem_type: int) -> 
     first = terms.size(rest)
     if step not in (1, -1) or index in rest.symbols or not _stays(terms, loop, first):
         return None
-    narrow = elem_type == _INT32 or any(_is_narrow(index, state) for state in loop.states)
-    if not narrow and elem_type != _INT64:
-        return None
-    return Counter(whole(terms, first), step, _INT32 if narrow else _INT64)
+    narrow = [
+        init
+        for init, state in zip(loop.inits, loop.states, strict=True)
+        if _is_narrow(index, state)
+    ]
+    if narrow or elem_type == _INT32:
+        return Counter(_beside(terms, rest, narrow) or whole(terms, first), step, _INT32)
+    return Counter(whole(terms, first), step, _INT64) if elem_type == _INT64 else None
 
 
 def _is_narrow(index: str, state: Term) -> bool:
@@ -245,6 +252,16 @@ def _is_narrow(index: str, state: Term) -> bool:
     told = element(state.fact)
     is_known = isinstance(told, Dimension) and index in told.symbols
     return is_known and state.fact.elem_type != _INT64
+
+
+def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> Whole | None:
+    """A number that differs by a constant from one of 32 bits."""
+    for init in inits:
+        number = whole(terms, init)
+        away = (first - number.form).value
+        if away is not None:
+            return number.moved(away)
+    return None
 
 
 def _starts_well(end: End, said: bool) -> bool:

@@ -46,9 +46,19 @@ def test_the_first_number_that_is_not_passed(n, rising):
     assert n + sign * (128 - values.of(passed(terms, z, rising))) == first
 
 
+def test_a_bound_that_is_known_is_rounded_at_once():
+    terms, _ = terms_of(model("g (int32 n) => (int32 z) { z = Identity (n) }"))
+    for number, count in ((2**24 + 1, 127), (2**31, 64), (5, 128), (-(2**31), 0)):
+        assert terms.numbers(passed(terms, terms.size(number), True)) == [count]
+    whole = terms.constant(np.array([2**31], np.float32))
+    assert terms.numbers(before_rounding(terms, whole)) == [2**31]
+    for number in (0.5, 2**32, np.nan):
+        assert before_rounding(terms, terms.constant(np.array(number, np.float32))) is None
+
+
 def test_what_is_compared_as_float32():
     text = "g (int32 n, bool c, float f) => (float a, float b, double d) { %s }"
     casts = "a = Cast <to = 1> (n) b = Cast <to = 1> (c) d = Cast <to = 11> (n)"
-    _, (a, b, d) = terms_of(model(text % casts))
-    assert before_rounding(a).head.name == "input"
-    assert [before_rounding(term) for term in (b, d)] == [None, None]
+    terms, (a, b, d) = terms_of(model(text % casts))
+    assert before_rounding(terms, a).head.name == "input"
+    assert [before_rounding(terms, term) for term in (b, d)] == [None, None]

@@ -155,6 +155,26 @@ def test_64_bits():
         assert_stays(text)
 
 
+def test_counters_of_32_bits_and_bounds_of_64():
+    """The counter would wrap before it is at some of them."""
+    wide = "w = Cast <to = 7> (J) d = Less (w, m)"
+    assert_stays(loop(wide, before="yes", start="zero"))
+    assert_counts(
+        loop(wide.replace("(w, m)", "(w, three_)"), before="yes", start="zero").replace(
+            "int64 none = {0}", "int64 none = {0}, int64 three_ = {3}"
+        )
+    )
+
+
+def test_a_start_and_a_bound_that_are_rounded_to_the_same():
+    """As float32 2^24 is not below 2^24 + 1, but the counter is."""
+    text = loop("d = Less (J, END)", bound="three").replace("three = {3}", f"three = {{{2**24 + 1}}}")
+    first = "w_1 = Cast <to = 1> (s) z_1 = Cast <to = 1> (three) go = Less (w_1, z_1)"
+    text = text.replace("go = Less (s, three)", first)
+    assert first in text
+    assert_stays(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [

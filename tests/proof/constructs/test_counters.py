@@ -231,6 +231,21 @@ def test_a_small_start_is_not_rounded():
     assert_proved(text, counted(WIDE + NEAR + "trips = Identity (bound)", start="zero"))
 
 
+def test_a_condition_that_never_holds_allows_one_trip():
+    text = loop("w = Constant <value = int64 {-1}> () d = Less (i, w)", "", "m, ask")
+    assert_proved(text, counted("trips = Min (m, p1)", "trips, ask"))
+    assert_open(text, counted("trips = Min (m, p2)", "trips, ask"))
+
+
+def test_a_size_of_32_bits_is_a_start():
+    sizes = "l = Shape (x) q = Squeeze (l) size = Cast <to = 6> (q) "
+    options = {"start": "size", "step": -1}
+    text = loop("d = Greater (j, n)", sizes + "go = Greater (size, n)", **options)
+    trips = sizes + "b = Cast <to = 7> (n) trips = Sub (q, b)"
+    assert_proved(text, counted(trips, **options))
+    assert_open(text, counted(trips.replace("Sub (q, b)", "Sub (b, q)"), **options))
+
+
 def test_conditions_that_do_more_than_count():
     for keep in (
         "h = Less (j, n) d = And (h, ask)",
