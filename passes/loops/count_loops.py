@@ -45,6 +45,7 @@ class CountLoops(Pass):
     """Compute the trips of Loops before them, where their conditions only count."""
 
     name: ClassVar[str] = "count-loops"
+    by_default: ClassVar[bool] = True
     works_on = ("Loop",)
 
     def run(self, model: Model, run: Run) -> bool:

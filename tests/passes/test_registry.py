@@ -47,7 +47,6 @@ def test_the_default_pipeline():
     ]
     asked_for = {kind.name for kind in PASSES} - {pass_.name for pass_ in default_passes()}
     assert asked_for == {
-        "count-loops",
         "freeze-initializers",
         "ifs-to-selects",
         "infer-shapes",

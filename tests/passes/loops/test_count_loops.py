@@ -214,7 +214,7 @@ def test_what_it_is_for():
             p = Cast <to = 1> (k) l = Less (p, b1) d = And (l, h)
         }}>
     }}"""
-    made = transform(as_model(text), "count-loops,straighten").model
+    made = transform(as_model(text), "straighten").model
     assert not {"Loop", "Scan", "If"} & {node.op_type for node in made.graph.node}
     for size in (0, 1, 5):
         x = np.arange(3 * size, dtype=np.float32).reshape(size, 3)
