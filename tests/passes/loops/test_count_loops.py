@@ -8,6 +8,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
 from straightline.passes import CountLoops
+from straightline.proof import prove
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TYPES = {"int32": np.int32, "int64": np.int64}
@@ -43,6 +44,7 @@ def counted(text):
 def assert_counts(text, starts=(0, 2, 7), bounds=(-3, 0, 2, 6), kind="int32", most=9):
     made = counted(text)
     assert made is not None
+    assert prove(as_model(text), made).proved
     cast = TYPES[kind]
     for s, n, ask in itertools.product(starts, bounds, (True, False)):
         feed = {"s": cast(s), "n": cast(n), "m": np.int64(most), "ask": np.bool_(ask)}
@@ -168,7 +170,8 @@ def test_counters_of_32_bits_and_bounds_of_64():
 
 def test_a_start_and_a_bound_that_are_rounded_to_the_same():
     """As float32 2^24 is not below 2^24 + 1, but the counter is."""
-    text = loop("d = Less (J, END)", bound="three").replace("three = {3}", f"three = {{{2**24 + 1}}}")
+    text = loop("d = Less (J, END)", bound="three")
+    text = text.replace("three = {3}", f"three = {{{2**24 + 1}}}")
     first = "w_1 = Cast <to = 1> (s) z_1 = Cast <to = 1> (three) go = Less (w_1, z_1)"
     text = text.replace("go = Less (s, three)", first)
     assert first in text
@@ -215,6 +218,7 @@ def test_what_it_is_for():
         }}>
     }}"""
     made = transform(as_model(text), "straighten").model
+    assert prove(as_model(text), made).proved
     assert not {"Loop", "Scan", "If"} & {node.op_type for node in made.graph.node}
     for size in (0, 1, 5):
         x = np.arange(3 * size, dtype=np.float32).reshape(size, 3)
