@@ -97,3 +97,12 @@ def test_parts_of_each_kind_of_operator(node):
     }
     moved = sum(assert_parts(proto, feeds, random.Random(seed)) for seed in range(12))
     assert moved
+
+
+def test_a_part_of_a_part_is_moved_inward():
+    proto = model("g (float[4, 3] x) => (float[4, 3] z) { a = Neg (x) b = Add (a, x) z = Abs (b) }")
+    terms, (z,) = terms_of(proto)
+    narrowing, one = Narrowing(terms), Dimension.constant(1)
+    inner = terms.narrow(z, 0, 1, 2)
+    assert narrowing.of(inner, 0, one, one) is narrowing.of(z, 0, one + 1, one)
+    assert narrowing.of(inner, 0, one, one).is_op("Abs")
