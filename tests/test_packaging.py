@@ -7,8 +7,9 @@ import zipfile
 import pytest
 from source_files import ROOT, sources
 
-ASSETS = [path.relative_to(ROOT).as_posix() for path in (ROOT / "report" / "assets").iterdir()]
-"""What a report's page is made of."""
+FOLDERS = (ROOT / "report" / "assets", ROOT / "targets" / "shipped")
+DATA = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in folder.iterdir()]
+"""What a report's page is made of, and the lists of targets."""
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +17,14 @@ def wheel(tmp_path_factory):
     """A wheel built by the backend itself, from a copy, as pip does it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for file in (*sources(), *ASSETS, "pyproject.toml", "README.md", "LICENSE", "py.typed"):
+    for file in (*sources(), *DATA, "pyproject.toml", "README.md", "LICENSE", "py.typed"):
         copy = source / file
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((ROOT / file).read_bytes())
     program = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", program], cwd=source, check=True, capture_output=True)
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
+    assert "would be ignored" not in told.stderr, "an install would print a page of it"
     (built,) = folder.glob("*.whl")
     return built
 
@@ -31,7 +34,7 @@ def test_the_wheel_holds_every_module_under_straightline_and_nothing_else(wheel)
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"straightline"}
     found = {name.partition("/")[2] for name in names if name.startswith("straightline/")}
-    assert found == {*sources(), *ASSETS, "py.typed"}
+    assert found == {*sources(), *DATA, "py.typed"}
 
 
 def test_the_wheel_works_where_it_is_unpacked(wheel, tmp_path):
