@@ -45,9 +45,9 @@ def test_every_folder_that_is_installed_is_a_package():
 
 
 def test_files_are_small():
-    """One idea each: what grows beyond this wants to be two files. So do tests and scripts."""
+    """One concept to a file: one that grows beyond 800 lines holds two. Tests and scripts count, too."""
     folders = [ROOT / name for name in ("benchmarks", "examples", "tests", "tools")]
     others = {p.relative_to(ROOT).as_posix() for f in folders for p in f.rglob("*.py")}
     files = sources() | others
     lines = {file: (ROOT / file).read_text(encoding="utf-8").count("\n") for file in files}
-    assert {file for file, count in lines.items() if count > 400} == set()
+    assert {file for file, count in lines.items() if count > 800} == set()
