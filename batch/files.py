@@ -12,6 +12,7 @@ from typing import Any
 
 from ..ir import LoadError
 from ..ir.errors import reason
+from ..ir.reading import open_regular
 
 _BLOCK = 1 << 20
 LARGE = 1 << 26
@@ -37,7 +38,7 @@ def digest_of_file(path: Path) -> str:
     """
     found = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             while block := stream.read(_BLOCK):
                 found.update(block)
     except OSError as error:
@@ -84,10 +85,8 @@ def _is_as_before(path: Path, known: Seen) -> bool:
 
 
 def _status(path: Path) -> os.stat_result:
-    try:
-        return path.stat()
-    except OSError as error:
-        raise LoadError(f"cannot read '{path}': {reason(error)}") from error
+    with open_regular(path) as stream:  # the status of a pipe tells nothing of its content
+        return os.fstat(stream.fileno())
 
 
 def _place(status: os.stat_result) -> Seen:

@@ -84,7 +84,28 @@ class Record:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Record:
-        """The record that JSON holds."""
-        lists = ("messages", "nodes", "opset", "left")
-        found = {name: tuple(told[name]) for name in lists if told.get(name) is not None}
-        return cls(**{**told, **found})
+        """Read a record from JSON.
+
+        Raises:
+            TypeError: a field is missing, unknown or of another type.
+        """
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+        }
+        record = cls(**fields)
+        texts = (record.name, record.source, record.target, record.status, record.problem)
+        pairs = [pair for pair in (record.nodes, record.opset) if pair is not None]
+        if not (
+            _are(str, texts, record.messages, (record.outputs,))
+            and _are(int, *pairs)
+            and all(len(pair) == 2 for pair in pairs)
+            and _are(Mapping, record.left)
+            and _are((int, float), (record.seconds,))
+        ):
+            raise TypeError("a field of a record has another type")
+        return record
+
+
+def _are(kind: type | tuple[type, ...], *values: object) -> bool:
+    """Return whether all are tuples of elements of a kind."""
+    return all(isinstance(v, tuple) and all(isinstance(e, kind) for e in v) for v in values)

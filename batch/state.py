@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
-from ..ir import SaveError
+from ..ir import SaveError, read_bytes
 from ..ir.errors import reason
-from ..ir.files import replacing
+from ..ir.files import open_to_append, replacing
 from .errors import BatchError
+from .records import Record
 
 FOLDER = ".straightline"
 _FILE = "state.jsonl"
+_MOST_BYTES = 1 << 30
+_MOST_NESTING = 20
 
 
 class State:
@@ -33,7 +37,7 @@ class State:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lines: dict[str, dict[str, Any]] = {}
-        self._stream: IO[str] | None = None
+        self._stream: BinaryIO | None = None
         self._lock = threading.Lock()
 
     def known(self, name: str) -> Mapping[str, Any] | None:
@@ -57,7 +61,7 @@ class State:
         with self._lock:
             self._lines[entry["name"]] = dict(entry)
             assert self._stream is not None
-            self._stream.write(json.dumps(entry) + "\n")
+            self._stream.write(_line(entry))
             self._stream.flush()
 
     @contextlib.contextmanager
@@ -70,24 +74,58 @@ class State:
         """
         self._read()
         with replacing(self._file) as (temporary,):  # a line for each model
-            temporary.write_text("".join(json.dumps(e) + "\n" for e in self._lines.values()))
-        with self._file.open("a", encoding="ascii") as self._stream:
+            temporary.write_bytes(b"".join(map(_line, self._lines.values())))
+        with open_to_append(self._file) as self._stream:
             yield self
 
     def _read(self) -> None:
-        if not self._file.exists():
+        if not os.path.lexists(self._file):
             return
-        lines = self._file.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = bytes(read_bytes(self._file, _MOST_BYTES)).splitlines()
         for number, line in enumerate(lines, 1):
             try:
-                entry = json.loads(line)
-                self._lines[entry["name"]] = entry
-            except (json.JSONDecodeError, TypeError, KeyError) as error:
+                entry = _entry(line)
+            except _NOT_OURS as error:
                 if number < len(lines):
                     raise BatchError(
                         f"'{self._file}', line {number}, is not what straightline writes there;"
                         " delete the file, then all models are done anew"
                     ) from error
+            else:
+                self._lines[entry["name"]] = entry
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry).encode("ascii") + b"\n"
+
+
+_NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""The exceptions of reading JSON and its values where something else wrote them."""
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    """Read a line of the file.
+
+    Raises:
+        Exception: one of `_NOT_OURS`.
+    """
+    entry: dict[str, Any] = json.loads(line)
+    if not isinstance(entry["name"], str) or not _is_shallow(entry, _MOST_NESTING):
+        raise TypeError("a name is text, and nothing is nested deep")
+    if "key" in entry:
+        Record.from_dict(entry["record"])
+        for status in (*entry["read"].values(), *entry["written"].values()):
+            if not isinstance(status["size"], int):
+                raise TypeError("a size is a number")
+    return entry
+
+
+def _is_shallow(value: Any, most: int) -> bool:
+    """Return whether lists and mappings are nested at most so deep."""
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return most > 0 and all(_is_shallow(each, most - 1) for each in inner)
 
 
 @contextlib.contextmanager
@@ -100,14 +138,31 @@ def kept_in(out: Path) -> Iterator[tuple[State, Path]]:
         SaveError: the folder cannot be written.
     """
     folder = out / FOLDER
+    if folder.is_symlink():  # another folder's files would be written and removed
+        raise SaveError(f"cannot write to the folder '{out}': '{folder}' is a link; remove it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SaveError(f"cannot write to the folder '{out}': {reason(error)}") from error
     with _alone(folder), State(folder / _FILE).kept() as state:
         for stale in folder.glob("made-*"):
-            shutil.rmtree(stale)
+            _remove(stale)
         yield state, Path(tempfile.mkdtemp(prefix="made-", dir=folder)).absolute()
+
+
+def _remove(stale: Path) -> None:
+    """Remove what an earlier run left; of a link only itself.
+
+    Raises:
+        SaveError: it cannot be removed.
+    """
+    try:
+        if stale.is_dir() and not stale.is_symlink():
+            shutil.rmtree(stale)
+        else:
+            stale.unlink()
+    except OSError as error:
+        raise SaveError(f"cannot remove '{stale}': {reason(error)}") from error
 
 
 @contextlib.contextmanager
@@ -118,7 +173,7 @@ def _alone(folder: Path) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    with (folder / "lock").open("w") as stream:
+    with open_to_append(folder / "lock") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -93,7 +93,8 @@ def _skipped(job: Job, key: str) -> Done | None:
     if not are_as_before(known["read"], sources) or not are_as_before(known["written"], results):
         return None
     told = Record.from_dict(known["record"])
-    return Done(dataclasses.replace(told, status="skipped", source=job.source, target=job.shown))
+    own: dict[str, Any] = {"name": job.name, "source": job.source, "target": job.shown}
+    return Done(dataclasses.replace(told, status="skipped", **own))
 
 
 def _made(job: Job, how: Treatment, key: str) -> Done:

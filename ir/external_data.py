@@ -16,9 +16,9 @@ import onnx
 import onnx.external_data_helper
 import onnx.numpy_helper
 
-from .errors import LoadError, reason
+from .errors import LoadError
 from .files import encode
-from .reading import TWO_GB
+from .reading import TWO_GB, open_regular
 from .spans import copy_span
 from .tensor import Extent, Tensor, external_extent, external_path, real_path
 from .well_formed.attributes import PLAIN
@@ -260,11 +260,9 @@ def _refer(tensor: onnx.TensorProto, name: str, offset: int, length: int) -> Non
 @contextlib.contextmanager
 def _opened(path: Path, offset: int, name: str) -> Iterator[BinaryIO]:
     try:
-        source = path.open("rb")
-    except OSError as error:
-        raise LoadError(
-            f"external data of tensor '{name}' cannot be read from {path}: {reason(error)}"
-        ) from error
+        source = open_regular(path)
+    except LoadError as error:
+        raise LoadError(f"external data of tensor '{name}': {error}") from error
     with source:
         source.seek(offset)
         yield source

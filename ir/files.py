@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
@@ -101,6 +103,29 @@ def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[
     finally:
         for temporary in temporaries:
             temporary.unlink(missing_ok=True)
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a regular file for writing at its end; it is made where there is none.
+
+    Nothing of the file is lost, and no link is followed: a link could lead to any file of the user.
+
+    Raises:
+        SaveError: the path is a link or no regular file, or it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"):  # not every system has all of them
+        flags |= getattr(os, name, 0)
+    try:
+        if path.is_symlink():
+            raise SaveError(f"cannot write '{path}': it is a link; remove it")
+        handle = os.open(path, flags, 0o666)
+    except OSError as error:
+        raise SaveError(f"cannot write '{path}': {reason(error)}") from error
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "ab")
+    os.close(handle)
+    raise SaveError(f"cannot write '{path}': it is not a regular file")
 
 
 def _temporary(path: Path) -> Path:

@@ -26,53 +26,85 @@ _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/.+/fd/\d+")
 _MOST_LINKS = 40
 
 
-def read_bytes(path: Path, max_bytes: int = TWO_GB) -> bytes | bytearray:
-    """The content of a file or a pipe.
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; links are followed.
+
+    The open descriptor is checked, not the path, and no pipe is waited for.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, or it is not a regular file.
+    """
+    handle = _opened(path)
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise _unreadable(path, kind, "it is not a regular file")
+
+
+def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> bytes | bytearray:
+    """Read the content of a file or a pipe.
+
+    Args:
+        path: the file or pipe.
+        max_bytes: the limit of its length.
+        option: the option of the command line that raises the limit.
 
     Raises:
         LoadError: there is no such file, it cannot be read, is neither a file nor a pipe, nothing
             writes to the pipe, or it is longer than `max_bytes`.
     """
+    handle = _opened(path)
+    status = os.fstat(handle)
     try:
-        status = path.stat()
         if stat.S_ISREG(status.st_mode):
-            return _read_all(path, os.open(path, os.O_RDONLY | _BINARY), status.st_size, max_bytes)
+            return _read_all(path, handle, status.st_size, max_bytes, option)
         if stat.S_ISFIFO(status.st_mode):
-            # Opened like this, a pipe without a writer does not block.
-            return _read_pipe(path, os.open(path, os.O_RDONLY | os.O_NONBLOCK), max_bytes)
+            return _read_pipe(path, handle, max_bytes, option)
+    except OSError as error:
+        raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
+    os.close(handle)
+    raise _unreadable(path, status.st_mode, "it is neither a file nor a pipe")
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opened like this, a pipe without a writer does not block."""
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
     except FileNotFoundError as error:
         raise LoadError(f"there is no file '{path}'") from error
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
-    if stat.S_ISDIR(status.st_mode):
-        raise LoadError(f"'{path}' cannot be read: Is a directory")
-    raise LoadError(f"'{path}' cannot be read: it is neither a file nor a pipe")
 
 
-_BINARY = getattr(os, "O_BINARY", 0)
+def _unreadable(path: Path, kind: int, why: str) -> LoadError:
+    return LoadError(f"'{path}' cannot be read: {'Is a directory' if stat.S_ISDIR(kind) else why}")
 
 
-def _read_all(path: Path, handle: int, size: int, max_bytes: int) -> bytes | bytearray:
+def _read_all(path: Path, handle: int, size: int, max_bytes: int, option: str) -> bytes | bytearray:
     with os.fdopen(handle, "rb") as stream:
         if size > max_bytes:
-            raise _too_large(path, max_bytes)
+            raise _too_large(path, max_bytes, option)
         content: bytes | bytearray = stream.read(size)
         while block := stream.read(_BLOCK):  # it grew, or does not tell its size
             content = bytearray(content) if isinstance(content, bytes) else content
             content += block
             if len(content) > max_bytes:
-                raise _too_large(path, max_bytes)
+                raise _too_large(path, max_bytes, option)
     return content
 
 
-def _read_pipe(path: Path, handle: int, max_bytes: int) -> bytearray:
+def _read_pipe(path: Path, handle: int, max_bytes: int, option: str) -> bytearray:
     try:
         content = bytearray(_first_block(path, handle))
         os.set_blocking(handle, True)
         while block := os.read(handle, _BLOCK):
             content += block
             if len(content) > max_bytes:
-                raise _too_large(path, max_bytes)
+                raise _too_large(path, max_bytes, option)
         return content
     finally:
         os.close(handle)
@@ -95,8 +127,10 @@ def _first_block(path: Path, handle: int) -> bytes:
     return block
 
 
-def read_all(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> bytearray:
-    """What a stream that is open holds to its end; `name` is for errors.
+def read_all(
+    stream: BinaryIO, name: str, max_bytes: int = TWO_GB, *, option: str = ""
+) -> bytearray:
+    """Read an open stream to its end; `name` and `option` are for errors.
 
     Raises:
         LoadError: it holds nothing, cannot be read, or holds more than `max_bytes`.
@@ -106,7 +140,7 @@ def read_all(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> bytearray:
         while block := stream.read(_BLOCK):
             content += block
             if len(content) > max_bytes:
-                raise _too_large(Path(name), max_bytes)
+                raise _too_large(Path(name), max_bytes, option)
     except OSError as error:
         raise LoadError(f"{name} cannot be read: {reason(error)}") from error
     if not content:
@@ -114,12 +148,11 @@ def read_all(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> bytearray:
     return content
 
 
-def _too_large(path: Path, max_bytes: int) -> LoadError:
+def _too_large(path: Path, max_bytes: int, option: str) -> LoadError:
     if max_bytes >= TWO_GB:
         return LoadError(f"'{path}' is larger than 2 GB, which no single ONNX file can be")
-    return LoadError(
-        f"'{path}' is larger than {max_bytes} bytes; allow more with {by('--max-input-size')}"
-    )
+    more = f"; allow more with {by(option)}" if option else ""
+    return LoadError(f"'{path}' is larger than {max_bytes} bytes{more}")
 
 
 def is_descriptor(path: Path) -> bool:

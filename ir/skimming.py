@@ -3,6 +3,7 @@ never in memory as a whole."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,6 +11,7 @@ from typing import Any, BinaryIO
 import onnx
 
 from .files import parse_bytes, read_proto
+from .reading import open_regular
 from .wire import delimited, read_varint, varint
 
 _LEAST_BYTES = 1 << 24
@@ -42,14 +44,14 @@ def skim(path: Path) -> onnx.ModelProto:
     Raises:
         LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
     """
-    size = path.stat().st_size
-    if size < _LEAST_BYTES:
-        return read_proto(path)
-    try:
-        with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size < _LEAST_BYTES:
+            return read_proto(path)
+        try:
             content = _without_elements(stream, size, _MODEL)
-    except ValueError:
-        return read_proto(path)  # which says what is wrong with it
+        except ValueError:
+            return read_proto(path)  # which says what is wrong with it
     return parse_bytes(content, f"'{path}'")
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _PLAIN = (str, os.PathLike, bytes, bytearray, memoryview, onnx.ModelProto, Model)
 """Kinds of models that hold no other one."""
 
+_OPTION = "--max-input-size"
+
 BaseDir = str | os.PathLike[str] | None
 
 
@@ -122,7 +124,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
     """
     path = Path(path)
-    content = read_bytes(path, min(max_bytes, TWO_GB))
+    content = read_bytes(path, min(max_bytes, TWO_GB), option=_OPTION)
     proto = parse_bytes(content, f"'{path}'")
     base_dir = folder_of(path)
     # Each external tensor tells its location under this key. To look for it is cheap, and spares
@@ -139,7 +141,7 @@ def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFi
     Raises:
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
     """
-    proto = parse_bytes(read_all(stream, name, max_bytes), name)
+    proto = parse_bytes(read_all(stream, name, max_bytes, option=_OPTION), name)
     return ModelFile(Path(name), proto, None, frozenset())
 
 

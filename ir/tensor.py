@@ -16,6 +16,7 @@ import onnx.external_data_helper
 from onnx import numpy_helper
 
 from .errors import LoadError, reason
+from .reading import open_regular
 
 Array = npt.NDArray[Any]
 Place = tuple[tuple[int, int], int]
@@ -206,7 +207,7 @@ def _external_blocks(message: onnx.TensorProto, base_dir: Path | None) -> Iterat
     path, offset, _ = external_extent(message, base_dir)
     rest = byte_size(message)
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             stream.seek(offset)
             while rest:
                 block = stream.read(min(rest, _BLOCK))
@@ -303,7 +304,8 @@ def _bits(elem_type: int) -> int:
 
 def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
     path, offset, _ = external_extent(message, base_dir)
-    content = np.fromfile(path, np.uint8, byte_size(message), offset=offset)
+    with open_regular(path) as stream:
+        content = np.fromfile(stream, np.uint8, byte_size(message), offset=offset)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
     if _bits(message.data_type) == 8 * dtype.itemsize:
         little = content.view(dtype.newbyteorder("<"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..ir import SaveError
+from ..ir.reading import open_regular
 from ..ir.target import place_beside
 
 
@@ -18,7 +19,7 @@ def marked_place(path: Path, taken: Iterable[Path], mark: str, what: str, force:
     file = place_beside(path, taken)
     if force or not file.exists() or not file.stat().st_size:
         return file
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         start = opened.read(1000)
     if mark.encode() not in start:
         raise SaveError(

@@ -86,7 +86,17 @@ def test_large_files_are_never_read(read, monkeypatch):
 
 def test_what_cannot_be_read_is_told():
     Path("folder").mkdir()
-    with pytest.raises(LoadError, match="cannot read 'folder': Is a directory"):
+    with pytest.raises(LoadError, match="'folder' cannot be read: Is a directory"):
         digest_of_file(Path("folder"))
-    with pytest.raises(LoadError, match="cannot read 'missing': No such file"):
+    with pytest.raises(LoadError, match="there is no file 'missing'"):
         seen([Path("missing")], Path())
+
+
+def test_a_pipe_or_a_device_is_never_read():
+    os.mkfifo("pipe")
+    for path in (Path("pipe"), Path("/dev/zero")):
+        with pytest.raises(LoadError, match="it is not a regular file"):
+            digest_of_file(path)
+        with pytest.raises(LoadError, match="it is not a regular file"):
+            seen([path], Path())
+        assert not are_as_before({str(path): {"size": 0}}, Path())

@@ -217,3 +217,14 @@ def test_a_backend_that_takes_nothing_is_an_error():
 
     with pytest.raises(BatchError, match="the backend 'broken' fails: no such thing"):
         list(finished(jobs_of("models", Path("out")), Broken(), None, None))
+
+
+def test_nothing_among_the_sources_is_waited_for():
+    os.mkfifo("models/pipe.onnx")
+    Path("models/zero.onnx").symlink_to("/dev/zero")
+    Path("models/folder.onnx").symlink_to("deep", target_is_directory=True)
+    found = by_name(batch.run("models", "out", jobs=2))
+    assert [name for name in found if not found[name].ok] == ["pipe.onnx", "zero.onnx"]
+    for name in ("pipe.onnx", "zero.onnx"):
+        assert found[name].problem == "bad input"
+        assert "it is not a regular file" in found[name].messages[0]

@@ -1,12 +1,18 @@
 """What is known of results: kept line by line, so that whatever ends the work loses none."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 from straightline.batch import BatchError
+from straightline.batch.records import Record
 from straightline.batch.state import State, kept_in
+from straightline.ir import LoadError, SaveError
 
-ENTRY = {"name": "a", "key": "k", "read": {}, "written": {}, "record": {}}
+RECORD = Record("a", "a.onnx", "out/a.onnx", "written").to_dict()
+STORED = json.loads(json.dumps(RECORD))
+ENTRY = {"name": "a", "key": "k", "read": {}, "written": {}, "record": STORED}
 FILE = Path("out/.straightline/state.jsonl")
 
 
@@ -42,7 +48,19 @@ def test_a_torn_last_line_is_one_that_was_not_written():
         assert state.known("a") and not state.owns("b")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "{}", "3"])
+OTHERS = [
+    *("{", "[]", "{}", "3", '{"name": 3}', "9" * 100_000, "[" * 100_000, "\x00\xff"),
+    '{"name": "a", "b": ' + "[" * 500 + "]" * 500 + "}",
+    json.dumps({**ENTRY, "record": {}}),
+    json.dumps({**ENTRY, "record": {**RECORD, "messages": [3]}}),
+    json.dumps({**ENTRY, "record": {**RECORD, "nodes": [1]}}),
+    json.dumps({**ENTRY, "read": {"x": 3}}),
+    json.dumps({**ENTRY, "read": []}),
+    json.dumps({**ENTRY, "written": {"x": {"size": "3"}}}),
+]
+
+
+@pytest.mark.parametrize("line", OTHERS)
 def test_another_file_is_refused(line):
     FILE.parent.mkdir(parents=True)
     FILE.write_text(f'{line}\n{{"name": "a"}}\n')
@@ -61,3 +79,48 @@ def test_two_runs_do_not_write_to_one_folder():
         pass
     with kept_in(Path("out")):
         pass
+
+
+@pytest.mark.parametrize("name", ["lock", "state.jsonl"])
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_link_in_the_folder_of_the_state_harms_no_other_file(name, link):
+    precious = Path("model.onnx")
+    precious.write_text('{"name": "a"}\n')
+    FILE.parent.mkdir(parents=True)
+    link(precious.absolute(), FILE.with_name(name))
+    try:
+        with kept_in(Path("out")) as (state, _):
+            state.add(ENTRY)
+    except SaveError as error:
+        assert "lock': it is a link" in str(error)
+    assert precious.read_text() == '{"name": "a"}\n'
+
+
+@pytest.mark.parametrize("name", ["lock", "state.jsonl"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_no_file_of_the_state_is_waited_for(name, make):
+    FILE.parent.mkdir(parents=True)
+    make(FILE.with_name(name))
+    with pytest.raises((SaveError, LoadError), match=name), kept_in(Path("out")):
+        pass
+
+
+def test_a_link_in_the_place_of_the_folder_is_refused():
+    Path("other").mkdir()
+    Path("other/made-x").mkdir()
+    Path("out").mkdir()
+    Path("out/.straightline").symlink_to(Path("other").absolute())
+    with pytest.raises(SaveError, match="is a link"), kept_in(Path("out")):
+        pass
+    assert [p.name for p in Path("other").iterdir()] == ["made-x"]
+
+
+def test_what_an_earlier_run_left_is_removed_and_no_target_of_a_link():
+    Path("precious").mkdir()
+    FILE.parent.mkdir(parents=True)
+    FILE.with_name("made-link").symlink_to(Path("precious").absolute())
+    FILE.with_name("made-file").touch()
+    FILE.with_name("made-folder").mkdir()
+    with kept_in(Path("out")) as (_, staging):
+        assert [*FILE.parent.glob("made-*")] == [Path(os.path.relpath(staging))]
+    assert Path("precious").is_dir()

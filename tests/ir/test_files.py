@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 from straightline.ir import LoadError, SaveError, files
-from straightline.ir.files import encode, parse_bytes, read_proto, replacing
+from straightline.ir.files import encode, open_to_append, parse_bytes, read_proto, replacing
 
 
 class TestReading:
@@ -126,3 +126,24 @@ def test_messages_over_two_gigabytes_have_no_bytes(monkeypatch: pytest.MonkeyPat
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_is_appended_to_is_never_emptied(tmp_path):
+    path = tmp_path / "file"
+    for content in (b"one", b"two"):
+        with open_to_append(path) as stream:
+            stream.write(content)
+    assert path.read_bytes() == b"onetwo"
+
+
+@pytest.mark.parametrize("what", ["link", "dangling", "pipe", "folder", "device"])
+def test_only_regular_files_are_appended_to(tmp_path, what):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "dangling").symlink_to("missing")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    path = Path("/dev/null") if what == "device" else tmp_path / what
+    with pytest.raises(SaveError, match="cannot write"):
+        open_to_append(path)
+    assert not (tmp_path / "missing").exists()

@@ -13,7 +13,7 @@ import pytest
 import straightline as sl
 from straightline import ir
 from straightline.ir import LoadError, reading
-from straightline.ir.reading import folder_of, is_descriptor, read_bytes
+from straightline.ir.reading import folder_of, is_descriptor, open_regular, read_bytes
 
 TEXT = """
 <ir_version: 8, opset_import: ["": 17]>
@@ -60,7 +60,7 @@ class TestBounds:
                     assert read_bytes(path, len(content)) == content
                     continue
                 with pytest.raises(LoadError, match=r"larger than 99999 bytes.*--max-input-size"):
-                    read_bytes(path, len(content) - 1)
+                    read_bytes(path, len(content) - 1, option="--max-input-size")
 
     def test_a_huge_file_is_not_read_at_all(self, tmp_path: Path) -> None:
         with (tmp_path / "huge").open("wb") as stream:
@@ -75,6 +75,27 @@ class TestBounds:
     def test_devices(self, path: str) -> None:
         with pytest.raises(LoadError, match="neither a file nor a pipe"):
             read_bytes(Path(path))
+
+
+class TestRegularFiles:
+    def test_links_are_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(b"content")
+        (tmp_path / "link").symlink_to("file")
+        with open_regular(tmp_path / "link") as stream:
+            assert stream.read() == b"content"
+
+    @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "pipe"])
+    def test_nothing_else_is_opened(self, tmp_path: Path, pipe: Path, path: str) -> None:
+        (tmp_path / "link").symlink_to(path)
+        for each in (tmp_path / path, tmp_path / "link"):
+            with pytest.raises(LoadError, match="it is not a regular file"):
+                open_regular(each)
+
+    def test_folders_and_missing_files(self, tmp_path: Path) -> None:
+        with pytest.raises(LoadError, match="Is a directory"):
+            open_regular(tmp_path)
+        with pytest.raises(LoadError, match="there is no file"):
+            open_regular(tmp_path / "missing")
 
 
 class TestPipes:
