@@ -74,6 +74,8 @@ def moving_slice(given: Batch) -> Value:
         raise Unbatchable(DIFFERING)
     axes = range(len(starts)) if given.operand(3) is None else given.numbers(3)
     steps = [1] * len(starts) if given.operand(4) is None else given.numbers(4)
+    if not ends.shape == starts.shape == (len(axes),) == (len(steps),):
+        raise Unbatchable("has bounds, axes and steps that differ in number")
     data = given.given(0)
     value, batched, ragged = data.value, data.batched, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
@@ -99,6 +101,8 @@ def moving_slice(given: Batch) -> Value:
             places = _places(given, first, offsets, axis, short)
         value = (taken if batched else _read)(given, value, places, axis, 1)
         batched = True
+    if not batched:  # the number of the iteration cancels out in all places
+        return given.unvarying(value)
     return value if ragged is None else given.ragged(value, ragged)
 
 

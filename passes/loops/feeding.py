@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.ranks import Ranks
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...ir import Array, Model, Node, Value, captured_by
@@ -45,6 +46,7 @@ class Feeding:
         number: that of any trip, a symbol.
         reversals: for values what has their first axis from the end, both ways.
         outside: for values around the Loop or Scan the graph's inputs that stand for them.
+        ranks: those of the graph's values.
         depth: how many calls stand around the node that is being computed.
 
     Raises:
@@ -64,6 +66,8 @@ class Feeding:
         self.outside: dict[Value, Value] = {}
         self.reversals: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
+        self._ranks: dict[Value, int] = {}
+        self.ranks = Ranks(scratch, self._rank_beyond)
         self.depth = 0
         self.number = inference.symbols.fresh()
         self.trips = self._count()
@@ -86,6 +90,16 @@ class Feeding:
             info.type.CopyFrom(type_)
         self.outside[value] = graph.add_input(value.name, info)
         return Operand(self.outside[value], False, fact)
+
+    def enter_rank(self, value: Value, rank: int) -> None:
+        """Take note of a rank that does not follow from the graph."""
+        if value not in self._ranks:
+            self._ranks[value] = rank
+            self.ranks.forget(value)
+
+    def _rank_beyond(self, value: Value) -> int | None:
+        """The rank of a value about which operators say nothing; None where it is not known."""
+        return self._ranks.get(value, None if value.shape is None else len(value.shape))
 
     def size(self, dim: Dimension) -> Value:
         """A size that is the same on every trip, a vector of one int64.

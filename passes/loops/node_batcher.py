@@ -149,12 +149,7 @@ class NodeBatcher(abc.ABC):
             self.operands[node.output()] = Operand(rows, True, facts[0])
             return
         facts[0] = self._followed(node, operands, facts[0])
-        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
-        try:
-            results = rules_of(node.op).batch(given)
-        except (Unbatchable, RewriteError) as error:
-            raise Unbatchable(f"holds {node}, which {error}") from error
-        self._enter_results(given, results)
+        self._enter_results(node, self.apply_rule(node, operands, facts))
 
     def _compute_ragged(self, node: Node) -> None:
         """Compute a node that reads what is shorter on some trips."""
@@ -164,29 +159,70 @@ class NodeBatcher(abc.ABC):
             for value, pair in zip(node.inputs, found, strict=True)
         ]
         facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
-        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
         ragged = [None if pair is None else pair[1] for pair in found]
+        self._enter_results(node, self.apply_rule(node, operands, facts, ragged))
+
+    def apply_rule(
+        self,
+        node: Node,
+        operands: Sequence[Operand | None],
+        facts: Sequence[Fact],
+        ragged: Sequence[Ragged | None] = (),
+    ) -> list[tuple[Operand, Ragged | None]]:
+        """Outputs of a node for all iterations, by the batching rule of its operator.
+
+        Args:
+            node: the node.
+            operands: its inputs; None where one is left out.
+            facts: about its outputs on one iteration.
+            ragged: of which elements iterations lack some, for each input; empty where of none.
+
+        Raises:
+            Unbatchable: there is no rule, or the rule refuses, or its result has neither the axis
+                of the iterations nor is said to be the same on all of them.
+        """
+        given = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
+        rules = rules_of(node.op)
+        for operand in operands:
+            if operand is not None and operand.fact.shape is not None:
+                rank = len(operand.fact.shape) + operand.batched
+                self.feeding.enter_rank(operand.value, rank)
         try:
-            results = rules_of(node.op).batch_ragged(given, ragged)
+            results = rules.batch_ragged(given, ragged) if ragged else rules.batch(given)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
-        self._enter_results(given, results)
+        made = []
+        for result, fact in zip(results, facts, strict=False):
+            batched, lacking = not given.is_unvarying(result), given.raggedness(result)
+            self._require_rank(node, result, batched, fact)
+            fact = fact if lacking is None else padded(fact, lacking)
+            made.append((Operand(result, batched, fact), lacking))
+        return made
 
-    def _enter_results(self, given: Batch, results: Sequence[Value]) -> None:
-        """Let what a rule made stand for the outputs of a node."""
-        for value, result, fact in zip(given.node.outputs, results, given.results, strict=False):
-            batched, ragged = not given.is_unvarying(result), given.raggedness(result)
-            if ragged is not None:
-                fact = padded(fact, ragged)
-            if batched:
-                self.require_room(given.node, fact)
+    def _enter_results(self, node: Node, made: Sequence[tuple[Operand, Ragged | None]]) -> None:
+        """Let the results of a rule stand for the outputs of a node."""
+        for value, (operand, ragged) in zip(node.outputs, made, strict=False):
+            if operand.batched:
+                self.require_room(node, operand.fact)
             if value is None:
                 continue
-            operand = Operand(result, batched, fact)
             if ragged is None:
                 self.operands[value] = operand
             else:
                 self.ragged[value] = operand, ragged
+
+    def _require_rank(self, node: Node, result: Value, batched: bool, fact: Fact) -> None:
+        """Check that a result has the axis of the iterations, or is said to have none.
+
+        Raises:
+            Unbatchable: its rank is another one than the rule says.
+        """
+        rank = None if fact.shape is None else len(fact.shape) + batched
+        made = self.feeding.ranks.of(result)
+        if rank is not None and made is not None and made != rank:
+            raise Unbatchable(
+                f"holds {node}, whose batching rule gives rank {made}, not {rank}; report this"
+            )
 
     def _followed(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
         """What is known of the first output, elements that follow from the number of the trip

@@ -10,8 +10,7 @@ from collections.abc import Callable, Hashable
 
 from ...facts.fact import Fact, Shape
 from ...ir import Node, Value
-from ...operators import rules_of
-from ...operators.batching import Batch, Operand
+from ...operators.batching import Operand
 from ..loops.repetition import Scanned
 from .interpretation import Interpretation
 from .rows import Row, mapped
@@ -60,9 +59,8 @@ def _gathered(of: Interpretation, node: Node, index: Value, source: Value, axis:
     trips, shape = of.recurrence.trips, of.shape(source)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
     given = [trips.feeding.same(source), of.recurrence.free(index)]
-    batch = Batch(node, given, [fact], trips.emit, trips.feeding.trips, trips.extent)
-    (result,) = rules_of(node.op).batch(batch)
-    return Operand(result, True, fact)
+    ((operand, _),) = trips.apply_rule(node, given, [fact])
+    return operand
 
 
 class _Elements:

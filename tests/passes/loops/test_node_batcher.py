@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from harness import run_passes
 from loops import HEAD, op_types
+from straightline.ir import Operator
+from straightline.operators import rules_of
 from straightline.passes import HoistInvariants, VectorizeLoops
-from vectorized import assert_same, untyped
+from vectorized import assert_same, assert_vectorizes, loop, untyped, why_kept
 
 
 @pytest.mark.parametrize(("most", "kept"), [(48, False), (47, True)])
@@ -45,3 +47,46 @@ def test_what_is_the_same_on_every_trip_does_not_run_where_there_are_none(name):
         for n, m in ((0, 0), (0, 9), (0, 2), (1, 1), (5, 2)):
             feed = {"n": np.array(n), "y": np.array([7, -9, 3]), "m": np.array(m)}
             assert_same(before, after.model, feed)
+
+
+PLACES = {
+    "multiplied by zero": "p = Mul (k, zero)",
+    "at most zero": "p = Min (k, zero)",
+    "less itself": "p = Sub (k, k)",
+    "always the first": "q = Mul (k, zero) p = Add (q, one)",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_slices_at_a_place_that_is_the_same_on_every_iteration_after_all(place):
+    text = loop(
+        f"""zero = Constant <value_ints = [0]> () one = Constant <value_ints = [1]> ()
+        k = Unsqueeze (i, zero) {PLACES[place]} end = Add (p, one)
+        s = Slice (m, p, end, one) r = Abs (s)""",
+        "float[2, 1] r",
+    )
+    assert_vectorizes(text)
+
+
+@pytest.mark.parametrize("axes", ["k2", "one"])
+def test_bounds_that_differ_in_number_are_no_error_of_ours(axes):
+    body = f"""one = Constant <value_ints = [1]> () k2 = Constant <value_ints = [0, 1]> ()
+        k = Unsqueeze (i, one) end = Add (k, one) both = Concat <axis = 0> (k, k)
+        s = Slice (m, {"k" if axes == "k2" else "both"}, end, {axes}) r = Abs (s)"""
+    body = body.replace("Unsqueeze (i, one)", "Reshape (i, one)")
+    assert "differ in number" in why_kept(loop(body, "float[Q, W] r"))
+
+
+def test_a_rule_that_loses_the_axis_of_the_iterations_is_not_believed(monkeypatch):
+    monkeypatch.setattr(
+        type(rules_of(Operator("Softplus"))),
+        "batch",
+        lambda self, given: [
+            given.emit.squeeze(
+                given.emit.add("Gather", [given.given(0).value, given.vector(0)], "lost", axis=0),
+                0,
+                "lost",
+            )
+        ],
+    )
+    assert "gives rank 1, not 2" in why_kept(loop("r = Softplus (e)", "float[3] r"))
