@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Never, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import GraphError
 from .operator import Operator
@@ -49,7 +49,7 @@ class Node:
         return self._op
 
     @op.setter
-    def op(self, op: Never) -> NoReturn:
+    def op(self, op: NoReturn) -> NoReturn:
         self._refuse("op", "set_operator")
 
     @property
@@ -58,7 +58,7 @@ class Node:
         return self._inputs
 
     @inputs.setter
-    def inputs(self, inputs: Never) -> NoReturn:
+    def inputs(self, inputs: NoReturn) -> NoReturn:
         self._refuse("inputs", "set_input or Graph.resize_inputs")
 
     @property
@@ -67,7 +67,7 @@ class Node:
         return self._outputs
 
     @outputs.setter
-    def outputs(self, outputs: Never) -> NoReturn:
+    def outputs(self, outputs: NoReturn) -> NoReturn:
         self._refuse("outputs", "set_node_outputs")
 
     def _refuse(self, what: str, mutator: str) -> NoReturn:

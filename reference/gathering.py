@@ -22,7 +22,8 @@ class GatherND(OpRun):
         flat = data.reshape((rows, *data.shape[batch_dims:]))
         tuples = indices.reshape((rows, math.prod(places), count))
         row = np.arange(rows)[:, np.newaxis]
-        found = flat[(row, *np.moveaxis(tuples, -1, 0))]
+        places_of_rows = (row, *np.moveaxis(tuples, -1, 0))
+        found = flat[places_of_rows]
         return (found.reshape((*batch, *places, *data.shape[batch_dims + count :])),)
 
 

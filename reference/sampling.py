@@ -55,7 +55,8 @@ class GridSample(OpRun):
         for chosen in itertools.product(range(len(taps[0].indices)), repeat=rank):
             places = [t.indices[i] for t, i in zip(taps, chosen, strict=True)]
             inside = np.logical_and.reduce([t.inside[i] for t, i in zip(taps, chosen, strict=True)])
-            values = np.moveaxis(x, 1, -1)[(rows, *places)]
+            at_taps = (rows, *places)
+            values = np.moveaxis(x, 1, -1)[at_taps]
             values = np.where(inside[..., None], values, np.zeros((), x.dtype))
             if mode == "nearest":
                 total = values

@@ -76,7 +76,9 @@ def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> 
 
 @functools.cache
 def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+    return (
+        resources.files(__package__).joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+    )
 
 
 def _digest(script: str) -> str:

@@ -202,9 +202,10 @@ class Expansion:
         """Zeros for each row, which is the first axis; one row stands for all of them, unless they
         are wanted whole."""
         rows = self.rows if whole and self.rows is not None else 1
-        if (rows, *sizes) not in self._zeros:
-            self._zeros[(rows, *sizes)] = self.constant(np.zeros((rows, *sizes)), "zeros")
-        zeros = self._zeros[(rows, *sizes)]
+        shape = (rows, *sizes)
+        if shape not in self._zeros:
+            self._zeros[shape] = self.constant(np.zeros(shape), "zeros")
+        zeros = self._zeros[shape]
         return self._for_all_rows(zeros, len(sizes)) if whole and self.rows is None else zeros
 
     def _for_all_rows(self, value: Value, others: int) -> Value:

@@ -1,9 +1,20 @@
 """The files of the package, for tests of how it is built."""
 
 import functools
+import re
+import sys
 from pathlib import Path
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TOOL = PROJECT["tool"]
+LOWEST = tuple(map(int, re.findall(r"\d+", PROJECT["project"]["requires-python"])))
+"""The lowest Python that the package is for: (3, 10)."""
 NOT_INSTALLED = ("benchmarks", "build", "dist", "docs", "examples", "tests", "tools")
 
 
@@ -13,3 +24,10 @@ def sources(root=ROOT):
     tops = [path for path in root.iterdir() if path.name not in NOT_INSTALLED]
     found = [path for top in tops if not top.name.startswith(".") for path in top.rglob("*.py")]
     return frozenset(path.relative_to(root).as_posix() for path in [*found, *root.glob("*.py")])
+
+
+def python_files():
+    """All Python files: the package, tests, benchmarks, examples and tools."""
+    folders = [ROOT / name for name in ("benchmarks", "examples", "tests", "tools")]
+    others = [path for folder in folders for path in folder.rglob("*.py")]
+    return sorted([*(ROOT / name for name in sources()), *others])
