@@ -275,18 +275,43 @@ class Terms:
         known = head.made.get(args)
         return None if known is None else known[0]
 
-    def keep(self, head: Head, args: Args, fact: Fact) -> Term:
-        """The one output of a head that is no operator."""
-        return self._one(head, args, fact)
+    def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+        """An output of a head that is no operator; most have one."""
+        return self._one(head, args, fact, index)
 
-    def raw(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
-        """The outputs of a head, by no rule."""
+    def rebuilt(
+        self,
+        term: Term,
+        args: Args,
+        parts: tuple[Term, ...] | None = None,
+        replace: Callable[[Fact], Fact] = lambda fact: fact,
+    ) -> Term:
+        """The same output of the same head on other terms: all that makes a term of one does it
+        here.
+
+        Args:
+            term: the term.
+            args: its arguments.
+            parts: what stands inside its head, where that is replaced.
+            replace: what becomes of its fact, where nothing infers it.
+        """
+        head = term.head
+        if parts is not None and parts != head.parts:
+            head = self.heads.own(head.name, head.key, parts)
+        if head.op is None and head.name not in RULES:
+            return self.keep(head, args, replace(term.fact), term.index)
+        result = self.apply(head, args, term.index + 1)[term.index]
+        assert result is not None
+        return result
+
+    def raw(self, head: Head, args: Args, facts: Sequence[Fact], first: int = 0) -> Results:
+        """The outputs of a head from one on, by no rule."""
         count = self._count
         self._count += len(facts)
         self.budget.make_terms(len(facts))
         if len(facts) == 1:
-            return [Term(head, args, 0, count, facts[0])]
-        return [Term(head, args, index, count + index, fact) for index, fact in enumerate(facts)]
+            return [Term(head, args, first, count, facts[0])]
+        return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
         self.budget.take(len(args))
@@ -380,11 +405,16 @@ class Terms:
         head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
         return self._one(head, (), Fact(elem_type, shape, content))
 
-    def _one(self, head: Head, args: Args, fact: Fact) -> Term:
-        found = head.made.get(args)
-        if found is None:
-            found = head.made[args] = self.raw(head, args, [self.facts.one(fact)])
-        return _first(found)
+    def _one(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+        found = head.made.setdefault(args, [])
+        if len(found) <= index:
+            found += [None] * (index + 1 - len(found))
+        term = found[index]
+        if term is None:
+            (term,) = self.raw(head, args, [self.facts.one(fact)], index)
+            found[index] = term
+        assert term is not None
+        return term
 
 
 def _first(results: Sequence[Term | None]) -> Term:

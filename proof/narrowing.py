@@ -106,9 +106,7 @@ class Narrowing:
         if name == "choose":
             one = yield x.args[1], axis, start, size  # type: ignore[misc]
             other = yield x.args[2], axis, start, size  # type: ignore[misc]
-            result = terms.apply(x.head, (x.args[0], one, other))[0]
-            assert result is not None
-            return result
+            return terms.rebuilt(x, (x.args[0], one, other))
         if name == "stacked" and axis == 0 and size.value == 1:
             return terms.view(stacked_on_trip(terms, x, start), new)
         if name == "reversed" and axis == x.head.key:
@@ -143,9 +141,7 @@ class Narrowing:
             args[index] = yield arg, own, start, size
         if x.head.name in KERNEL_CHOICE:
             self.chosen.add(x.head.name)
-        result = self._terms.apply(x.head, tuple(args), x.index + 1)[x.index]
-        assert result is not None
-        return result
+        return self._terms.rebuilt(x, tuple(args))
 
     def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
         """Of a view: where the axis is one of what is viewed, with as many elements before it."""
@@ -168,10 +164,10 @@ class Narrowing:
             return self._terms.narrow(x, axis, start, size)
         own = axis - len(x.fact.shape) + len(below)
         if own >= 0 and below[own].value != 1:
+            if below[own] != x.fact.shape[axis]:
+                return self._terms.narrow(x, axis, start, size)  # it may be stretched, too
             inner = yield inner, own, start, size
-        result = self._terms.apply(x.head, (inner, self._terms.sizes(new)))[0]
-        assert result is not None
-        return result
+        return self._terms.rebuilt(x, (inner, self._terms.sizes(new)))
 
     def _of_range(self, x: Term, start: Dimension, size: Dimension) -> Term | None:
         """Of a Range of integers: the numbers themselves."""

@@ -14,9 +14,6 @@ from .constructs.recurrences import Bound
 from .heads import Head
 from .terms import Term
 
-_RULED = ("view", "narrow", "choose", "reversed", "padded")
-"""What is no operator and has rules."""
-
 Leaves = Mapping[Term, Term]
 Sizes = Mapping[str, Dimension]
 
@@ -64,13 +61,7 @@ class Substitution:
         parts = self._parts(term) if head.parts else ()
         if args == term.args and parts == head.parts:
             return term
-        if head.op is not None or head.name in _RULED:
-            result = self._terms.apply(head, args, term.index + 1)[term.index]
-            assert result is not None
-            return result
-        if parts != head.parts:
-            head = self._terms.heads.own(head.name, head.key, parts)
-        return self._terms.keep(head, args, self._replaced(term.fact))
+        return self._terms.rebuilt(term, args, parts, self._replaced)
 
     def _resized(self, term: Term) -> Term:
         content = term.fact.content

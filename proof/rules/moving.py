@@ -119,15 +119,16 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Expand(x, shape) = x where x has that shape; else the shape that comes out counts."""
     x, given = args
-    assert x is not None
-    if x.fact.shape == () and given is not None and None in (vector(given.fact) or [None]):
+    assert x is not None and given is not None
+    wanted = vector(given.fact)
+    if x.fact.shape == () and (wanted is None or None in wanted):
         sizes = given_sizes(terms, given)
         return None if sizes is None else terms.apply(head, (x, terms.sizes(sizes)))
     shape = terms.facts_of(head, args)[0].shape
     if shape is None:
         return None
     own = x.fact.shape
-    if own is not None and given is not None and _is_at_odds(own, vector(given.fact) or []):
+    if own is not None and _is_at_odds(own, wanted or []):
         raise OpenError("an Expand is given a shape to which its input does not broadcast")
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]

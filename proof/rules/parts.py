@@ -52,7 +52,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
             return [found]
     if x.is_op("Expand") and _is_spread(x, axis):
         shape = (*x.fact.shape[:axis], size, *x.fact.shape[axis + 1 :])
-        return terms.apply(x.head, (x.args[0], terms.sizes(shape)))
+        return [terms.rebuilt(x, (x.args[0], terms.sizes(shape)))]
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         places = range(start.value, start.value + size.value)
@@ -113,7 +113,7 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
         place = behind
     if not pieces:
         return None
-    return pieces[0] if len(pieces) == 1 else terms.apply(x.head, tuple(pieces))[0]
+    return pieces[0] if len(pieces) == 1 else terms.rebuilt(x, tuple(pieces))
 
 
 def _of_one_piece(
@@ -164,16 +164,20 @@ def _sliced(
         place = _clamped(terms, start, end, size)
         return None if place is None else terms.narrow(x, axis, *place)
     if size.value is not None and start.value is not None and end.value is not None:
-        places = range(size.value)[start.value : _end_of(end.value, size.value, step) : step]
-        return terms.op("Gather", head, x, terms.sizes(list(places)), axis=axis)
+        places = _places(start.value, end.value, step, size.value)
+        terms.budget.step(len(places))
+        return terms.op("Gather", head, x, terms.sizes(places), axis=axis)
     if step == -1 and start.value == -1 and end.value is not None and end.value < -_BEYOND:
         return backward(terms, x, axis)
     return None
 
 
-def _end_of(end: int, size: int, step: int) -> int | None:
-    """The end of a Slice as Python counts it: one before the first element is none at all."""
-    return None if step < 0 and end < -size else end
+def _places(start: int, end: int, step: int, size: int) -> range:
+    """The places that a Slice reads: a step backward begins at the last one at most, and at the
+    first one at least (operator specification, `starts`)."""
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    start, end = (at + size if at < 0 else at for at in (start, end))
+    return range(min(max(start, 0), high), min(max(end, low), high), step)
 
 
 def backward(terms: Terms, x: Term, axis: int) -> Term:

@@ -54,3 +54,15 @@ def test_a_size_of_a_term_is_that_of_the_term_with_what_is_put_in():
     one, other = Substitution(terms, {}, put), Substitution(terms, {}, put)
     assert one.of(shape(index)) is other.of(shape(index)) is shape(1)
     assert one.of(shape(index)) is not shape(2)
+
+
+def test_each_output_of_a_node_that_is_not_known_stays_itself():
+    terms = Terms(Budget())
+    s, x = terms.leaf("bound", (0, "0.1", 0, 0), THREE), terms.leaf("input", "x", THREE)
+    drawn = terms.raw(terms.heads.own("drawn", ("before", 1, None)), (s,), [THREE, THREE])
+    put = Substitution(terms, {s: x}, {})
+    first, second = (put.of(term) for term in drawn)
+    assert (first.index, second.index) == (0, 1)
+    assert first.args == second.args == (x,)
+    assert first is not second
+    assert Substitution(terms, {s: x}, {}).of(drawn[1]) is second

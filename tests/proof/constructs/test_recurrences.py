@@ -101,3 +101,17 @@ def test_a_number_that_grows_beyond_its_type_is_left_to_the_run():
         <body = b (int64 i, bool c, int64 s) => (bool c2, int64 t)
         { c2 = Identity (c) t = Add (s, a) }> }"""
     assert_open(text, text.replace("Add (s, a)", "Sub (s, a)"))
+
+
+@pytest.mark.parametrize(
+    "node", ("a, b = vendor.Op (v)", "a, b = Dropout (v, rate, yes)"), ids=("custom", "drawing")
+)
+def test_outputs_of_one_node_are_told_apart_inside_of_a_loop(node):
+    text = (
+        '<ir_version: 8, opset_import: ["" : 18, "vendor" : 1]> g (float[3] x, int64 m)'
+        " => (float[3] y) <bool yes = {1}, float rate = {0.5}> { y = Loop (m, yes, x)"
+        " <body = b (int64 i, bool c, float[3] v) => (bool c2, float[3] w)"
+        " { c2 = Identity (c) %s w = Cast <to = 1> (%s) }> }"
+    )
+    assert_proved(text % (node, "a"), text % (node, "a"))
+    assert_open(text % (node, "a"), text % (node, "b"))
