@@ -29,7 +29,7 @@ types: $(VENV)/.installed
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.budget -p straightline.ir -p straightline.facts -p straightline.operators \
 	  -p straightline.analysis -p straightline.passes -p straightline.proof \
 	  -p straightline.reference -p straightline.report -p straightline.showing \
-	  -p straightline.versions -p straightline.targets -p straightline.batch \
+	  -p straightline.verification -p straightline.versions -p straightline.targets -p straightline.batch \
 	  -p straightline.cli -m straightline -m straightline.__main__
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models

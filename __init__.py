@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .api import convert_version, rewrite, transform
     from .assumptions import AssumptionError
     from .batch.errors import BatchError
-    from .binding import BindingError
     from .certificates import Certificate, CertificateError
     from .hints import Hint
     from .inspection import Construct, Inspection, inspect
@@ -31,12 +30,13 @@ if TYPE_CHECKING:
     from .reference import EvaluationError
     from .reference.choices import VerifyError
     from .reference.feeds import FeedError
+    from .reference.named_dimensions import BindingError
     from .reference.runtimes import RuntimeFailure
     from .reference.sample_shapes import SampleShapeError
     from .reference.verdict import Verdict
-    from .rewriting import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .targets import TargetError
     from .verification import prove, verify
+    from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .versions import ConversionError
 
 __all__ = [
@@ -98,7 +98,7 @@ __all__ = [
 _HOMES = {
     "AssumptionError": ".assumptions",
     "BatchError": ".batch.errors",
-    "BindingError": ".binding",
+    "BindingError": ".reference.named_dimensions",
     "Certificate": ".certificates",
     "CertificateError": ".certificates",
     "Construct": ".inspection",
@@ -110,10 +110,10 @@ _HOMES = {
     "Hint": ".hints",
     "Inspection": ".inspection",
     "LoadError": ".ir",
-    "MismatchError": ".rewriting",
+    "MismatchError": ".verification.mismatch",
     "ModelError": ".ir",
-    "NotVerifiedError": ".rewriting",
-    "NotVerifiedWarning": ".rewriting",
+    "NotVerifiedError": ".verification.mismatch",
+    "NotVerifiedWarning": ".verification.mismatch",
     "OnnxError": ".ir",
     "Outcome": ".outcome",
     "PassOptionError": ".passes",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .assumptions import Maxima
-from .binding import Dims, Shapes, Values
+from .binding import Values
 from .budget import Limits, governed
 from .ir import BaseDir, ModelSource
 from .ir.collector import paused_collector
@@ -21,9 +21,11 @@ from .passes import (
     parse_pipeline,
     straighten,
 )
+from .reference.named_dimensions import Dims, Shapes
 from .rewriting import Rewriting
 from .showing import OnProgress, silent
 from .transforming import Transformation
+from .verification.options import Verify
 
 if TYPE_CHECKING:
     from .targets import Target
@@ -126,7 +128,7 @@ def transform(
     assume_max: Maxima | None = None,
     freeze_initializers: bool = False,
     selects: bool = False,
-    verify: bool | Mapping[str, Any] = True,
+    verify: Verify = "proof",
     strict: bool = False,
     hints: bool = True,
     base_dir: BaseDir = None,
@@ -160,8 +162,10 @@ def transform(
         freeze_initializers: take inputs that have a default as constants.
         selects: also let selects take the place of what only run time decides: the pipeline
             "selects".
-        verify: prove that the outputs are the original's, or else compare them on inputs that are
-            drawn, or as the options of `straightline.verify` given here say: `{"samples": 5}`.
+        verify: "proof" proves that the outputs are the original's and runs nothing; a proof that
+            stays open returns the model all the same. True also runs samples where it stays open;
+            False verifies nothing; options of `straightline.verify` are given as a mapping, such as
+            `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
         hints: try what would decide the control flow that is left.
         base_dir: the folder of the external data of a model in memory; it is read only where the
@@ -219,7 +223,7 @@ def rewrite(
     values: Values | None = None,
     shapes: Shapes | None = None,
     dims: Dims | None = None,
-    verify: bool | Mapping[str, Any] = False,
+    verify: Verify = "proof",
     strict: bool = False,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
@@ -240,8 +244,10 @@ def rewrite(
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
-        verify: compare the outputs with the original's, on inputs that are drawn, or as the
-            options of `straightline.verify` given here say: `{"samples": 5, "timeout": 300}`.
+        verify: "proof" proves that the outputs are the original's and runs nothing; a proof that
+            stays open returns the model all the same. True also runs samples where it stays open;
+            False verifies nothing; options of `straightline.verify` are given as a mapping, such as
+            `{"samples": 5, "timeout": 300}`.
         strict: raise when a construct is left alone, or when nothing could be compared.
         freeze_initializers: take inputs that have a default as constants.
         assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
@@ -285,7 +291,7 @@ def convert_version(
     dims: Dims | None = None,
     freeze_initializers: bool = False,
     rewrite: bool = True,
-    verify: bool | Mapping[str, Any] = False,
+    verify: Verify = "proof",
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
@@ -307,7 +313,7 @@ def convert_version(
         freeze_initializers: take inputs that have a default as constants.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        verify: compare the outputs with the original's, as in `rewrite`.
+        verify: as in `rewrite`.
         base_dir: the folder of the external data of a model in memory.
         max_work: how many steps may be taken to compute constants, as in `rewrite`.
         max_memory: how many bytes of computed constants may be held at a time.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -11,15 +11,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from .ir import Array, Error, Graph, Model, ModelSource, Tensor, Value, instead, no_input, to_proto
+from .ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
+from .reference.named_dimensions import BindingError, Shapes, is_size
 
 Values = Mapping[str, Any]
-Shapes = Mapping[str, Sequence[int | None]]
-Dims = Mapping[str, int]
-
-
-class BindingError(Error):
-    """A value or shape does not fit the input that it was given for."""
 
 
 def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array]:
@@ -172,66 +167,6 @@ def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
 # Shapes -----------------------------------------------------------------------------------------
 
 
-def inputs_of(model: ModelSource) -> list[Value]:
-    """The inputs of a model as it declares them."""
-    return [Value(info.name, info) for info in to_proto(model).graph.input]
-
-
-def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Shapes:
-    """Shapes of inputs in which named dimensions have sizes, beside what they fix already.
-
-    Raises:
-        BindingError: no tensor among the inputs has such a dimension, a shape gives it another
-            size, or what is given is no size.
-    """
-    if not sizes:
-        return shapes
-    _check_sizes(sizes)
-    named = {value.name: value.shape for value in inputs if value.shape is not None}
-    known = dict.fromkeys(dim for dims in named.values() for dim in dims if isinstance(dim, str))
-    for symbol in sizes:
-        if symbol not in known:
-            offered = instead(symbol, known, are="there are")
-            raise BindingError(f"no input has a dimension named '{symbol}'; {offered}")
-    found = dict(shapes)
-    for name, dims in named.items():
-        if not sizes.keys().isdisjoint(dims):
-            found[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
-    return found
-
-
-def _check_sizes(sizes: Any) -> None:
-    if not isinstance(sizes, Mapping):
-        raise BindingError(f'dims are a mapping by name, such as {{"T": 6}}, not {sizes!r}')
-    for symbol, size in sizes.items():
-        if not _is_size(size):
-            raise BindingError(f"dims: '{symbol}' has a size, such as 6, not {size!r}")
-
-
-def _is_size(given: Any) -> bool:
-    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    return whole and bool(given >= 0)
-
-
-def _with_sizes(
-    name: str,
-    declared: Sequence[int | str | None],
-    given: Sequence[int | None],
-    sizes: Dims,
-) -> Sequence[int | None]:
-    if len(given) != len(declared):
-        return given  # which is refused for its rank
-    found = []
-    for symbol, dim in zip(declared, given, strict=True):
-        size = sizes.get(symbol, dim) if isinstance(symbol, str) else dim
-        if dim is not None and size != dim:
-            raise BindingError(
-                f"input '{name}': dimension '{symbol}' cannot be both {size} and {dim}"
-            )
-        found.append(size)
-    return found
-
-
 def bind_shapes(model: Model, shapes: Shapes) -> None:
     """Write dimensions into the declared types of inputs, and wherever the same symbol stands.
 
@@ -278,7 +213,7 @@ def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | s
 
 
 def _check_dim(value: Value, axis: int, old: int | str | None, new: Any) -> None:
-    if not _is_size(new):
+    if not is_size(new):
         raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
     if isinstance(old, int) and old >= 0 and old != new:
         raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")

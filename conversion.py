@@ -13,8 +13,9 @@ from .ir.collector import paused_collector
 from .passes import Pass, Progress, Remark, Run
 from .passes.pipeline import notes
 from .passes.watching import current_watcher
-from .rewriting import MismatchError, Rewriting, Rewritten
+from .rewriting import Rewriting, Rewritten
 from .showing import OnProgress, silent
+from .verification.mismatch import MismatchError
 from .versions import ConversionError, convert
 from .versions.differences import Differences, Written
 from .versions.straightening import PIPELINES, straighten_constructs

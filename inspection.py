@@ -11,7 +11,7 @@ from .analysis.constants.origins import origins
 from .analysis.trips.constructs import control_flow, deciding
 from .api import TargetLike, pipeline_of, selects_of
 from .assumptions import Maxima
-from .binding import Dims, Shapes, Values
+from .binding import Values
 from .budget import Limits, governed
 from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
@@ -20,6 +20,7 @@ from .leftovers import calls_kept, root_of, with_call
 from .outcome import note_lines
 from .passes import PASSES, Pass, Pipeline, Remark, Run, plugins
 from .passes.base import kept_constructs
+from .reference.named_dimensions import Dims, Shapes
 from .rewriting import Rewriting, count_all_nodes
 from .showing import Block, Line, Table, as_html
 

@@ -20,15 +20,17 @@ import onnx_ir.passes
 
 from .api import Passes, pipeline_of
 from .assumptions import Maxima, assume_maxima
-from .binding import Dims, Shapes, Values
+from .binding import Values
 from .foreign import onnxscript_optimizer, step
 from .ir import Array, to_proto
 from .ir.collector import paused_collector
 from .ir.exchange import Exchange, put_in_place
 from .ir.interop import base_dir_of
 from .passes import Pipeline, Remark
-from .rewriting import MismatchError, Rewriting
-from .transforming import comparison_options, require_equal
+from .reference.named_dimensions import Dims, Shapes
+from .rewriting import Rewriting
+from .verification.mismatch import MismatchError, require_compared
+from .verification.options import comparison_options
 
 __all__ = ["StraightlinePass", "as_onnx_ir_pass", "onnxscript_optimizer", "step"]
 
@@ -133,4 +135,4 @@ def _compare(
     verdict = verify(to_proto(before), to_proto(after), bound=bound, base_dir=folder, **options)
     if verdict.status == "different":
         raise MismatchError(verdict, "")
-    require_equal(verdict, "the rewrite", bool(options.get("prove")))
+    require_compared(verdict, "the rewrite", options.get("prove") is True)

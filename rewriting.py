@@ -6,17 +6,16 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .assumptions import Maxima, assume_maxima
-from .binding import BindingError, Dims, Shapes, Values, bind_inputs, with_dimensions
+from .binding import Values, bind_inputs
 from .ir import (
     Array,
     BaseDir,
-    Error,
     Model,
     ModelSource,
     base_dir_of,
@@ -24,54 +23,12 @@ from .ir import (
     read,
     to_proto,
 )
-from .ir.ways import by
-from .passes import FreezeInitializers, Pass, Pipeline, Progress, Remark, Result, Run
+from .passes import FreezeInitializers, Pipeline, Progress, Result
+from .reference.named_dimensions import BindingError, Dims, Shapes, with_dimensions
+from .verification.mismatch import MismatchError
 
 if TYPE_CHECKING:
-    from .beyond import Beyond
     from .reference.verdict import Verdict
-
-
-class MismatchError(Error):
-    """A rewrite gives other outputs than its original; it is withheld.
-
-    Attributes:
-        verdict: what differs.
-        culprit: the pass after which it differs first; "" where no single one was found.
-        remarks: what that pass rewrote when it went wrong.
-        beyond: an input that goes beyond what was taken on trust, where there is one.
-    """
-
-    def __init__(
-        self,
-        verdict: Verdict,
-        culprit: str,
-        remarks: tuple[Remark, ...] = (),
-        beyond: Beyond | None = None,
-    ) -> None:
-        where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
-        if remarks:
-            more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
-            where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
-        where = f"{where}; {verdict.reason}"
-        if beyond is not None:
-            where = (
-                f"an input makes {beyond.loop}, which was taken on trust; raise it, or give inputs"
-                f" that keep to it with {by('--inputs FILE.npz')}; it is {beyond.shown}"
-            )
-        super().__init__(f"{where}; nothing was written")
-        self.verdict = verdict
-        self.culprit = culprit
-        self.remarks = remarks
-        self.beyond = beyond
-
-
-class NotVerifiedError(Error):
-    """Strict mode asked for a verified rewrite, and nothing could be compared."""
-
-
-class NotVerifiedWarning(UserWarning):
-    """Verification was asked for, and nothing could be compared."""
 
 
 def count_all_nodes(model: Model) -> int:
@@ -170,6 +127,10 @@ class Rewriting:
         """
         if not self.maxima or verdict.proved:
             return verdict
+        if verdict.status == "open":
+            return dataclasses.replace(
+                verdict, notes=(*verdict.notes, f"{_told(self.maxima)} is taken on trust")
+            )
         from .beyond import Search, guard_maxima
 
         model, bound = self._bound()
@@ -263,52 +224,22 @@ class Rewritten:
 
     def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
         """Run the passes again, each followed by a comparison, until one breaks the outputs."""
+        from .passes.bisection import locate
         from .reference.runtimes import Workers
-        from .reference.verify import verify
+        from .verification import verify
 
         source = self.rewriting.original
-        folder = base_dir_of(source, self.rewriting.base_dir)
-        running = {n: v for n, v in options.items() if n != "prove" and v is not None}
+        given = {name: value for name, value in options.items() if value is not None}
+        if given.get("prove") != "only":
+            given["prove"] = False
+        shared = {"base_dir": base_dir_of(source, self.rewriting.base_dir), **given}
+        model, bound = self.rewriting.prepare()
         with Workers() as workers:
 
-            def compare(model: Model, bound: dict[str, Array]) -> Verdict:
-                shared = {"base_dir": folder, "workers": workers, **running}
-                return verify(source, model, bound=bound, **shared)
+            def compare(after: Model) -> Verdict:
+                return verify(source, after, bound=bound, workers=workers, **shared)
 
-            return self._culprit(verdict, compare)
-
-    def _culprit(
-        self, verdict: Verdict, compare: Callable[[Model, dict[str, Array]], Verdict]
-    ) -> MismatchError:
-        """The first pass after which models differ."""
-        model, bound = self.rewriting.prepare()
-        if compare(model, bound).status == "different":
-            return MismatchError(verdict, "that binds inputs")
-        run = Run()
-        run.watcher = _Comparing(run, lambda now: compare(now, bound))
-        try:
-            self.rewriting.pipeline.apply(model, run=run)
-        except MismatchError as error:
-            return error
-        return MismatchError(verdict, "")
-
-
-class _Comparing:
-    """Told of each pass that is run: raises MismatchError behind the first that changes outputs."""
-
-    def __init__(self, run: Run, compare: Callable[[Model], Verdict]) -> None:
-        self._run = run
-        self._compare = compare
-        self._known = 0
-
-    def before(self, pass_: Pass, model: Model) -> None:
-        """A pass is about to be run."""
-
-    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
-        """A pass was run."""
-        made = [remark for remark in self._run.remarks if remark.action == "rewritten"]
-        new, self._known = made[self._known :], len(made)
-        if changed:
-            found = self._compare(model)
-            if found.status == "different":
-                raise MismatchError(found, pass_.name, tuple(new))
+            if compare(model).status == "different":
+                return MismatchError(verdict, "that binds inputs")
+            pipeline = self.rewriting.pipeline
+            return locate(verdict, lambda run: pipeline.apply(model, run=run), compare)

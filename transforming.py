@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .hints import Advice, advise, corrected
-from .ir import instead
 from .leftovers import left_over
 from .outcome import Outcome
 from .passes import Pipeline
 from .passes.pipeline import require_all_rewritten
-from .rewriting import NotVerifiedError, NotVerifiedWarning, Rewriting, Rewritten
+from .rewriting import Rewriting, Rewritten
 from .showing import OnProgress, silent
+from .verification.mismatch import require_compared
+from .verification.options import Verify, comparison_options
 
 if TYPE_CHECKING:
     from .conversion import Converted
-    from .reference.verdict import Verdict
-
-_COMPARISON_OPTIONS = (
-    *("feeds", "runtime", "rtol", "atol", "samples", "sample_shapes", "seed", "timeout", "prove"),
-)
-"""Those of `straightline.verify` that are the caller's to choose."""
-_TO_THE_CALLER = 5
-"""So many calls lie between a warning and the caller of a public function."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +40,7 @@ class Transformation:
     opset: int | None = None
     ir_version: int | None = None
     rewrite: bool = True
-    verify: bool | Mapping[str, Any] = False
+    verify: Verify = False
     strict: bool = False
     hints: bool = False
     selects: Pipeline | None = None
@@ -76,8 +68,8 @@ class Transformation:
             return outcome
         outcome = outcome.verified(on_progress=self.on_progress, **comparison)
         assert outcome.verdict is not None
-        demanded = self.strict or bool(comparison.get("prove"))
-        require_equal(outcome.verdict, what, demanded)
+        demanded = self.strict or comparison.get("prove") is True
+        require_compared(outcome.verdict, what, demanded)
         return outcome
 
     def _check_samples(self, comparison: Mapping[str, Any]) -> None:
@@ -98,34 +90,3 @@ class Transformation:
         how = (self.opset, self.ir_version, self.rewrite, self.on_progress)
         converted = Conversion(self.rewriting, *how).run()
         return converted.rewritten, converted
-
-
-def comparison_options(verify: bool | Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The options of a verification; None where there shall be none.
-
-    Raises:
-        VerifyError: there is no such option.
-    """
-    if isinstance(verify, bool):
-        return {} if verify else None
-    from .reference.choices import VerifyError
-
-    if not isinstance(verify, Mapping):
-        raise VerifyError(
-            f"verify is True, False or a mapping of options of straightline.verify, not {verify!r}"
-        )
-    for name in verify:
-        if name not in _COMPARISON_OPTIONS:
-            offered = instead(name, _COMPARISON_OPTIONS, are="its options:")
-            raise VerifyError(f"verify has no option '{name}'; {offered}")
-    return verify
-
-
-def require_equal(verdict: Verdict, what: str, demanded: bool) -> None:
-    """Say that nothing could be compared: as an error where that is demanded."""
-    if verdict.equal:
-        return
-    message = f"{what} was not verified: {verdict.reason}"
-    if demanded:
-        raise NotVerifiedError(message)
-    warnings.warn(message, NotVerifiedWarning, stacklevel=_TO_THE_CALLER)

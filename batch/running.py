@@ -24,7 +24,7 @@ from .work import Done, failed, work
 
 if TYPE_CHECKING:
     from ..api import Passes, TargetLike
-    from ..binding import Dims
+    from ..reference.named_dimensions import Dims
 
 
 def run(
@@ -91,7 +91,7 @@ def run(
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
     """
-    from ..transforming import comparison_options
+    from ..verification.options import comparison_options
 
     if target is not None:
         from ..targets import target_of

@@ -18,7 +18,7 @@ from .files import digest_of_file
 
 if TYPE_CHECKING:
     from ..api import Passes
-    from ..binding import Dims
+    from ..reference.named_dimensions import Dims
 
 
 _FORM = 2

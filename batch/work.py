@@ -68,7 +68,7 @@ def failed(job: Job, problem: Problem, *messages: str) -> Record:
 
 def _explained(error: Exception) -> tuple[Any, ...]:
     from ..passes import PassOptionError
-    from ..rewriting import MismatchError
+    from ..verification.mismatch import MismatchError
 
     if isinstance(error, MismatchError):
         return "outputs differ", *error.lines()
@@ -121,7 +121,7 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
 def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     """The result, compared with the original where that is asked for and nothing else fails it."""
     from ..api import transform
-    from ..transforming import require_equal
+    from ..verification.mismatch import require_compared
 
     options = how.options
     outcome = transform(original, how.passes, dims=how.dims, verify=False, hints=False, **options)
@@ -131,7 +131,7 @@ def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     outcome = outcome.verified(workers=_runtimes(), **how.verify)
     assert outcome.verdict is not None
     if options.get("strict") and not outcome.verdict.equal:
-        require_equal(outcome.verdict, "the result", demanded=True)
+        require_compared(outcome.verdict, "the result", demanded=True)
     return outcome
 
 

@@ -1,10 +1,11 @@
 """Time the proof that every rewrite makes by default against the rewrite itself.
 
-Each model is rewritten without and with its proof; both are the least of three runs, in
-processor time. The models are the loops of `benchmarks/loops`, the examples and onnx's backend tests with
-control flow (in small and in the measured sizes), and the files of `--folder`.
+Each model is rewritten without its proof, then proved; both are the least of three runs, in
+processor time. The models are the loops of `benchmarks/loops` in small and in measured sizes, the
+examples and onnx's backend tests with control flow, and the files of `--folder`.
 
-    python -m straightline.benchmarks.default_proof [--folder MODELS] [--only NAME] [--pipeline accelerate] [--list]
+    python -m straightline.benchmarks.default_proof [--folder MODELS] [--only NAME] [--list]
+        [--pipeline accelerate]
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..certificates import Certificate
     from ..ir import Array, ModelFile
     from ..outcome import Outcome
-    from ..rewriting import MismatchError
     from ..showing import OnProgress
+    from ..verification.mismatch import MismatchError
 
 
 def comparison(
@@ -48,7 +48,7 @@ def verified(
     Raises:
         NotVerifiedError: (`strict`) nothing could be compared.
     """
-    from ..rewriting import MismatchError, NotVerifiedError
+    from ..verification.mismatch import MismatchError, NotVerifiedError
 
     try:
         outcome = outcome.verified(on_progress=told, **options)

@@ -21,7 +21,7 @@ from .piping import write_model
 if TYPE_CHECKING:
     from ..ir import ModelFile
     from ..outcome import Outcome
-    from ..rewriting import MismatchError
+    from ..verification.mismatch import MismatchError
     from .options import Sharing
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..inspection import Inspection
     from ..outcome import Outcome
     from ..reference.verdict import Verdict
-    from ..rewriting import MismatchError
     from ..showing import OnProgress
+    from ..verification.mismatch import MismatchError
 
 _TONES = {"": "", "left": "yellow", "note": "dim"}
 Again = Callable[[Sequence[str]], str]

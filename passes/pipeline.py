@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..budget import current, governed
-from ..ir import Model, ModelSource, Node, in_kind, load
+from ..ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
 from .registry import default_passes
 from .running import rewrite_model
 from .watching import current_watcher
+
+if TYPE_CHECKING:
+    from ..reference.verdict import Verdict
+    from ..verification.options import Verify
 
 M = TypeVar("M")
 
@@ -40,12 +44,14 @@ class Result(Generic[M]):
         changed: whether any pass changed anything.
         remarks: what was rewritten, and why anything was kept.
         timings: the time of each pass.
+        verdict: whether the outputs are the original's; None where that was not asked.
     """
 
     model: M
     changed: bool
     remarks: tuple[Remark, ...]
     timings: tuple[Timing, ...]
+    verdict: Verdict | None = None
 
     @property
     def kept(self) -> tuple[Remark, ...]:
@@ -70,18 +76,58 @@ class Pipeline:
     repeat: bool = False
 
     @paused_collector
-    def run(self, model: ModelSource, *, strict: bool = False) -> Result[ModelSource]:
+    def run(
+        self, model: ModelSource, *, strict: bool = False, verify: Verify = "proof"
+    ) -> Result[ModelSource]:
         """Rewrite a copy of the model; the caller's object is never changed.
+
+        Args:
+            model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`.
+            strict: raise for a construct that a pass keeps.
+            verify: as in `straightline.rewrite`.
 
         Raises:
             LoadError, ModelError: the model cannot be read or is not well formed.
             StrictError: `strict` is set and a pass kept a construct.
+            MismatchError: (`verify`) the outputs differ; it names the pass that is at fault.
         """
-        rewritten = load(model)
+        from ..verification.options import comparison_options
+
+        comparison = comparison_options(verify)
+        original = read(model)
+        rewritten = load(original)
         result = self.apply(rewritten)
         if strict:
             require_all_rewritten(result.remarks)
-        return Result(in_kind(rewritten, model), result.changed, result.remarks, result.timings)
+        verdict = None
+        if comparison is not None:
+            verdict = self._verified(original, rewritten, comparison)
+        returned = in_kind(rewritten, model)
+        return Result(returned, result.changed, result.remarks, result.timings, verdict)
+
+    def _verified(
+        self, original: ModelSource, rewritten: Model, comparison: Mapping[str, Any]
+    ) -> Verdict:
+        """Compare with the original.
+
+        Raises:
+            MismatchError: the outputs differ.
+            NotVerifiedError: a proof is demanded, and there is none.
+        """
+        from ..verification import verify
+        from ..verification.mismatch import require_compared
+        from .bisection import locate
+
+        shared = {"base_dir": base_dir_of(original), **comparison}
+        verdict = verify(original, rewritten, **shared)
+        if verdict.status == "different":
+            raise locate(
+                verdict,
+                lambda run: self.apply(load(original), run=run),
+                lambda after: verify(original, after, **shared),
+            )
+        require_compared(verdict, "the rewrite", comparison.get("prove") is True)
+        return verdict
 
     @paused_collector
     def apply(

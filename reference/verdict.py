@@ -14,7 +14,7 @@ from .session import Feeds
 if TYPE_CHECKING:
     from ..proof.answer import Proof
 
-Status = Literal["equal", "different", "not verified"]
+Status = Literal["equal", "different", "open", "not verified"]
 OutputStatus = Literal["equal", "different", "not deterministic"]
 
 
@@ -56,7 +56,8 @@ class Verdict:
     """Whether a rewrite gives the same outputs as its original. True only where it does.
 
     Attributes:
-        status: "equal", "different", or "not verified" where nothing could be compared.
+        status: "equal", "different", "open" where a proof alone was tried and there is none, or
+            "not verified" where nothing could be compared.
         reason: one sentence that says why.
         runtimes: what ran the models.
         samples: the samples on which both were run, by label.
@@ -107,7 +108,9 @@ class Verdict:
         if self.proved:
             assert self.proof is not None
             yield Line(f": {self.proof.claim} ({time_of(self.proof.seconds)})", status="proved")
-        if self.runtimes or not self.proved:
+        if self.status == "open":
+            yield Line(f": {self.reason} ({time_of(self.seconds)})", status=self.status)
+        elif self.runtimes or not self.proved:
             yield Line(self._what_ran(), status=self.status)
         for other in self.disagreements:
             yield Line(f"the runtimes disagree on the original: {other}")

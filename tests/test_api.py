@@ -12,7 +12,7 @@ import pytest
 import straightline as sl
 from straightline.passes import InlineIfs, UnrollLoops
 from straightline.passes.text import KEYWORDS
-from wrong_passes import Negating
+from wrong_passes import Invalidating, Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N] x, int64 n, bool c) => (float[N] y) {
@@ -179,7 +179,7 @@ def test_arguments_of_the_wrong_kind_are_named(model, arguments, words):
             {"bogus": 1},
             "verify has no option 'bogus'; its options: 'feeds', 'runtime', .*'timeout'",
         ),
-        (5, "verify is True, False or .*, not 5"),
+        (5, "verify is 'proof', True, False or .*, not 5"),
         ({"samples": "many"}, "samples is 'many'"),
     ],
 )
@@ -294,3 +294,67 @@ def test_what_is_set_or_given_is_not_drawn():
     for drawn in ({"sample_shapes": {"x": (1, 2)}}, {"dims": {"T": 2}}):
         with pytest.raises(sl.SampleShapeError, match="inputs are given, so none is drawn"):
             sl.verify(model, model, feeds=feeds, **drawn)
+
+
+# The proof by default
+
+RANDOM_MAP = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) { r = Relu (x)  y = Softplus (r) }"""
+
+
+@pytest.fixture
+def never_run(monkeypatch):
+    """Fails where a runtime is asked to run a model."""
+    from straightline.reference.runtimes import Worker
+
+    monkeypatch.setattr(Worker, "run", lambda *_, **__: pytest.fail("a sample was run"))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda m, passes, **how: sl.transform(m, passes, values=VALUES, **how).model,
+        lambda m, passes, **how: sl.rewrite(m, passes, values=VALUES, **how),
+        lambda m, passes, **how: (
+            sl.Pipeline(passes).run(sl.rewrite(m, (), values=VALUES), **how).model
+        ),
+    ],
+)
+def test_an_invalid_rewrite_is_withheld_and_the_pass_is_named(model, made, never_run):
+    passes = [UnrollLoops(), Invalidating()]
+    words = r"the pass invalidating .* when it rewrote Relu .* not a valid model: .*Upsample"
+    with pytest.raises(sl.MismatchError, match=words):
+        made(model, passes)
+    assert "Upsample" in str(made(model, passes, verify=False))
+
+
+def test_a_rewrite_without_a_proof_is_returned_and_says_so(never_run):
+    model = onnx.parser.parse_model(RANDOM_MAP)
+    for outcome in (
+        sl.transform(model, [Negating()]),
+        sl.Pipeline([Negating()]).run(model),
+    ):
+        assert kinds(outcome.model) == ["Neg", "Softplus"]
+        assert outcome.verdict.status == "open" and not outcome.verdict
+        assert outcome.verdict.reason.startswith("not proved, and no sample was run: output 'y'")
+
+
+def test_samples_refute_where_they_are_asked_for():
+    model = onnx.parser.parse_model(RANDOM_MAP)
+    for verify in (True, {"samples": 1}):
+        with pytest.raises(sl.MismatchError, match="the pass negating"):
+            sl.Pipeline([Negating()]).run(model, verify=verify)
+
+
+def test_a_rewrite_is_proved_by_default(model, never_run):
+    assert sl.transform(model, values=VALUES).verdict.proved
+    assert sl.transform(model, values=VALUES, opset=13).verdict.proved
+    assert sl.passes.straighten().run(model).verdict.proved
+    assert sl.passes.straighten().run(model, verify=False).verdict is None
+    assert sl.transform(model, values=VALUES, verify=False).verdict is None
+
+
+def test_an_original_that_the_checker_refuses_is_no_fault_of_the_rewrite(never_run):
+    text = TEXT.replace("(float[N] y) {", "(float[N, N] y) {")  # a declaration that is false
+    outcome = sl.transform(onnx.parser.parse_model(text), values=VALUES)
+    assert outcome.verdict.status in ("equal", "open")

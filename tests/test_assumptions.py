@@ -6,7 +6,7 @@ import straightline as sl
 from harness import as_model, assert_equal_outputs, check_model
 from straightline import ir
 from straightline.assumptions import AssumptionError, assume_maxima
-from straightline.rewriting import MismatchError
+from straightline.verification.mismatch import MismatchError
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 COUNTED = """g (float[2] x, int64 n) => (float[2] y, float[K,2] rows) {

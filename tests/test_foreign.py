@@ -76,7 +76,8 @@ def test_it_may_stand_among_ours_as_it_is(model):
 def test_rewrite_rules_of_onnxscript(model):
     unrolled = [UnrollLoops(), InlineIfs()]
     for rules in (rule(), [rule()], RewriteRuleSet([rule()])):
-        outcome = sl.transform(model, [*unrolled, interop.step(rules)], values={"n": 2, "c": True})
+        passes = [*unrolled, interop.step(rules)]
+        outcome = sl.transform(model, passes, values={"n": 2, "c": True}, verify=True)
         assert "Mul" in ops(outcome.model) and outcome.verdict.equal
         assert "Mul 0 to 2" in outcome.remarks[-1].reason
     assert_equal_outputs(sl.rewrite(model, unrolled, values={"n": 2, "c": True}), outcome.model, X)
@@ -103,7 +104,7 @@ def test_a_function_that_gives_another_model():
     result = sl.Pipeline([interop.step(twice, "twice")]).run(model)
     assert ops(result.model) == ["Exp"]
     with pytest.raises(sl.MismatchError, match="the pass twice changed the outputs"):
-        sl.transform(model, [interop.step(twice, "twice")])
+        sl.transform(model, [interop.step(twice, "twice")], verify=True)
 
 
 def test_what_changes_nothing_leaves_the_model_as_it_was(model):

@@ -18,15 +18,16 @@ FLOORS = {
     "operators": ("ir", "facts"),
     "analysis": ("budget", "ir", "reference", "facts", "operators"),
     "proof": ("budget", "ir", "showing", "reference", "facts", "operators", "analysis"),
-    "passes": ("budget", "ir", "reference", "facts", "operators", "analysis"),
+    "verification": ("budget", "ir", "showing", "reference", "proof"),
+    "passes": ("budget", "ir", "reference", "facts", "operators", "analysis", "verification"),
     "versions": _BELOW,
     "targets": ("ir", "passes", "versions", "analysis"),
-    "": (*_BELOW, "showing", "proof", "versions", "targets"),
+    "": (*_BELOW, "showing", "proof", "verification", "versions", "targets"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
-    "batch": ("budget", "ir", "showing", "reference", "passes", "targets", ""),
+    "batch": ("budget", "ir", "showing", "reference", "verification", "passes", "targets", ""),
     "cli": (
-        *("budget", "ir", "showing", "reference", "passes", "proof", "versions", "report"),
-        *("batch", "targets", ""),
+        *("budget", "ir", "showing", "reference", "passes", "proof", "verification", "versions"),
+        *("report", "batch", "targets", ""),
     ),
 }
 """What each floor may import besides itself; "" are the modules of the root. The proof shares

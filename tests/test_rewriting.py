@@ -5,9 +5,10 @@ import onnx
 import pytest
 import straightline as sl
 from straightline import ir
-from straightline.binding import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
-from straightline.rewriting import MismatchError, Rewriting, count_all_nodes
+from straightline.reference.named_dimensions import BindingError
+from straightline.rewriting import Rewriting, count_all_nodes
+from straightline.verification.mismatch import MismatchError
 from wrong_passes import Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>

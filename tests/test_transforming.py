@@ -9,7 +9,6 @@ import onnx
 import pytest
 import straightline as sl
 from straightline.passes import InlineIfs, UnrollLoops
-from straightline.transforming import comparison_options
 from texts import LOOP_AND_IF
 from wrong_passes import Negating
 
@@ -74,7 +73,8 @@ def test_strict_raises_before_anything_is_compared(model, monkeypatch):
 def test_a_wrong_pass_is_named(model):
     for opset in (None, 13):
         with pytest.raises(sl.MismatchError, match="the pass negating"):
-            sl.transform(model, [UnrollLoops(), Negating()], values={"n": 2}, opset=opset)
+            passes = [UnrollLoops(), Negating()]
+            sl.transform(model, passes, values={"n": 2}, opset=opset, verify=True)
 
 
 def test_what_cannot_be_compared_warns_the_caller():
@@ -92,14 +92,6 @@ def test_what_cannot_be_compared_warns_the_caller():
         assert warning.filename == __file__
     with pytest.raises(sl.NotVerifiedError, match=r"^the result was not verified"):
         sl.transform(model, verify={"prove": False}, strict=True)
-
-
-def test_options_of_a_comparison():
-    assert comparison_options(False) is None
-    assert comparison_options(True) == {}
-    assert comparison_options({"samples": 2}) == {"samples": 2}
-    with pytest.raises(sl.VerifyError, match="no option 'bogus'"):
-        comparison_options({"bogus": 1})
 
 
 # Progress

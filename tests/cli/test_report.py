@@ -12,16 +12,16 @@ import onnx
 import pytest
 from rich.console import Console
 from straightline import api
-from straightline.binding import BindingError
 from straightline.cli import report
 from straightline.cli.commands import app
 from straightline.inspection import inspect
 from straightline.outcome import remarks_table
 from straightline.passes import Remark
 from straightline.reference.compare import Difference
+from straightline.reference.named_dimensions import BindingError
 from straightline.reference.verdict import OutputDifference, Verdict
-from straightline.rewriting import MismatchError
 from straightline.showing import visible
+from straightline.verification.mismatch import MismatchError
 from straightline.versions import ConversionError
 from straightline.versions.errors import Failure
 from typer.testing import CliRunner

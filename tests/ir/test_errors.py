@@ -17,7 +17,7 @@ from straightline.passes import Remark
 from straightline.proof.differences import Difference
 from straightline.reference.runtimes import RuntimeFailure
 from straightline.reference.verdict import Verdict
-from straightline.rewriting import MismatchError
+from straightline.verification.mismatch import MismatchError
 from straightline.versions import ConversionError
 from straightline.versions.errors import Failure
 

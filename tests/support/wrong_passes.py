@@ -29,6 +29,16 @@ class Breaking(Pass):
         return _become(self, model, run, ("Add",), "Mul")
 
 
+@dataclasses.dataclass(frozen=True)
+class Invalidating(Pass):
+    """Turns every Relu into an operator that no opset from 10 on has."""
+
+    name: ClassVar[str] = "invalidating"
+
+    def run(self, model: Model, run: Run) -> bool:
+        return _become(self, model, run, ("Relu",), "Upsample")
+
+
 def _become(pass_: Pass, model: Model, run: Run, names: tuple[str, ...], wrong: str) -> bool:
     found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op(*names)]
     for node in found:

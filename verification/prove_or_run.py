@@ -6,21 +6,21 @@ import dataclasses
 import logging
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from .budget import Limits, governed
-from .ir import BaseDir, Model, ModelSource, read, to_proto
-from .ir.external_data import external_tensors
-from .reference.choices import RuntimeChoice, check_options
-from .reference.verdict import Verdict
-from .showing import OnProgress, silent
+from ..budget import Limits, governed
+from ..ir import BaseDir, Model, ModelSource, read, to_proto
+from ..ir.external_data import external_tensors
+from ..reference.choices import RuntimeChoice, check_options
+from ..reference.verdict import Verdict
+from ..showing import OnProgress, silent
 
 if TYPE_CHECKING:
-    from .binding import Dims
-    from .proof import Proof
-    from .reference.feeds import Given
-    from .reference.runtimes import Workers
-    from .reference.sample_shapes import SampleShapes
+    from ..proof import Proof
+    from ..reference.feeds import Given
+    from ..reference.named_dimensions import Dims
+    from ..reference.runtimes import Workers
+    from ..reference.sample_shapes import SampleShapes
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
-    from .proof import prove as decide
+    from ..proof import prove as decide
 
     check_options("auto", None, None, _SAMPLES, 0, timeout)
     start = time.perf_counter()
@@ -81,7 +81,7 @@ def prove(
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
     proof = decide(before, after, bound=bound, base_dir=base_dir)
     if not proof.proved and search:
-        from .reference.verify import verify as run
+        from ..reference.verify import verify as run
 
         verdict = run(
             before,
@@ -112,7 +112,7 @@ def verify(
     before: ModelSource,
     after: ModelSource,
     *,
-    prove: bool | None = None,
+    prove: bool | Literal["only"] | None = None,
     feeds: Given | None = None,
     runtime: RuntimeChoice = "auto",
     rtol: float | None = None,
@@ -136,7 +136,8 @@ def verify(
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
-        prove: True: nothing but a proof counts as equal; False: no proof is tried.
+        prove: True: nothing but a proof counts as equal; False: no proof is tried; "only": no
+            sample is run, and a verdict without a proof is "open".
         feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
             ONNX's test-data layout. Without them inputs are drawn.
         runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
@@ -174,16 +175,18 @@ def verify(
     start = time.perf_counter()
     before, after = read(before), read(after)
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
-    asked = feeds is not None or samples is not None or runtime != "auto"
+    asked = prove != "only" and (feeds is not None or samples is not None or runtime != "auto")
     with governed(Limits.of(None, max_memory, timeout)):
         proof = None
         if prove is not False:
             on_progress("verifying", "proof", 0, 0)
             proof = _proof(before, after, bound, base_dir, may_be_same=not asked)
-        if proof is not None and not asked and _is_enough(proof, after, base_dir):
+        if prove == "only":
+            verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
+        elif proof is not None and not asked and _is_enough(proof, after, base_dir):
             verdict = Verdict("equal", PROVED, proof=proof)
         else:
-            from .reference.verify import verify as run
+            from ..reference.verify import verify as run
 
             verdict = run(
                 before,
@@ -216,8 +219,8 @@ def _proof(
     may_be_same: bool,
 ) -> Proof:
     """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
-    from .proof import Proof
-    from .proof import prove as decide
+    from ..proof import Proof
+    from ..proof import prove as decide
 
     start = time.perf_counter()
     if may_be_same and not bound and _unchanged(before, after):
@@ -228,9 +231,24 @@ def _proof(
     return proof
 
 
+def _by_proof(proof: Proof, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> Verdict:
+    """Return the verdict of a proof alone: nothing is run.
+
+    A rewrite is invalid only if its original was valid: some models run that the checker refuses.
+    """
+    if proof.status == "refuted":
+        return Verdict("different", proof.reason, proof=proof)
+    fault = "" if proof.reason == _SAME else _fault(after, base_dir)
+    if fault and not _fault(before, base_dir):
+        return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
+    if proof.proved:
+        return Verdict("equal", PROVED, proof=proof)
+    return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
+
+
 def _is_enough(proof: Proof, after: ModelSource, base_dir: BaseDir) -> bool:
     """Whether a proof tells that a rewrite is as good as the original."""
-    return proof.proved and (proof.reason == _SAME or _is_valid(after, base_dir))
+    return proof.proved and (proof.reason == _SAME or not _fault(after, base_dir))
 
 
 def checked_sample_shapes(
@@ -248,9 +266,9 @@ def checked_sample_shapes(
     """
     if not shapes and not dims:
         return shapes
-    from .binding import inputs_of, with_dimensions
-    from .reference.sample_shapes import require_drawn
-    from .reference.signature import Signature
+    from ..reference.named_dimensions import inputs_of, with_dimensions
+    from ..reference.sample_shapes import require_drawn
+    from ..reference.signature import Signature
 
     require_drawn(Signature.of(to_proto(model)), shapes or {}, bound, are_given=feeds is not None)
     return with_dimensions(inputs_of(model), shapes or {}, dims or {})
@@ -267,11 +285,11 @@ def _unchanged(before: ModelSource, after: ModelSource) -> bool:
     return bool(kept == made)
 
 
-def _is_valid(model: ModelSource, base_dir: BaseDir) -> bool:
-    """Whether a model is one that runtimes take, of which a proof says nothing."""
-    from .reference.source import Source
+def _fault(model: ModelSource, base_dir: BaseDir) -> str:
+    """Return the complaint of ONNX's checker, of which a proof says nothing; empty for none."""
+    from ..reference.source import Source
 
-    return not Source(model, base_dir).fault
+    return Source(model, base_dir).fault
 
 
 def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:

@@ -1,0 +1,78 @@
+"""Sizes of named dimensions, written into the shapes of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir import Error, ModelSource, Value, instead, to_proto
+
+Shapes = Mapping[str, Sequence[int | None]]
+Dims = Mapping[str, int]
+
+
+class BindingError(Error):
+    """A value or shape does not fit its input."""
+
+
+def inputs_of(model: ModelSource) -> list[Value]:
+    """The inputs of a model as it declares them."""
+    return [Value(info.name, info) for info in to_proto(model).graph.input]
+
+
+def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Shapes:
+    """Shapes of inputs in which named dimensions have sizes, beside what they fix already.
+
+    Raises:
+        BindingError: no tensor among the inputs has such a dimension, a shape gives it another
+            size, or what is given is no size.
+    """
+    if not sizes:
+        return shapes
+    _check_sizes(sizes)
+    named = {value.name: value.shape for value in inputs if value.shape is not None}
+    known = dict.fromkeys(dim for dims in named.values() for dim in dims if isinstance(dim, str))
+    for symbol in sizes:
+        if symbol not in known:
+            offered = instead(symbol, known, are="there are")
+            raise BindingError(f"no input has a dimension named '{symbol}'; {offered}")
+    found = dict(shapes)
+    for name, dims in named.items():
+        if not sizes.keys().isdisjoint(dims):
+            found[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
+    return found
+
+
+def _check_sizes(sizes: Any) -> None:
+    if not isinstance(sizes, Mapping):
+        raise BindingError(f'dims are a mapping by name, such as {{"T": 6}}, not {sizes!r}')
+    for symbol, size in sizes.items():
+        if not is_size(size):
+            raise BindingError(f"dims: '{symbol}' has a size, such as 6, not {size!r}")
+
+
+def is_size(given: Any) -> bool:
+    """Test for a whole number that a dimension may have."""
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return whole and bool(given >= 0)
+
+
+def _with_sizes(
+    name: str,
+    declared: Sequence[int | str | None],
+    given: Sequence[int | None],
+    sizes: Dims,
+) -> Sequence[int | None]:
+    if len(given) != len(declared):
+        return given  # which is refused for its rank
+    found = []
+    for symbol, dim in zip(declared, given, strict=True):
+        size = sizes.get(symbol, dim) if isinstance(symbol, str) else dim
+        if dim is not None and size != dim:
+            raise BindingError(
+                f"input '{name}': dimension '{symbol}' cannot be both {size} and {dim}"
+            )
+        found.append(size)
+    return found

@@ -1,0 +1,35 @@
+"""The first pass after which a model gives other outputs."""
+
+import numpy as np
+import onnx
+import straightline as sl
+from straightline.passes import InlineIfs, Pipeline, UnrollLoops
+from straightline.passes.bisection import locate
+from straightline.reference.verdict import Verdict
+from texts import LOOP_AND_IF
+from wrong_passes import Negating
+
+DIFFERENT = Verdict("different", "all of it")
+
+
+def culprit(pipeline, compare):
+    model = sl.load(onnx.parser.parse_model(LOOP_AND_IF))
+    model.graph.bind_input(model.graph.inputs[1], sl.ir.Tensor(array=np.array(2)))
+    return locate(DIFFERENT, lambda run: pipeline.apply(model, run=run), compare)
+
+
+def relus(model):
+    left = any("Relu" in graph.kinds() for graph in model.graphs())
+    return Verdict("equal" if left else "different", "no Relu")
+
+
+def test_the_first_pass_that_differs_is_named_with_its_remarks():
+    error = culprit(Pipeline([UnrollLoops(), Negating(), InlineIfs()]), relus)
+    assert error.culprit == "negating"
+    assert {remark.pass_name for remark in error.remarks} == {"negating"}
+    assert error.verdict.reason == "no Relu"
+
+
+def test_without_a_single_culprit_the_whole_is_reported():
+    error = culprit(Pipeline([UnrollLoops(), InlineIfs()]), relus)
+    assert error.culprit == "" and error.verdict is DIFFERENT

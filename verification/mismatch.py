@@ -1,0 +1,98 @@
+"""Errors of a verification: the outputs differ, or nothing could be compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..ir import Error
+from ..ir.ways import by
+from ..reference.verdict import Verdict
+
+_TO_THE_CALLER = 5
+"""Frames between a warning and the caller of a public function."""
+
+
+class _Place(Protocol):
+    """A construct that a pass rewrote, as its remark names it."""
+
+    @property
+    def op_type(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+
+
+class _Excess(Protocol):
+    """An input that exceeds an assumed maximum."""
+
+    @property
+    def loop(self) -> str: ...
+    @property
+    def shown(self) -> str: ...
+
+
+class MismatchError(Error):
+    """A rewrite gives other outputs than its original, or is not a valid model; it is withheld.
+
+    Attributes:
+        verdict: what differs.
+        culprit: the first pass after which it differs; "" where no single one was found.
+        remarks: the remarks of that pass.
+        beyond: an input that exceeds what was taken on trust, where there is one.
+    """
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        culprit: str,
+        remarks: Sequence[_Place] = (),
+        beyond: _Excess | None = None,
+    ) -> None:
+        where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
+        if remarks:
+            more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
+            where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
+        where = f"{where}; {verdict.reason}"
+        if beyond is not None:
+            where = (
+                f"an input makes {beyond.loop}, which was taken on trust; raise it, or give inputs"
+                f" that keep to it with {by('--inputs FILE.npz')}; it is {beyond.shown}"
+            )
+        super().__init__(f"{where}; nothing was written")
+        self.verdict = verdict
+        self.culprit = culprit
+        self.remarks = tuple(remarks)
+        self.beyond = beyond
+
+
+class NotVerifiedError(Error):
+    """Strict mode asked for a verified rewrite, and nothing could be compared."""
+
+
+class NotVerifiedWarning(UserWarning):
+    """Verification was asked for, and nothing could be compared."""
+
+
+def require_compared(verdict: Verdict, what: str, demanded: bool) -> None:
+    """Report a verification that compared nothing.
+
+    A proof that was tried alone and stays open is no failure: nothing else was asked for.
+
+    Args:
+        verdict: of the verification, not "different".
+        what: the name of the result in messages.
+        demanded: raise rather than warn.
+
+    Raises:
+        NotVerifiedError: nothing could be compared, and that is demanded.
+
+    Warns:
+        NotVerifiedWarning: nothing could be compared.
+    """
+    if verdict.equal or verdict.status == "open":
+        return
+    message = f"{what} was not verified: {verdict.reason}"
+    if demanded:
+        raise NotVerifiedError(message)
+    warnings.warn(message, NotVerifiedWarning, stacklevel=_TO_THE_CALLER)
