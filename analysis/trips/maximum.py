@@ -14,7 +14,7 @@ from ...ir import Node, Value
 from ..constants.folding import Folder
 from ..constants.origins import BY_DATA, origins
 from .condition_slice import ConditionSlice
-from .trip_count import AbsentCond
+from .trip_count import AbsentCond, whole_number
 
 NO_MAXIMUM = 1 << 31
 """Loops that have no maximum are written with the largest integer there is; what would take so many
@@ -98,10 +98,8 @@ def _passes_on(node: Node, holds: bool) -> bool:
 
 
 def _number(value: Value | None) -> int | None:
-    if value is None or value.constant is None or value.constant.size != 1:
-        return None
-    number = int(value.constant.numpy().reshape(()))
-    return number if number < NO_MAXIMUM else None
+    number = whole_number(value)
+    return number if number is not None and number < NO_MAXIMUM else None
 
 
 def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:

@@ -39,6 +39,9 @@ class TripCount:
     exceeded: bool = False
 
 
+_WHOLE = (onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
+
+
 def trip_count(
     loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep"
 ) -> TripCount:
@@ -50,7 +53,7 @@ def trip_count(
         limit: give up when a computed condition still holds after so many trips.
         absent_cond: how to read a Loop without an initial condition.
     """
-    most, first = _scalar(loop.input(0)), _scalar(loop.input(1))
+    most, first = whole_number(loop.input(0)), whole_number(loop.input(1))
     decided = _by_inputs(loop, most, first)
     if decided is not None:
         return decided
@@ -108,7 +111,7 @@ def always_holds(body: Graph) -> bool:
     condition = behind_identities(body.outputs[0])
     if condition is body.inputs[1]:
         return True
-    return bool(_scalar(condition))
+    return bool(whole_number(condition))
 
 
 def behind_identities(value: Value) -> Value:
@@ -121,10 +124,12 @@ def behind_identities(value: Value) -> Value:
     return value
 
 
-def _scalar(value: Value | None) -> int | None:
-    if value is None or value.constant is None or value.constant.size != 1:
+def whole_number(value: Value | None) -> int | None:
+    """The integer or truth value that a constant of one element is; None for another one."""
+    constant = None if value is None else value.constant
+    if constant is None or constant.size != 1 or constant.elem_type not in _WHOLE:
         return None
-    return int(value.constant.numpy().reshape(()))
+    return int(constant.numpy().reshape(()))
 
 
 def _mistyped(loop: Node) -> str | None:

@@ -121,7 +121,8 @@ class _Predicator:
         limit = self.budget.most_trips()
         found = maximum(loop, self.folder, limit, self.options.absent_cond)
         if found.trips is not None:
-            return found.trips, None
+            none = "it makes no iterations" if found.trips < 1 else None
+            return found.trips, none
         more = f", more than {self.budget.told(limit)}" if found.exceeded else ""
         return 0, found.reason + more
 

@@ -215,7 +215,10 @@ def integer(value: Value | None) -> int | None:
     """The whole number that a constant of one element is; None for another one."""
     if value is None or value.constant is None or value.constant.size != 1:
         return None
-    number = value.constant.numpy().reshape(())[()]
+    array = value.constant.numpy()
+    if array.dtype.kind not in "iuf":
+        return None
+    number = array.reshape(())[()]
     return int(number) if float(number).is_integer() else None
 
 

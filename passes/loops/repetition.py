@@ -148,7 +148,6 @@ def _read_scan(node: Node) -> Repetition | str:
     states = _states(node, 0, 0, 0, count)
     if states is None:
         return "an initial state is absent"
-    outputs = [*layout.scan_outputs, *[None] * (len(body.outputs) - len(node.outputs))]
     return Repetition(
         node,
         None,
@@ -166,7 +165,13 @@ def _read_scan(node: Node) -> Repetition | str:
             )
         ),
         tuple(
-            map(Stacked, body.outputs[count:], outputs, layout.output_axes, layout.output_backward)
+            map(
+                Stacked,
+                body.outputs[count:],
+                layout.scan_outputs,
+                layout.output_axes,
+                layout.output_backward,
+            )
         ),
     )
 

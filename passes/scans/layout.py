@@ -44,13 +44,19 @@ class ScanLayout:
 
     @property
     def final_states(self) -> tuple[Value | None, ...]:
-        """The outputs that are states."""
-        return self.node.outputs[: len(self.states)]
+        """The outputs that are states; None where omitted."""
+        return self._outputs[: len(self.states)]
 
     @property
     def scan_outputs(self) -> tuple[Value | None, ...]:
         """The outputs that collect one element of each iteration; None where omitted."""
-        return self.node.outputs[len(self.states) :]
+        return self._outputs[len(self.states) :]
+
+    @property
+    def _outputs(self) -> tuple[Value | None, ...]:
+        """One for each output of the body: a node may leave out the last ones."""
+        missing = len(self.body.outputs) - len(self.node.outputs)
+        return (*self.node.outputs, *[None] * missing)
 
 
 def read_scan(node: Node, version: int) -> ScanLayout:

@@ -9,6 +9,7 @@ import onnx
 
 from ...analysis.constants.origins import origins
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.trip_count import whole_number
 from ...ir import Node, Value
 
 LazyValue = Callable[[], Value]
@@ -229,7 +230,10 @@ def position(value: Value | None, low: int, high: int, default: int) -> int:
     elif value.constant.size != 1:
         raise Undecided(f"its position has {value.constant.size} elements; it must be one")
     else:
-        index = int(value.constant.numpy().reshape(()))
+        number = whole_number(value)
+        if number is None:
+            raise Undecided(f"its position '{value.name}' is no integer")
+        index = number
     if not low <= index <= high:
         raise Undecided(
             f"position {index} is outside a sequence of {-low}, so it fails at run time"

@@ -4,7 +4,7 @@ import pytest
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from loops import assert_predicates
 from straightline import reference, rewrite
-from straightline.passes import UnrollLoops
+from straightline.passes import Pipeline, UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -338,3 +338,12 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_trips():
     )
     fixed = rewrite(onnx.parser.parse_model(HEAD + text), "predicate-loops", shapes={"x": [2]})
     assert not any(node.op_type == "Loop" for node in fixed.graph.node)
+
+
+@pytest.mark.parametrize("most", ["float most = {0.0}", 'string most = {"7"}'])
+def test_a_maximum_of_a_type_that_there_is_not(most):
+    text = f"""{HEAD} g (float x, bool go) => (float y) <{most}> {{
+        y = Loop (most, go, x) <body = b (int64 i, bool c, float a) => (bool d, float r) {{
+            d = Identity (c) r = Exp (a) }}> }}"""
+    result = Pipeline([PredicateLoops()]).run(onnx.parser.parse_model(text))
+    assert "it has no maximum" in result.kept[0].reason

@@ -85,9 +85,9 @@ def test_what_the_initial_condition_says(before, says):
 def test_integers():
     graph = ir.parse(
         """<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y)
-        <int32 a = {3}, float b = {0.5}, float c = {2}, int64[2] e = {1, 2}> {
+        <int32 a = {3}, float b = {0.5}, float c = {2}, int64[2] e = {1, 2}, string s = {"7"}> {
             f = Cast <to = 1> (a) h = Add (b, c) k = Cast <to = 1> (e) l = Add (f, h) y = Add (x, l)
         }"""
     ).graph
     found = {value.name: integer(value) for value in graph.initializers}
-    assert found == {"a": 3, "b": None, "c": 2, "e": None}
+    assert found == {"a": 3, "b": None, "c": 2, "e": None, "s": None}

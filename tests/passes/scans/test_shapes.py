@@ -140,6 +140,12 @@ def test_axes_that_are_not_there():
     assert "rank 1, which has no axis 1" in shapes_of(flat, 8).axis_outside()
 
 
+def test_last_outputs_that_are_left_out():
+    text = """g (float[N,4] x) => (y) { y = Scan <num_scan_inputs = 1, scan_output_axes = [-2, 0],
+        body = b (float[4] e) => (float[4] r, float[4] s) { r = Exp (e) s = Neg (e) }> (x) }"""
+    assert shapes_of(text, 10).with_writable_axes().output_axes == (0, 0)
+
+
 def test_batch_and_length_of_opset_8():
     for signature, batch, length in (
         ("float[B,L,3] x, float[B,5] s", None, None),
