@@ -57,6 +57,13 @@ LIMITS = {
         "--max-nodes",
         "onnxruntime loads a flat graph in time quadratic in its size, so many take about 5 s",
     ),
+    "scratch_nodes": Limit(
+        100,
+        "nodes made beside a loop to compute all its iterations at once, for each node of its body"
+        " and 100 more",
+        "",
+        "rules make ten at most; a rule that fell into a circle would take all memory",
+    ),
     "condition_trips": Limit(
         1_000_000,
         "trips of which a while loop's condition is computed",

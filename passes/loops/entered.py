@@ -262,6 +262,8 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
     bound, entered = bind(function, node), _Entered(around, around.mask)
+    if around.emit.room is not None:
+        around.emit.room.admit(sum(len(graph) for graph in bound.graph.walk()))
     for value, given in zip(bound.graph.inputs, node.inputs, strict=False):
         if given is not None:
             entered.enter(value, given)

@@ -11,9 +11,9 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
-from ...ir import Array, Model, Node, Value, captured_by
+from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...operators.batching import Operand, Unbatchable, spread
-from ..tools.emit import Emitter
+from ..tools.emit import Emitter, Room
 from .repetition import Repetition, Scanned
 
 OLDEST_OPSET = 11
@@ -26,6 +26,13 @@ def around(node: Node) -> list[Value]:
     """The values around a Loop or Scan that it reads, each once."""
     read = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
     return list(dict.fromkeys(read))
+
+
+def room_beside(body: Graph) -> Room:
+    """Room for what comes of a body when all iterations are computed at once."""
+    room = Room(0)
+    room.admit(100 + sum(len(graph) for graph in body.walk()))
+    return room
 
 
 _ONE = (Dimension.constant(1),)
@@ -60,7 +67,7 @@ class Feeding:
         assert graph is not None
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
         scratch.opset_imports = dict(graph.root.opset_imports)
-        self.emit = Emitter(scratch.graph)
+        self.emit = Emitter(scratch.graph, room=room_beside(repetition.body))
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}

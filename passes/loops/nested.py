@@ -33,7 +33,11 @@ class _Body(NodeBatcher):
 
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
         super().__init__(
-            around.feeding, around.max_bytes, Emitter(graph), around.extent, around.speculation
+            around.feeding,
+            around.max_bytes,
+            Emitter(graph, room=around.emit.room),
+            around.extent,
+            around.speculation,
         )
         self._around = around
         self.body = body

@@ -301,7 +301,9 @@ class AllTrips(Batcher):
 
     def _missing(self, value: Value) -> Node | None:
         """The node of the body that must still be computed for a value."""
-        if value in self.operands or value.constant is not None or self._join(value):
+        if value in self.operands or value in self.ragged:
+            return None
+        if value.constant is not None or self._join(value):
             return None
         body = self.repetition.body
         if value.owner is body and value in body.inputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,37 @@ import numpy as np
 import onnx
 
 from ...analysis.shapes.element_types import ElementTypes
+from ...budget import allowed, limit
 from ...ir import Array, Fold, Graph, Operator, Tensor, Value
 from ...operators.vocabulary import NEGATIVE_AXES, formal_inputs, takes, takes_all
 from ..base import RewriteError
+
+
+@dataclasses.dataclass
+class Room:
+    """A bound on the nodes of a scratch graph and of the bodies in it.
+
+    Attributes:
+        left: how many may still be made.
+    """
+
+    left: int
+
+    def admit(self, nodes: int) -> None:
+        """Make room for what comes of more nodes of a body."""
+        self.left += limit("scratch_nodes") * nodes
+
+    def take(self) -> None:
+        """Count a node.
+
+        Raises:
+            RewriteError: there is no room for it.
+        """
+        self.left -= 1
+        if self.left < 0:
+            raise RewriteError(
+                f"would make more nodes of each of its body's than {allowed('scratch_nodes')}"
+            )
 
 
 class Emitter:
@@ -24,10 +53,18 @@ class Emitter:
         graph: where the nodes go.
         fold: computes nodes whose inputs are all known.
         opset: the version to write for; the graph's own unless it is about to change.
+        room: counts the nodes; None where the caller has counted them.
     """
 
-    def __init__(self, graph: Graph, fold: Fold | None = None, opset: int | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        fold: Fold | None = None,
+        opset: int | None = None,
+        room: Room | None = None,
+    ) -> None:
         self.graph = graph
+        self.room = room
         self.opset = graph.root.opset() if opset is None else opset
         self._fold = fold
         self._types = ElementTypes()
@@ -72,6 +109,8 @@ class Emitter:
     ) -> list[Value]:
         """The same of an operator of the model on inputs of the element types that it takes there,
         so that nobody need ask whether it does."""
+        if self.room is not None:
+            self.room.take()
         node = self.graph.add_node(op, inputs, labels, name)
         if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
             tensors = self._fold(node, [None if v is None else v.constant for v in inputs])

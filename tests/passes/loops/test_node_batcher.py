@@ -90,3 +90,13 @@ def test_a_rule_that_loses_the_axis_of_the_iterations_is_not_believed(monkeypatc
         ],
     )
     assert "gives rank 1, not 2" in why_kept(loop("r = Softplus (e)", "float[3] r"))
+
+
+def test_a_rule_that_never_ends_makes_no_graph_without_bounds(monkeypatch):
+    def batch(self, given):
+        value = given.given(0).value
+        while True:
+            value = given.emit.add("Neg", [value], "again")
+
+    monkeypatch.setattr(type(rules_of(Operator("Softplus"))), "batch", batch)
+    assert "scratch_nodes=100 allows" in why_kept(loop("r = Softplus (e)", "float[3] r"))

@@ -347,3 +347,19 @@ def test_sums_of_integers_are_as_without_costs(elem):
     text = scan("r = Add (a, e)", elem=elem)
     results = [run_passes(text, RaiseRecurrences(costs=c)).model for c in ("none", "onnxruntime")]
     assert results[0].SerializeToString() == results[1].SerializeToString()
+
+
+@pytest.mark.parametrize("reduction", ["ReduceSum", "ReduceMax"])
+@pytest.mark.parametrize("kind", ["Add", "Max"])
+def test_windows_that_the_end_cuts_short(reduction, kind):
+    text = f"""{HEAD}g (float[N] x, float a0) => (float y) <int64 zero = {{0}}, int64[1] z = {{0}},
+        int64[1] two = {{2}}> {{
+        sizes = Shape (x) n = Gather (sizes, zero)
+        y = Loop (n, , a0) <body = b (int64 i, bool c, float a) => (bool d, float r) {{
+            d = Identity (c) first = Unsqueeze (i, z) end = Add (first, two)
+            p = Slice (x, first, end, z) t = {reduction} <keepdims = 0> (p) r = {kind} (a, t)
+        }}> }}"""
+    model = raised(text).model
+    for length in (0, 1, 2, 5):
+        fed = {"x": numbers(length), "a0": np.array(0.5, np.float32)}
+        assert_same(text, model, fed, exact=False)
