@@ -242,8 +242,7 @@ class Terms:
 
     def void(self, fact: Fact) -> Term:
         """A tensor without elements."""
-        assert fact.shape is not None
-        sizes = [dim.value for dim in fact.shape]
+        sizes = [dim.value for dim in fact.shape or ()]
         if None in sizes:
             fact = Fact(fact.elem_type, fact.shape)
             return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)

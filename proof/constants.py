@@ -61,7 +61,7 @@ def key_of(tensor: Tensor) -> Hashable:
     elif array.nbytes <= 64:
         content = array.tobytes()
     else:
-        content = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=20).digest()
+        content = hashlib.blake2b(array.tobytes(), digest_size=20).digest()
     return tensor.elem_type, tensor.dims, content
 
 

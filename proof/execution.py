@@ -16,7 +16,7 @@ from .constructs import CONSTRUCTS
 from .meanings import is_known
 from .programs import ABSENT, Operation, Program, Step
 from .terms import Term
-from .validity import require_valid
+from .validity import LEFT_OUT, require_valid
 
 Value = Term | None
 Frame = list[Value]
@@ -111,7 +111,7 @@ class Execution:
         operation = step.operation
         if operation.function is not None:
             return self._call(operation.function, args, operation.width)
-        types = tuple([0 if arg is None else arg.fact.elem_type for arg in args])
+        types = tuple([LEFT_OUT if arg is None else arg.fact.elem_type for arg in args])
         if types not in operation.valid:
             require_valid(step, types)
             operation.valid.add(types)

@@ -146,14 +146,12 @@ class Induction:
 
     def element(self, term: Term, index: Dimension) -> Term | None:
         """What a term holds at a place along its first axis."""
-        shape = term.fact.shape
-        assert shape is not None
         if term.head.name == "stacked":
             return stacked_on_trip(self._terms, term, index)
         part = self._narrowing.of(term, 0, index, ONE)
         if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
             return None
-        return self._terms.view(part, shape[1:])
+        return self._terms.view(part, term.shape[1:])
 
     def shifted(self, one: Term, other: Term) -> list[Pair] | None:
         """A state before some trip, or after the last, is a place in the row of what it was first

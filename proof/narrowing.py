@@ -67,9 +67,9 @@ class Narrowing:
             return term if results is None or results[0] is None else results[0]
         if term.head.name == "view":
             below = term.args[0]
-            assert below is not None and term.fact.shape is not None
+            assert below is not None
             inner = self.settled(below)
-            return term if inner is below else self._terms.view(inner, term.fact.shape)
+            return term if inner is below else self._terms.view(inner, term.shape)
         if term.head.name != "narrow":
             return term
         x, start, size = term.args
@@ -93,8 +93,7 @@ class Narrowing:
 
     def _of_head(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
         """Of what no part is itself: as its head says."""
-        terms, name, shape = self._terms, x.head.name, x.fact.shape
-        assert shape is not None
+        terms, name, shape = self._terms, x.head.name, x.shape
         new = (*shape[:axis], size, *shape[axis + 1 :])
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))
@@ -123,8 +122,7 @@ class Narrowing:
     def _of_operator(
         self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
     ) -> Steps:
-        shape = x.fact.shape
-        assert shape is not None
+        shape = x.shape
         if x.head.op is None or (x.index and x.head.name not in ALIKE_OUTPUTS):
             return part
         found = batching(self._terms, x.head, x.args, axis, len(shape))
@@ -145,8 +143,8 @@ class Narrowing:
 
     def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
         """Of a view: where the axis is one of what is viewed, with as many elements before it."""
-        inner, shape = x.args[0], x.fact.shape
-        assert inner is not None and shape is not None
+        inner, shape = x.args[0], x.shape
+        assert inner is not None
         below = inner.fact.shape or ()
         place = axis_below(shape, below, axis, start, size)
         if place is None:
@@ -158,13 +156,13 @@ class Narrowing:
         self, x: Term, axis: int, start: Dimension, size: Dimension, new: Shape
     ) -> Steps:
         inner = x.args[0]
-        assert inner is not None and x.fact.shape is not None
+        assert inner is not None
         below = inner.fact.shape
         if below is None:
             return self._terms.narrow(x, axis, start, size)
-        own = axis - len(x.fact.shape) + len(below)
+        own = axis - len(x.shape) + len(below)
         if own >= 0 and below[own].value != 1:
-            if below[own] != x.fact.shape[axis]:
+            if below[own] != x.shape[axis]:
                 return self._terms.narrow(x, axis, start, size)  # it may be stretched, too
             inner = yield inner, own, start, size
         return self._terms.rebuilt(x, (inner, self._terms.sizes(new)))

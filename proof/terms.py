@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import final
 
-from ..facts.fact import Fact
+from ..facts.fact import Fact, Shape
+from .budget import OpenError
 from .heads import Head
 
 Args = tuple["Term | None", ...]
@@ -40,6 +41,17 @@ class Term:
     def is_op(self, *op_types: str) -> bool:
         """Whether it is the result of one of these operators of the default domain."""
         return self.head.name in op_types
+
+    @property
+    def shape(self) -> Shape:
+        """Its sizes, for what can only be asked of a tensor of known rank.
+
+        Raises:
+            OpenError: the rank is not known, or it is no tensor.
+        """
+        if self.fact.shape is None:
+            raise OpenError(f"{self.head.name} has no known rank")
+        return self.fact.shape
 
     def __repr__(self) -> str:
         return f"%{self.number}"

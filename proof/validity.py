@@ -12,10 +12,14 @@ import onnx.defs
 from ..ir import normal_domain
 from ..reference.bodies import label
 from .budget import OpenError
+from .history import BODIES
 from .meanings import schema_of
 
 if TYPE_CHECKING:
     from .programs import Step
+
+LEFT_OUT = -1
+"""The element type of an input that is absent."""
 
 
 def require_valid(step: Step, elem_types: Sequence[int]) -> None:
@@ -23,7 +27,8 @@ def require_valid(step: Step, elem_types: Sequence[int]) -> None:
 
     Args:
         step: a node that calls no function.
-        elem_types: the element types of its inputs; 0 where one is absent or not known.
+        elem_types: the element types of its inputs; LEFT_OUT for one that is absent, 0 where it is
+            not known.
 
     Raises:
         OpenError: it has not.
@@ -40,16 +45,25 @@ def require_valid(step: Step, elem_types: Sequence[int]) -> None:
         if attribute.name not in schema.attributes:
             raise OpenError(f"{label(node)} has no '{attribute.name}' in opset {version}")
     formals = _formals(schema.name, schema.domain, schema.since_version)
+    _require_present(step, elem_types, formals)
     _require_types(step, elem_types, formals)
 
 
 class _Formal(NamedTuple):
-    """An input: the name of its type, which types that may be, and whether all inputs of the
-    name have one type."""
+    """An input: the name of its type, which types that may be, whether all inputs of the name have
+    one type, and whether it may be left out."""
 
     variable: str
     allowed: frozenset[str]
     is_bound: bool
+    is_optional: bool
+
+
+def _require_present(step: Step, elem_types: Sequence[int], formals: Sequence[_Formal]) -> None:
+    """Nothing is left out that is needed; what a function's body reads may be."""
+    for position, elem_type in enumerate(elem_types):
+        if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
+            raise OpenError(f"{label(step.node)} is given no input {position}")
 
 
 def _require_types(step: Step, elem_types: Sequence[int], formals: Sequence[_Formal]) -> None:
@@ -58,7 +72,7 @@ def _require_types(step: Step, elem_types: Sequence[int], formals: Sequence[_For
     bound: dict[str, int] = {}
     for position, elem_type in enumerate(elem_types):
         formal = formals[min(position, len(formals) - 1)]
-        if not elem_type:
+        if elem_type <= 0:
             continue
         name = onnx.TensorProto.DataType.Name(elem_type).lower()
         if f"tensor({name})" not in formal.allowed:
@@ -76,6 +90,7 @@ def _formals(name: str, domain: str, since: int) -> tuple[_Formal, ...]:
             formal.type_str,
             allowed.get(formal.type_str, frozenset([formal.type_str])),
             formal.type_str in allowed and formal.is_homogeneous,
+            formal.option == onnx.defs.OpSchema.FormalParameterOption.Optional or name in BODIES,
         )
         for formal in schema.inputs
     )

@@ -61,12 +61,12 @@ def _is_sized(element: Term) -> bool:
 
 def together(terms: Terms, init: Term, made: Term, stacked: Term) -> Term:
     """All that was there first and that the trips added."""
-    shape, elements = stacked.fact.shape, terms.elements_of(init)
+    elements = terms.elements_of(init)
     if elements:
         return collected(terms, _joined(terms, stack(terms, elements, made.head), made, stacked))
     if elements is not None:
         return collected(terms, stacked)
-    assert shape is not None
+    shape = stacked.shape
     rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
     return _joined(terms, init, made, rows)
 

@@ -189,8 +189,9 @@ def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension)
     _terms, init = loop.execution.terms, loop.inits[k]
     if made is state:
         return init
-    before, after, first = element(state.fact), element(made.fact), element(init.fact)
-    if state.fact.content is None or after is None or isinstance(after, bool):
+    before, after, first = (element(term.fact) for term in (state, made, init))
+    numbers = (before, after, first)
+    if any(not isinstance(number, Dimension) for number in numbers):
         return None
     step = after - before
     if step.value is None or made.fact.shape != init.fact.shape:

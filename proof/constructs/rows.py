@@ -157,6 +157,5 @@ class Scan:
 
 def row(terms: Terms, x: Term, axis: int, place: Dimension) -> Term:
     """The element of a tensor at a place along an axis, without that axis."""
-    assert x.fact.shape is not None
     part = terms.narrow(x, axis, place, 1)
-    return terms.view(part, x.fact.shape[:axis] + x.fact.shape[axis + 1 :])
+    return terms.view(part, x.shape[:axis] + x.shape[axis + 1 :])

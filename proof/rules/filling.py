@@ -63,8 +63,8 @@ def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     """What is as long as it shall be needs no zeros; where nothing is there, all of it is zeros."""
     x, number = args
-    assert x is not None and number is not None and x.fact.shape
-    length, shape = element(number.fact), x.fact.shape
+    assert x is not None and number is not None
+    length, shape = element(number.fact), x.shape
     if shape[0] == length:
         return [x]
     full = (length, *shape[1:])

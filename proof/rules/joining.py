@@ -105,6 +105,5 @@ def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | No
 
 
 def _unsqueezed(terms: Terms, term: Term, axis: int) -> Term:
-    shape = term.fact.shape
-    assert shape is not None
+    shape = term.shape
     return terms.view(term, (*shape[:axis], ONE, *shape[axis:]))

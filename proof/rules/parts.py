@@ -37,12 +37,12 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     x, first, length = args
     assert x is not None and first is not None and length is not None
     axis, start, size = head.key, element(first.fact), element(length.fact)
-    assert isinstance(axis, int) and x.fact.shape is not None
-    if axis >= len(x.fact.shape):
-        raise OpenError(f"a part is taken along axis {axis} of {len(x.fact.shape)}")
-    if x.fact.shape[axis] == size:
+    assert isinstance(axis, int)
+    if axis >= len(x.shape):
+        raise OpenError(f"a part is taken along axis {axis} of {len(x.shape)}")
+    if x.shape[axis] == size:
         return [x]
-    if x.fact.shape[axis].less(start + size) is True:
+    if x.shape[axis].less(start + size) is True:
         raise OpenError("a node reads behind the end, whatever the inputs are")
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]
@@ -51,7 +51,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         if found is not None:
             return [found]
     if x.is_op("Expand") and _is_spread(x, axis):
-        shape = (*x.fact.shape[:axis], size, *x.fact.shape[axis + 1 :])
+        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
         return [terms.rebuilt(x, (x.args[0], terms.sizes(shape)))]
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
@@ -72,8 +72,7 @@ def _is_spread(x: Term, axis: int) -> bool:
 
 
 def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:
-    shape, content = x.fact.shape, x.fact.content
-    assert shape is not None
+    shape, content = x.shape, x.fact.content
     if content is not None and start.value is not None and size.value is not None:
         content = np.take(content, range(start.value, start.value + size.value), axis)
     else:
@@ -157,8 +156,7 @@ def _sliced(
     terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
 ) -> Term | None:
     """A Slice along one axis."""
-    assert x.fact.shape is not None
-    size = x.fact.shape[axis]
+    size = x.shape[axis]
     start, end = bounds
     if step == 1:
         place = _clamped(terms, start, end, size)
@@ -191,10 +189,10 @@ def backward(terms: Terms, x: Term, axis: int) -> Term:
 def reversing(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     """Reversed twice is as it was; one element has no order."""
     (x,) = args
-    assert x is not None and x.fact.shape is not None and isinstance(head.key, int)
+    assert x is not None and isinstance(head.key, int)
     if x.head is head:
         return [x.args[0]]
-    if x.fact.shape[head.key].value == 1:
+    if x.shape[head.key].value == 1:
         return [x]
     return [terms.keep(head, args, x.fact.without_content())]
 

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline import ir, prove
+from straightline.ir import Tensor
 from straightline.proof.algebra import Terms
 from straightline.proof.budget import Budget
 from straightline.proof.constants import MOST_ELEMENTS, evaluated, key_of
@@ -181,3 +182,21 @@ def test_weights_that_are_not_there_leave_it_open(tmp_path):
     path = weighted(tmp_path, "one")
     (tmp_path / "one.bin").unlink()
     assert "there is no" in answer(path, path).reason
+
+
+@pytest.mark.parametrize(
+    "elem_type",
+    (
+        *("BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E8M0", "FLOAT4E2M1"),
+        *("INT4", "UINT4", "INT2", "UINT2", "COMPLEX64"),
+    ),
+)
+def test_constants_of_each_element_type_are_known_by_their_bytes(elem_type):
+    kind = getattr(onnx.TensorProto, elem_type)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+    for count in (3, 100, 20_000):
+        one, other = np.zeros(count, dtype), np.zeros(count, dtype)
+        other[-1] = 1
+        keys = [key_of(Tensor(onnx.numpy_helper.from_array(a))) for a in (one, one, other)]
+        assert keys[0] == keys[1] != keys[2]
+        assert keys[0][0] == kind

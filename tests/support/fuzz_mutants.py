@@ -102,6 +102,15 @@ def compare(given: Mutant) -> None:
     sl.verify(given.source, given.source, runtime="onnxruntime", samples=1, **LIMITS)
 
 
+def prove(given: Mutant) -> None:
+    """Ask whether it equals what it was made of, and itself, which no run helps to answer."""
+    pairs = [(given.source, given.source)]
+    if given.source is given.content:
+        pairs += [(given.origin, given.content), (given.content, given.origin)]
+    for before, after in pairs:
+        sl.prove(before, after, search=False)
+
+
 STAGES: tuple[Callable[[Mutant], None], ...] = (
     rewrite,
     inspect,
@@ -109,6 +118,7 @@ STAGES: tuple[Callable[[Mutant], None], ...] = (
     convert_down,
     run,
     compare,
+    prove,
     rewrite,
     convert_up,
 )
@@ -133,8 +143,9 @@ class Origin:
 class Mutant:
     """A model that was changed; `number` says what is done with it."""
 
-    def __init__(self, name: str, content: bytes, number: int) -> None:
+    def __init__(self, name: str, content: bytes, number: int, origin: bytes = b"") -> None:
         self.name = name
+        self.origin = origin or content
         self.content = content
         self.number = number
         self.source: Any = content
@@ -186,7 +197,7 @@ def mutant(seed: int, number: int, models: Sequence[Origin]) -> Mutant:
         proto = onnx.ModelProto.FromString(origin.content)
         mutate(proto, rng, origin.names, rng.choice(models).proto)
         content = proto.SerializeToString()
-    return Mutant(origin.name, content, number)
+    return Mutant(origin.name, content, number, origin.content)
 
 
 def fault_of(model: Any, full: bool = True) -> str:
@@ -202,9 +213,15 @@ def load(given: Mutant) -> None:
     sl.ir.load(given.source)
 
 
-def check(given: Mutant) -> tuple[str, BaseException] | None:
-    """The stage at which a mutant fails, and with what; None where all is well."""
-    for stage in (load, STAGES[given.number % len(STAGES)]):
+def check(given: Mutant, only: str = "") -> tuple[str, BaseException] | None:
+    """The stage at which a mutant fails, and with what; None where all is well.
+
+    Args:
+        given: the mutant.
+        only: the one stage that is asked for; empty where its number chooses.
+    """
+    chosen = [stage for stage in STAGES if stage.__name__ == only]
+    for stage in chosen[:1] or (load, STAGES[given.number % len(STAGES)]):
         try:
             stage(given)
         except sl.Error as error:
@@ -217,7 +234,7 @@ def check(given: Mutant) -> tuple[str, BaseException] | None:
 # Processes ----------------------------------------------------------------------------------------
 
 
-def child(seed: int, first: int, count: int, folder: Path) -> None:
+def child(seed: int, first: int, count: int, only: str, folder: Path) -> None:
     """Check mutants one by one, and tell of each before it is checked."""
     warnings.simplefilter("ignore")
     models = read_models(folder)
@@ -228,7 +245,7 @@ def child(seed: int, first: int, count: int, folder: Path) -> None:
     for number in range(first, first + count):
         print(json.dumps({"number": number}), flush=True)
         faulthandler.dump_traceback_later(SECONDS, exit=True)
-        found = check(mutant(seed, number, models))
+        found = check(mutant(seed, number, models), only)
         if found is not None:
             stage, error = found
             print(json.dumps({"stage": stage, **described(error)}), flush=True)
@@ -251,11 +268,14 @@ def described(error: BaseException) -> dict[str, str]:
     return {"error": f"{type(error).__name__}: {text}", "where": where}
 
 
-def batch(seed: int, first: int, count: int, folder: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def batch(
+    seed: int, first: int, count: int, folder: Path, only: str = ""
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Run a child on mutants, anew after one that ends it; each failure with its number."""
     last = first + count
     while first < last:
-        command = [sys.executable, __file__, "--child", f"{seed}:{first}:{last - first}:{folder}"]
+        numbers = f"{seed}:{first}:{last - first}:{only}:{folder}"
+        command = [sys.executable, __file__, "--child", numbers]
         with tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
             assert process.stdout is not None
@@ -276,12 +296,12 @@ def batch(seed: int, first: int, count: int, folder: Path) -> Iterator[tuple[int
         first = number + 1
 
 
-def fuzz(mutants: int, seed: int, keep_in: Path, folder: Path) -> Counter[str]:
+def fuzz(mutants: int, seed: int, keep_in: Path, folder: Path, only: str = "") -> Counter[str]:
     """Counts of distinct failures."""
     counts: Counter[str] = Counter()
     models = read_models(folder)
     for first in range(0, mutants, BATCH):
-        for number, told in batch(seed, first, min(BATCH, mutants - first), folder):
+        for number, told in batch(seed, first, min(BATCH, mutants - first), folder, only):
             key = f"{told['stage']}: {told['error'].partition(':')[0]} at {told['where']}"
             counts[key] += 1
             if counts[key] == 1:
@@ -293,11 +313,11 @@ def fuzz(mutants: int, seed: int, keep_in: Path, folder: Path) -> Counter[str]:
     return counts
 
 
-def replay(name: str, folder: Path) -> int:
+def replay(name: str, folder: Path, only: str = "") -> int:
     """Check one mutant here, with the whole traceback."""
     seed, number = map(int, name.split(":"))
     (FOLDER / "w.bin").write_bytes(mutant_seeds.DATA)
-    found = check(mutant(seed, number, read_models(folder)))
+    found = check(mutant(seed, number, read_models(folder)), only)
     if found is None:
         print("nothing is wrong")
         return 0
@@ -311,19 +331,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path("build/mutants"))
     parser.add_argument("--replay", help="one mutant, as SEED:NUMBER")
+    names = sorted({stage.__name__ for stage in STAGES})
+    parser.add_argument("--stage", default="", choices=names, help="what is done with each mutant")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        seed, first, count, folder = arguments.child.split(":", 3)
-        child(int(seed), int(first), int(count), Path(folder))
+        seed, first, count, only, folder = arguments.child.split(":", 4)
+        child(int(seed), int(first), int(count), only, Path(folder))
         return 0
     folder = arguments.keep / "seeds"
     if not arguments.replay or not folder.exists():
         mutant_seeds.write(folder)
     if arguments.replay:
-        return replay(arguments.replay, folder)
+        return replay(arguments.replay, folder, arguments.stage)
     begin = time.perf_counter()
-    counts = fuzz(arguments.mutants, arguments.seed, arguments.keep, folder)
+    counts = fuzz(arguments.mutants, arguments.seed, arguments.keep, folder, arguments.stage)
     seconds = time.perf_counter() - begin
     print(f"{arguments.mutants} mutants in {seconds:.0f} s, {len(counts)} distinct failures")
     return int(bool(counts))

@@ -276,7 +276,9 @@ def faults(
 # Processes ----------------------------------------------------------------------------------------
 
 
-def told(seed: int, numbers: range) -> Iterator[tuple[int, dict[str, str]]]:
+def told(
+    seed: int, numbers: range, stages: Sequence[Stage] = STAGES
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The faults of models, each with its number; they are looked for in another process, which
     such a model may end."""
     while numbers:
@@ -284,7 +286,7 @@ def told(seed: int, numbers: range) -> Iterator[tuple[int, dict[str, str]]]:
         process = os.fork()
         if not process:
             os.close(reading)
-            _look(seed, numbers[:BATCH], writing)
+            _look(seed, numbers[:BATCH], writing, stages)
             os._exit(0)
         os.close(writing)
         last = numbers.start
@@ -297,11 +299,11 @@ def told(seed: int, numbers: range) -> Iterator[tuple[int, dict[str, str]]]:
         numbers = range(last + 1, numbers.stop)
 
 
-def _look(seed: int, numbers: range, writing: int) -> None:
+def _look(seed: int, numbers: range, writing: int, stages: Sequence[Stage]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for number in numbers:
         os.write(writing, f"[{number}, null]\n".encode())
-        for stage, error in faults(model(seed, number), random.Random(number)):
+        for stage, error in faults(model(seed, number), random.Random(number), stages):
             found = {"stage": stage, **described(error)}
             os.write(writing, f"{json.dumps([number, found])}\n".encode())
 
@@ -311,18 +313,21 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", help="one model and what is wrong with it, as SEED:NUMBER")
+    names = [stage.__name__ for stage in STAGES]
+    parser.add_argument("--stage", choices=names, help="what is done with each; all by default")
     options = parser.parse_args()
+    stages = [stage for stage in STAGES if options.stage in (None, stage.__name__)]
     warnings.simplefilter("ignore")
     if options.show:
         seed, number = map(int, options.show.split(":"))
         given = model(seed, number)
         print(onnx.printer.to_text(given), flush=True)
-        for stage, error in faults(given, random.Random(number)):
+        for stage, error in faults(given, random.Random(number), stages):
             print(stage)
             traceback.print_exception(error)
         return 0
     counts: Counter[str] = Counter()
-    for number, found in told(options.seed, range(options.models)):
+    for number, found in told(options.seed, range(options.models), stages):
         key = f"{found['error'].partition(':')[0]} at {found['where']}"
         counts[key] += 1
         if counts[key] == 1:

@@ -84,3 +84,11 @@ def test_an_axis_that_is_not_there_is_no_other(place):
     for axis in (2, -3):
         way = [axis if at == place else 0 for at in range(4)]
         assert_open(scan("2, 2", *way), scan("2, 2", 0, 0, 0, 0), "has no axis")
+
+
+def test_a_state_of_which_the_rank_is_not_known_is_open():
+    text = """g (int64[r] k, float[4] x, float[2, 3, 2] rows) => (float[n, 2] y) {
+        s = Reshape (x, k)
+        y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) =>
+            (float[2] c, float[2] o) { c = Add (a, e) o = Neg (e) }> ("", s, rows) }"""
+    assert_open(text, text.replace("Neg", "Abs"), "no known rank", opset=8)
