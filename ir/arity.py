@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from .errors import ModelError
 from .graph import Graph
 from .node import Node
@@ -9,7 +11,7 @@ from .node import Node
 
 def fed_inputs(op_type: str, given: int, opset: int) -> int | None:
     """How many inputs a Loop, If or Scan of an opset with so many inputs of its own feeds its
-    bodies; None for another operator. Below IR version 4 a body has further ones, its constants."""
+    bodies; None for another operator. A body may have further ones, its constants."""
     if op_type == "If":
         return 0
     if op_type == "Loop":
@@ -17,6 +19,22 @@ def fed_inputs(op_type: str, given: int, opset: int) -> int | None:
     if op_type == "Scan":
         return given - (1 if opset == 8 else 0)
     return None
+
+
+def surplus(names: Sequence[str], constants: Collection[str], fed: int | None) -> set[str]:
+    """Select the inputs of a body that its node does not feed: they are constants of the body.
+
+    IR versions below 4 want each initializer among the inputs, and tf2onnx lists them in later
+    versions too. They stand in any place, as in onnxruntime; where more inputs than those have
+    initializers, the last ones are meant.
+
+    Args:
+        names: the inputs of the body.
+        constants: the initializers of the body.
+        fed: how many inputs the node feeds; None where that is not known.
+    """
+    count = 0 if fed is None else max(len(names) - fed, 0)
+    return set([name for name in names if name in constants][-count:] if count else ())
 
 
 def fed_by(node: Node) -> int | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import onnx
 
 from .alike import Operators
-from .arity import check_bodies, fed_by
+from .arity import check_bodies, fed_by, surplus
 from .collector import paused_collector
 from .errors import ModelError
 from .graph import Graph
@@ -185,12 +185,13 @@ class _Reader:
             for info in proto.input:
                 scope.define(graph.add_input(info.name, info), graph)
             return
-        fed = self.fed(graph, len(proto.input))
-        given = {name for name, _ in tensors} if fed < len(proto.input) else set()
+        constants = {name for name, _ in tensors}
+        fed = None if graph.holder is None else fed_by(graph.holder)
+        unfed = surplus([info.name for info in proto.input], constants, fed)
         for index, info in enumerate(proto.input):
-            if index >= fed and info.name in given:
+            if info.name in unfed:
                 value = Value(info.name, info)
-                graph.listed.append(value)
+                graph.listed[value] = index
             else:
                 value = graph.add_input(info.name, info)
             scope.define(value, graph)
@@ -207,14 +208,6 @@ class _Reader:
             else:
                 graph.initializers[found] = tensor
                 found.constant = None if overridable else tensor
-
-    def fed(self, graph: Graph, inputs: int) -> int:
-        """How many of a graph's formal inputs get a value; below IR version 4 the others of a
-        body are its constants, which had to be inputs too."""
-        fed = (
-            fed_by(graph.holder) if graph.holder is not None and not self.allows_overrides else None
-        )
-        return inputs if fed is None else fed
 
     def read_nodes(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope

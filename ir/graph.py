@@ -28,8 +28,8 @@ class Graph(Wiring):
     Attributes:
         owner: the model, function or node that holds it.
         initializers: every initializer with its tensor, in order; those that are also inputs too.
-        listed: in a body below IR version 4, the initializers that came as inputs too, in that
-            order. Nothing feeds them, so they are none; when the model is written they are again.
+        listed: in a body, the initializers that came as inputs too, each with its place among
+            them. Nothing feeds them, so they are none; when the model is written they are again.
         output_infos: what is declared for each output slot; its name is that of the slot.
         value_infos: the values whose `info` is written to value_info, in order, with declarations
             for which there is no value kept as they came.

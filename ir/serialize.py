@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 
 import onnx
 from google.protobuf.message import Message
@@ -73,7 +73,7 @@ def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
 
 
 class Listing:
-    """Which constants are inputs of their graph too, as IR versions below 4 want it of all."""
+    """Constants that are inputs of their body too: all below IR version 4, then those that were."""
 
     def __init__(self, model: Model) -> None:
         self.below_4 = not model.allows_overrides
@@ -86,26 +86,31 @@ class Listing:
         # As loaded, it was no input, whatever the IR version asks for.
         return self.as_loaded or not self.below_4
 
-    def of(self, graph: Graph) -> list[Value]:
-        """The constants of a body that are listed as inputs, those that came so first.
+    def of(self, graph: Graph) -> Mapping[Value, int]:
+        """Return the constants of a body that are listed as inputs, each with its place there.
 
-        Deep inside only those that cannot be Constant nodes, because full checking refuses them
+        In a changed model they follow the other inputs, those that came so first. Below IR version
+        4, deep inside only those that cannot be Constant nodes, because full checking refuses them
         there, unless the model is as it was loaded.
         """
         holder = graph.holder
-        if not self.below_4 or holder is None or fed_by(holder) is None:
-            return []
+        if holder is None or fed_by(holder) is None:
+            return {}
         if self.as_loaded:
             return graph.listed
         inputs, kept = set(graph.inputs), graph.initializers
+        end = len(inputs)
+        if not self.below_4:
+            return _after(end, [v for v in graph.listed if v in kept])
         constants = [v for v in dict.fromkeys((*graph.listed, *kept)) if v in kept]
         deep = holder.graph is not None and holder.graph.holder is not None
         opset = graph.root.opset()
-        return [
+        written = [
             v
             for v in constants
             if v not in inputs and not (deep and _has_constant_node(kept[v], opset))
         ]
+        return _after(end, written)
 
 
 def _has_constant_node(tensor: Tensor, opset: int) -> bool:
@@ -165,10 +170,11 @@ class _Writer:
         names = self.names
         proto.MergeFrom(graph.header)
         listed = self.listing.of(graph)
-        for value in graph.inputs:
-            _write_info(value.info, names[value], proto.input.add())
-        for value in listed:
-            _write_typed(value, graph.initializers[value], names[value], proto.input.add())
+        for value in _merged(graph.inputs, listed):
+            if value in listed:
+                _write_typed(value, graph.initializers[value], names[value], proto.input.add())
+            else:
+                _write_info(value.info, names[value], proto.input.add())
         self.write_initializers(graph, proto, {*graph.inputs, *listed})
         self.write_nodes(graph, proto)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
@@ -332,7 +338,7 @@ class _Writer:
         self,
         graph: Graph,
         proto: onnx.GraphProto | onnx.FunctionProto,
-        listed: Sequence[Value],
+        listed: Collection[Value],
     ) -> None:
         declared = {*graph.inputs, *graph.outputs, *listed} if graph.value_infos else set()
         for entry in graph.value_infos:
@@ -350,6 +356,21 @@ class _Writer:
 
     def reference(self, value: Value | str) -> str:
         return value if isinstance(value, str) else self.names[value]
+
+
+def _after(end: int, constants: Iterable[Value]) -> Mapping[Value, int]:
+    """Number the places from an end on."""
+    return {value: place for place, value in enumerate(constants, end)}
+
+
+def _merged(inputs: Sequence[Value], listed: Mapping[Value, int]) -> Sequence[Value]:
+    """Join the inputs of a body and the constants that are listed there, in their order."""
+    if not listed:
+        return inputs
+    merged = list(inputs)
+    for value, place in listed.items():  # places ascend
+        merged.insert(place, value)
+    return merged
 
 
 def _constant_node(tensor: Tensor, name: str) -> onnx.NodeProto:

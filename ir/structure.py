@@ -83,7 +83,7 @@ class Structure:
         self.owner = owner
         self._header = header
         self.initializers: dict[Value, Tensor] = {}
-        self.listed: list[Value] = []
+        self.listed: dict[Value, int] = {}
         self.output_infos: tuple[onnx.ValueInfoProto, ...] = ()
         self.value_infos: list[Value | onnx.ValueInfoProto] = []
         self.annotations: list[Annotation] = []

@@ -13,7 +13,7 @@ import onnx
 
 from ..facts.fact import Fact
 from ..ir import FunctionKey, Operator, normal_domain
-from ..ir.arity import fed_inputs
+from ..ir.arity import fed_inputs, surplus
 from ..ir.well_formed.places import key_of
 from ..reference.bodies import label
 from ..reference.functions import specialize
@@ -184,8 +184,8 @@ class Compiler:
         names = [info.name for info in graph.input]
         constants = {t.name: t for t in graph.initializer}
         constants |= {t.values.name: t for t in graph.sparse_initializer}
-        fed = len(names) if fed is None or not constants.keys() >= set(names[fed:]) else fed
-        program.names = names[:fed]
+        unfed = surplus(names, constants, fed)
+        program.names = [name for name in names if name not in unfed]
         program.inputs = [scope.define(name) for name in program.names]
         for name, tensor in constants.items():
             place = scope.get(name)

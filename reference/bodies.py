@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from ..ir.arity import fed_inputs
+from ..ir.arity import fed_inputs, surplus
 from ..ir.boundary import ends_inference
 from .errors import EvaluationError, ask_onnx
 from .signature import is_static
@@ -49,8 +49,7 @@ class Body:
     """One body graph, ready to be run again and again.
 
     ``evaluator`` is the evaluator of the graph, as ``OpRun`` makes it for a graph attribute. The
-    node feeds the first ``fed`` of its inputs; others are constants of the body, which IR versions
-    below 4 want among the inputs too.
+    node feeds ``fed`` of its inputs; others are constants of the body that it lists as inputs, too.
     """
 
     def __init__(self, evaluator: Any, opsets: Mapping[str, int], fed: int) -> None:
@@ -58,9 +57,8 @@ class Body:
         self.opsets = opsets
         self.opset = opset_of(opsets)
         self.graph: onnx.GraphProto = evaluator.proto_
-        names = [i.name for i in self.graph.input]
-        constants = {tensor.name for tensor in self.graph.initializer}
-        self.input_names = names[:fed] if constants.issuperset(names[fed:]) else names
+        self.inputs = fed_of(self.graph, fed)
+        self.input_names = [info.name for info in self.inputs]
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
         self._declared: Sequence[onnx.ValueInfoProto] | None = None
@@ -79,7 +77,7 @@ class Body:
 
     def declared_rank(self, index: int) -> int:
         """The rank the body declares for input ``index``; 0 where it declares none."""
-        tensor = self.graph.input[index].type.tensor_type
+        tensor = self.inputs[index].type.tensor_type
         return len(tensor.shape.dim) if tensor.HasField("shape") else 0
 
     def element(
@@ -139,7 +137,7 @@ class Body:
         alone = onnx.GraphProto()
         alone.CopyFrom(self.graph)
         alone.name = alone.name or "body"
-        del alone.input[len(self.input_names) :]
+        _keep_fed(alone, len(self.inputs))
         _drop_constants(alone, self.opset)
         _hide_unaskable(alone)
         for info, value in zip(alone.input, inputs or (), strict=False):
@@ -168,13 +166,30 @@ def opset_of(imports: Mapping[str, int]) -> int:
     return imports.get("", onnx.defs.onnx_opset_version())
 
 
+def fed_of(body: onnx.GraphProto, fed: int) -> list[onnx.ValueInfoProto]:
+    """Select the inputs of a body that its node feeds."""
+    constants = {tensor.name for tensor in body.initializer}
+    constants.update(sparse.values.name for sparse in body.sparse_initializer)
+    unfed = surplus([info.name for info in body.input], constants, fed)
+    return [info for info in body.input if info.name not in unfed]
+
+
+def _keep_fed(body: onnx.GraphProto, fed: int) -> None:
+    """Remove the constants of a body from its inputs."""
+    inputs = fed_of(body, fed)
+    if len(inputs) < len(body.input):
+        kept = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in inputs]
+        del body.input[:]
+        body.input.extend(kept)
+
+
 def _drop_constants(graph: onnx.GraphProto, opset: int) -> None:
     """Take the constants of all bodies inside from their inputs: onnx infers no types there."""
     for node in graph.node:
         fed = fed_inputs(node.op_type, len(node.input), opset)
         for body in subgraphs(node):
             if fed is not None:
-                del body.input[fed:]
+                _keep_fed(body, fed)
             _drop_constants(body, opset)
 
 

@@ -121,11 +121,13 @@ class _Reader:
         given = list(node.input)
         if node.op_type == "Loop":
             self._steer(scope, results[:1])  # the condition
-        elif len(body.input) < len(given):
+        constants = {tensor.name for tensor in body.initializer}
+        inputs = [info for info in body.input if info.name not in constants]
+        if node.op_type == "Scan" and len(inputs) < len(given):
             del given[0]  # the lengths of a Scan 8
         first = 2 if node.op_type == "Loop" else 0
         carried = results[1:] if first else results
-        for index, inner in enumerate(body.input[first:]):
+        for index, inner in enumerate(inputs[first:]):
             outer = given[first + index : first + index + 1]
             self._link((scope, inner.name), scope, [*outer, *carried[index : index + 1]])
         for index, name in enumerate(node.output):

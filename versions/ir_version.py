@@ -139,8 +139,16 @@ def set_ir_version(model: Model, source: int, target: int, wanted: int | None = 
     Raises:
         ConversionError: the version does not exist, or the model needs a higher one.
     """
-    if (source == target) if wanted is None else (wanted == model.ir_version):
+    if source == target and wanted in (None, model.ir_version):
         return
+    if wanted is None or wanted != model.ir_version:
+        _choose(model, source, target, wanted)
+    if model.allows_overrides:  # onnx's full check wants no constant among the inputs of a body
+        for graph in model.graphs():
+            graph.listed.clear()
+
+
+def _choose(model: Model, source: int, target: int, wanted: int | None) -> None:
     least, why = needed(model)
     version = wanted
     if version is None:

@@ -133,7 +133,7 @@ class GraphChecker:
         key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
         attributes = node.attribute
         if attributes:
-            key += tuple([(attribute.name, attribute.type) for attribute in attributes])
+            key += tuple([(a.name, a.type, a.ref_attr_name) for a in attributes])
         if "" in inputs or "" in outputs:
             key += (*map(bool, inputs), *map(bool, outputs))
         fine = self.forms.fine
@@ -150,6 +150,8 @@ class GraphChecker:
             raise ModelError(f"{place.graph} holds a node without an operator: {place.node(node)}")
         attributes = node.attribute[:]
         kinds = self._kinds(attributes) if attributes else _NO_KINDS
+        if self.root is None:
+            _check_no_reference(attributes, place, node)
         called = key_of(domain, op_type, overload) in self.calls
         own = domain in ("", "ai.onnx") and not called
         if called:
@@ -200,3 +202,19 @@ class GraphChecker:
         if self.root is None:
             return f"model '{self.place.name}'"
         return f"function '{self.place.domain}::{self.place.name}'"
+
+
+def _check_no_reference(
+    attributes: Iterable[onnx.AttributeProto], place: Place, node: onnx.NodeProto
+) -> None:
+    """Check that no attribute of a node outside functions refers to one of a function.
+
+    Raises:
+        ModelError: one does.
+    """
+    for attribute in attributes:
+        if attribute.ref_attr_name:
+            raise ModelError(
+                f"{place.node(node)} takes its attribute '{attribute.name}' from"
+                f" '{attribute.ref_attr_name}' of a function, but it is in none"
+            )

@@ -115,9 +115,11 @@ def _iterate(
     return _collected(execution, step, values, elements)
 
 
-def one_of(body: object, index: int) -> tuple[int, ...]:
+def one_of(body: Program, index: int) -> tuple[int, ...]:
     """The shape in which a body takes its iteration number or condition: as it declares it."""
-    tensor = body.proto.input[index].type.tensor_type  # type: ignore[attr-defined]
+    assert isinstance(body.proto, onnx.GraphProto)
+    name = body.names[index]
+    tensor = next(info for info in body.proto.input if info.name == name).type.tensor_type
     return (1,) * (len(tensor.shape.dim) if tensor.HasField("shape") else 0)
 
 

@@ -41,12 +41,13 @@ def run_passes(source: str | onnx.ModelProto, *passes: Pass) -> Result[ir.ModelS
 
 
 def check_model(model: onnx.ModelProto) -> None:
-    """Full checking, but for constants that bodies inside bodies list among their inputs, as the
-    checker wants it below IR version 4: there onnx's shape inference errs."""
-    deep = model.ir_version < 4 and any(
-        graph.initializer for node in model.graph.node for graph in _bodies(node, 2)
-    )
-    onnx.checker.check_model(model, full_check=not deep)
+    """Full checking, but for constants that bodies list among their inputs: from IR version 4 on,
+    and for bodies inside bodies, onnx's shape inference errs."""
+    depth = 2 if model.ir_version < 4 else 1
+    nodes = [*model.graph.node, *(node for f in model.functions for node in f.node)]
+    bodies = [graph for node in nodes for graph in _bodies(node, depth)]
+    unsure = any({i.name for i in b.input} & {t.name for t in b.initializer} for b in bodies)
+    onnx.checker.check_model(model, full_check=not unsure)
 
 
 def _bodies(node: onnx.NodeProto, depth: int) -> Iterator[onnx.GraphProto]:

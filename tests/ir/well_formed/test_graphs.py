@@ -104,3 +104,16 @@ def test_a_function_has_a_name() -> None:
     function.name = ""
     with pytest.raises(ModelError, match="a function of domain 'own' has no name"):
         checker().check_function(function)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+@pytest.mark.parametrize("domain", ["", "own"])
+def test_no_node_outside_functions_takes_an_attribute_of_one(depth: int, domain: str) -> None:
+    plain = helper.make_node("Softmax", ["a"], ["b"], domain=domain, axis=1)
+    node = helper.make_node("Softmax", ["a"], ["c"], domain=domain, axis=1)
+    node.attribute[0].ref_attr_name = "k"
+    text = r"Softmax 'n.*c' takes its attribute 'axis' from 'k'" if depth else "Softmax 'c' takes"
+    held = nested(depth, node)
+    held.node.insert(0, plain)  # what looks alike was checked before
+    with pytest.raises(ModelError, match=text):
+        check(held)
