@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .budget import governed
 from .ir import Array, Model, base_dir_of, load
 from .ir.collector import paused_collector
+from .ir.lazy import lazy_property
 from .passes import Pass, Progress, Remark, Run
 from .passes.pipeline import notes
 from .passes.watching import current_watcher
@@ -157,7 +157,7 @@ class Conversion:
             made, result=dataclasses.replace(made.result, model=load(made.model))
         )
 
-    @functools.cached_property
+    @lazy_property
     def _rewritten(self) -> Rewritten:
         """What the passes make of the model, which takes its time."""
 
@@ -192,7 +192,7 @@ class Converted:
     straightened: tuple[Remark, ...] = ()
     noted: tuple[Remark, ...] = ()
 
-    @functools.cached_property
+    @lazy_property
     def differences(self) -> Differences:
         """Which operators the conversion has changed."""
         return Differences(self.written, Written(self.model))

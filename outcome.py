@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .hints import Hint, hint_blocks
 from .ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, save
+from .ir.lazy import lazy_property
 from .passes import Remark
 from .passes.base import kept_constructs
 from .passes.pipeline import Timing
@@ -110,7 +110,7 @@ class Outcome:
             converted=converted,
         )
 
-    @functools.cached_property
+    @lazy_property
     def model(self) -> ModelSource:
         """The result in the kind in which the original was given; a message for a path or bytes.
 
@@ -238,7 +238,7 @@ class Outcome:
         if self.verdict is not None:
             yield from self.verdict.blocks()
 
-    @functools.cached_property
+    @lazy_property
     def operators(self) -> Mapping[str, Mapping[str, int]]:
         """How many nodes of which operators the conversion has "changed" and "added"; empty where
         there was none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from .ir import (
     read,
     to_proto,
 )
+from .ir.lazy import lazy_property
 from .passes import FreezeInitializers, Pipeline, Progress, Result
 from .reference.named_dimensions import BindingError, Dims, Shapes, with_dimensions
 from .verification.mismatch import MismatchError
@@ -83,7 +83,7 @@ class Rewriting:
                     f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
                 )
 
-    @functools.cached_property
+    @lazy_property
     def original(self) -> ModelSource:
         """The model that is rewritten; a file is read once, however often it is needed."""
         return read(self.source)

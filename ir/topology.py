@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import networkx as nx
 
 from .errors import ModelError
+from .lazy import lazy_property
 
 # One for all, so nobody may write into it.
 NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
@@ -66,15 +66,15 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
 
     # What `nx.DiGraph` sets up in its constructor, made when networkx asks.
 
-    @cached_property
+    @lazy_property
     def _node(self) -> Mapping[Any, dict[Any, Any]]:
         return _Vertices(self.users)
 
-    @cached_property
+    @lazy_property
     def _adj(self) -> Mapping[Any, dict[Any, Any]]:
         return _Adjacency(self.users)
 
-    @cached_property
+    @lazy_property
     def _pred(self) -> Mapping[Any, dict[Any, Any]]:
         return _Adjacency(self.sources)
 
@@ -86,8 +86,8 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def _succ(self, adjacency: Mapping[Any, dict[Any, Any]]) -> None:
         self._adj = adjacency
 
-    @cached_property
-    def __networkx_cache__(self) -> dict[str, Any]:  # type: ignore[override]
+    @lazy_property
+    def __networkx_cache__(self) -> dict[str, Any]:
         return {}
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import logging
 import time
 from collections.abc import Sequence
 from typing import ClassVar
 
 from ..ir import Model
+from ..ir.lazy import lazy_property
 from .base import Pass, Run
 from .cleanup.declarations import CorrectDeclarations
 
@@ -66,7 +66,7 @@ class Held:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    @functools.cached_property
+    @lazy_property
     def all(self) -> set[str]:
         """They, by `Operator.qualname`."""
         return set().union(*[graph.kinds() for graph in self._model.graphs()])

@@ -7,10 +7,10 @@ other.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
+from ..ir.lazy import lazy_property
 from .errors import EvaluationError
 
 _MOST_PLACES = 8
@@ -43,7 +43,7 @@ class MadeLater:
     def __init__(self, make: Callable[[], Steps]) -> None:
         self._make = make
 
-    @functools.cached_property
+    @lazy_property
     def evaluator(self) -> Steps:
         """The evaluator."""
         return self._make()

@@ -117,6 +117,9 @@ class Worker:
         Raises:
             RuntimeFailure: it does not start.
         """
+        if self._process is not None and self._process.owner != os.getpid():
+            self._process = None  # after a fork, it answers the parent process
+            self._loaded.clear()
         if self._process is None:
             self._process = _Process(self.runtime)
             self._exchange(self._process, None, max(self.timeout, _START_TIMEOUT))
@@ -193,6 +196,7 @@ class _Process:
     """A child, its two streams, and a thread that collects its answers."""
 
     def __init__(self, runtime: str) -> None:
+        self.owner = os.getpid()
         self._most: int | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill()
         # The child finds this package where the parent did, and nothing in the current folder.

@@ -7,7 +7,6 @@ import math
 import os
 import tempfile
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 import onnx
@@ -18,6 +17,7 @@ from .. import ir
 from ..ir.boundary import one_line
 from ..ir.errors import reason
 from ..ir.external_data import external_tensors, files_of
+from ..ir.lazy import lazy_property
 from ..ir.splicing import without
 from ..ir.tensor import byte_size
 from .session import ModelData
@@ -54,14 +54,14 @@ class Source:
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else Path(os.path.abspath(folder))
 
-    @cached_property
+    @lazy_property
     def unreadable(self) -> str:
         """Which tensor is in an unknown folder, and what to do; empty where all can be read."""
         if self._path is None and self._base_dir is None:
             return ir.out_of_reach(self.proto)
         return ""
 
-    @cached_property
+    @lazy_property
     def data(self) -> ModelData:
         """The path of the model, or its bytes and the folder that its external data is in.
 
@@ -82,7 +82,7 @@ class Source:
             ir.save(self.proto, path)
             return ModelData(str(path), None, None)
 
-    @cached_property
+    @lazy_property
     def size(self) -> int:
         """How many bytes the model takes, external data included.
 
@@ -106,7 +106,7 @@ class Source:
         if self._from_outside:
             ir.load(self.proto)
 
-    @cached_property
+    @lazy_property
     def fault(self) -> str:
         """What the ONNX checker has against the model, on one line; empty where it is valid."""
         checked = self._checked()

@@ -6,11 +6,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import onnx
 
+from ..ir.lazy import lazy_property
 from ..ir.ways import by
 from .compare import EXACT, Difference, Tolerance, combine, compare
 from .draw import Sample
@@ -37,22 +37,22 @@ class Pair:
     before: Source
     after: Source
 
-    @cached_property
+    @lazy_property
     def before_signature(self) -> Signature:
         """The inputs and outputs of the original."""
         return Signature.of(self.before.proto)
 
-    @cached_property
+    @lazy_property
     def after_signature(self) -> Signature:
         """The inputs and outputs of the rewrite."""
         return Signature.of(self.after.proto)
 
-    @cached_property
+    @lazy_property
     def random(self) -> bool:
         """Whether the original draws random numbers."""
         return has_random_operators(self.before.proto)
 
-    @cached_property
+    @lazy_property
     def slack(self) -> float:
         """How far results may be off, small as they are, where one model has RNN, GRU or LSTM in
         the place of what the other has: onnxruntime approximates their activations."""

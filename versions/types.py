@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import UNKNOWN, Fact, decided, vector
 from ..facts.types import agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
+from ..ir.lazy import lazy_property
 from .schemas import tensor_text, type_text
 
 
@@ -174,7 +174,7 @@ class Types:
             return (self._main,)
         return self._calls.get(value.graph.root, (self._main,))
 
-    @functools.cached_property
+    @lazy_property
     def _calls(self) -> dict[Model | Function, list[ShapeInference]]:
         """What is known inside of each function that is called, found while all nodes are in the
         version of their graph; calls that give the same types are told apart by nothing."""

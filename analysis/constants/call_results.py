@@ -9,13 +9,13 @@ first, by what is known of the arguments alone; then only what they are made of 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
 
 from ...budget import current, limit
 from ...facts.fact import UNKNOWN, Fact, decided
 from ...ir import Function, Model, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
+from ...ir.lazy import lazy_property
 from ...operators import rules_of
 from ..shapes.asking import Memory
 from ..shapes.calls import fact_key
@@ -233,12 +233,12 @@ class _Call:
         arrays = {value: decided(self._inside.fact(value)) for value in outputs}
         return {v: Tensor(array=array) for v, array in arrays.items() if array is not None}
 
-    @functools.cached_property
+    @lazy_property
     def _facts(self) -> list[Fact]:
         around = self._around()
         return [UNKNOWN if v is None else around.fact(v) for v in self._call.inputs]
 
-    @functools.cached_property
+    @lazy_property
     def _inside(self) -> ShapeInference:
         return self._around().inside(self._call, self._function, self._facts)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...ir import Node, Tensor, Value
+from ...ir.lazy import lazy_property
 from ..constants.call_results import CallResults
 from ..constants.dependence import Asked, CallReads
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call, reads_of
@@ -54,7 +54,7 @@ class ConditionSlice:
                 return
         self._nodes = [node for node in self.body.nodes() if node in needed] if needed else []
 
-    @functools.cached_property
+    @lazy_property
     def _around(self) -> ShapeInference:
         return ShapeInference(self.folder.model)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from ...ir import (
     normal_domain,
     upstream,
 )
+from ...ir.lazy import lazy_property
 
 SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
 """The operators that take a sequence apart, or make tensors of it."""
@@ -89,7 +89,7 @@ class CallGraph:
         the functions."""
         return self._sizes[function.key].expanded
 
-    @functools.cached_property
+    @lazy_property
     def _sizes(self) -> dict[FunctionKey, _Sizes]:
         found: dict[FunctionKey, _Sizes] = {}
         for function in self.callees_first():
@@ -123,7 +123,7 @@ class CallGraph:
         once = sum(self._sizes[key].own for key in reached)
         return sizes.expanded > _MOST_REPEATED * once > 0
 
-    @functools.cached_property
+    @lazy_property
     def _size_of_all(self) -> int:
         return sum(self._sizes[key].own for key in self._holding)
 

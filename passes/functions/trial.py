@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Hashable, Sequence
 
 import onnx
@@ -13,6 +12,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
+from ...ir.lazy import lazy_property
 from ...ir.ways import by
 from ..base import Pass, Remark, Run
 from ..running import rewrite_model
@@ -50,7 +50,7 @@ class _Question:
             for v in call.inputs
         ]
 
-    @functools.cached_property
+    @lazy_property
     def key(self) -> Hashable:
         """What a trial depends on."""
         call = self.call

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import onnx
 
@@ -12,6 +10,7 @@ from ...analysis.shapes.ranks import Ranks
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...ir import Array, Graph, Model, Node, Value, captured_by
+from ...ir.lazy import lazy_property
 from ...operators.batching import Operand, Unbatchable, spread
 from ..tools.emit import Emitter, Room
 from .repetition import Repetition, Scanned
@@ -145,7 +144,7 @@ class Feeding:
         start = self._vector(repetition.start)
         return self.emit.add("Where", [start, count, self.integers(0)], "trips")
 
-    @functools.cached_property
+    @lazy_property
     def _starts(self) -> bool:
         """Whether the condition of a Loop certainly holds before the first trip."""
         start = self.repetition.start
@@ -204,7 +203,7 @@ class Feeding:
         """How many trips there are, no more and no fewer; None where that is not known."""
         return self._trip_dimension
 
-    @functools.cached_property
+    @lazy_property
     def _trip_dimension(self) -> Dimension | None:
         start, most = self.repetition.start, self.most_dimension()
         if most is None or most.less(0) is not False:

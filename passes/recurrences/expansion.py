@@ -12,13 +12,13 @@ Rows that have ended keep their states, and zeros stand behind their results.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
 from ...ir import Array, Fold, Graph, Template, Value
+from ...ir.lazy import lazy_property
 from ...operators.vocabulary import unsayable
 from ..tools.emit import Emitter
 from .layers import BIAS, INPUT, LENGTHS, PEEPHOLES, RECURRENT, WEIGHTS, Layer
@@ -69,7 +69,7 @@ class Direction:
             kept = of.emit.concat([gates[0], zeros], 0, "b_kept")
         return of.emit.add("Add", [fed, kept], "b")
 
-    @functools.cached_property
+    @lazy_property
     def weights(self) -> list[Value]:
         """What the step is given beside the states and what is fed."""
         of, layer, hidden = self.expansion, self.expansion.layer, self.expansion.layer.hidden

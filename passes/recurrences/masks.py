@@ -10,13 +10,13 @@ rows = Concat (h0, h_all), counts = CumSum (mask), h = GatherElements (rows, cou
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import onnx
 
 from ...analysis.trips.trip_count import behind_identities
 from ...ir import Node, Operator, Value
+from ...ir.lazy import lazy_property
 from ..loops.repetition import State
 from ..tools.emit import Emitter
 from .recurrence import Recurrence
@@ -83,22 +83,22 @@ class Packing:
         self._emit = emit
         self._counts = counts
 
-    @functools.cached_property
+    @lazy_property
     def _reached(self) -> Value:
         """How many elements have counted up to each trip."""
         return self._emit.running_sum(self._counts, "reached")
 
-    @functools.cached_property
+    @lazy_property
     def _all(self) -> Value:
         """How many count in each row, [batch, 1]."""
         return self._emit.reduce("ReduceSum", self._counts, (0,), "lengths")
 
-    @functools.cached_property
+    @lazy_property
     def _nothing(self) -> Value:
         """Whether none counts in a row, [batch, 1]."""
         return self._emit.add("Equal", [self._all, self._emit.vector((0,), "k")], "nothing")
 
-    @functools.cached_property
+    @lazy_property
     def lengths(self) -> Value:
         """How many steps are made in each row; one for none, which no operator takes."""
         one = self._emit.add("Cast", [self._nothing], "one", to=_INT64)

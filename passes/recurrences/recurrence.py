@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Mapping
 
 import networkx as nx
@@ -11,6 +10,7 @@ import networkx as nx
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
 from ...ir import Node, Value, captured_by
+from ...ir.lazy import lazy_property
 from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
 from ..loops.dependences import Dependences, Vertex
@@ -151,7 +151,7 @@ class AllTrips(Batcher):
         """Whether a value depends on what the body is given anew on each trip."""
         return value in self._varying or value.producer in self._varying
 
-    @functools.cached_property
+    @lazy_property
     def _varying(self) -> set[object]:
         body = self.repetition.body
         same = {state.given for state in self.repetition.states if is_invariant(state)}

@@ -15,6 +15,7 @@ import onnx
 
 from ...facts.fact import Shape
 from ...ir import Value
+from ...ir.lazy import lazy_property
 from ..loops.repetition import State
 from .interpretation import Interpretation
 from .masks import Mask
@@ -59,7 +60,7 @@ class Sequence3:
         axis = self.batch_axis
         return axis is not None and self.shape[axis].less(1) is not False
 
-    @functools.cached_property
+    @lazy_property
     def batch(self) -> Value:
         """How many rows there are, a vector of one int64."""
         if self.batch_axis is None:

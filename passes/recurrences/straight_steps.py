@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...ir import Array, Value
+from ...ir.lazy import lazy_property
 from .expansion import Direction, Expansion
 from .layers import INPUT, LENGTHS
 
@@ -138,7 +138,7 @@ class _Straight:
             return bool(column.all())
         return self.emit.constant(column, "alive")
 
-    @functools.cached_property
+    @lazy_property
     def columns(self) -> list[Value]:
         """For each step which rows it is of, where run time tells."""
         assert isinstance(self.alive, Value)
