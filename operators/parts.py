@@ -239,8 +239,11 @@ def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
 
 def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
     """What is taken from which axis, in order; None where the bounds are not followed."""
-    starts, ends = _bounds(node, inputs, "starts", 1), _bounds(node, inputs, "ends", 2)
-    if starts is None or ends is None or len(starts) != len(ends):
+    starts, ends = (
+        _bounds(node, inputs, name, position, rank)
+        for name, position in (("starts", 1), ("ends", 2))
+    )
+    if starts is None or ends is None or not len(starts) == len(ends) <= rank:
         return None
     axes, steps = listed(node, inputs, "axes", 3), listed(node, inputs, "steps", 4)
     cuts = []
@@ -254,14 +257,13 @@ def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
 
 
 def _bounds(
-    node: Node, inputs: Sequence[Fact], name: str, position: int
+    node: Node, inputs: Sequence[Fact], name: str, position: int, rank: int
 ) -> Sequence[Dimension | None] | None:
-    """Starts or ends, of which it may be known only how many there are."""
+    """Starts or ends, of which it may be known only how many there are: `rank` at most."""
     given = listed(node, inputs, name, position)
     shape = inputs[position].shape if given is None and node.input(position) is not None else None
-    if shape is None or len(shape) != 1 or shape[0].value is None:
-        return given
-    return [None] * shape[0].value
+    count = None if shape is None or len(shape) != 1 else shape[0].value
+    return given if count is None or count > rank else [None] * count
 
 
 @describes("Pad")

@@ -12,10 +12,14 @@ from ..ir import Model
 from ..ir.lazy import lazy_property
 from .base import Pass, Run
 from .cleanup.declarations import CorrectDeclarations
+from .fingerprint import States
 
 _log = logging.getLogger(__name__)
 
 _MOST_ROUNDS = 1000
+
+_UNWATCHED = 2
+"""Most models are done after so many rounds; in later ones a state seen before is looked for."""
 
 
 def rewrite_model(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
@@ -37,25 +41,31 @@ def rewrite_model(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) 
 def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
     """Run passes in order, if wanted again and again until none changes anything.
 
-    A pass looks again only after one has changed something that might give it new work.
+    A pass looks again only after one has changed something that might give it new work. Passes that
+    undo or repeat each other's work end, with a note, once the model is in a state seen before.
     """
     changed = False
     held = Held(model)
     stale = dict.fromkeys(passes, True)
     for pass_ in passes:
         run.seconds.setdefault(pass_.name, 0.0)
-    for _ in range(_MOST_ROUNDS if repeat else 1):
+    states, last = States(), None
+    for round_ in range(_MOST_ROUNDS if repeat else 1):
         for number, pass_ in enumerate(passes):
             if stale[pass_]:
                 stale[pass_] = False
                 if run.progress is not None:
                     run.progress(str(pass_), number, len(passes))
                 if _run_timed(pass_, model, run, held):
-                    changed = True
+                    changed, last = True, pass_
                     held = Held(model)
                     if not pass_.cleans_up:
                         stale = dict.fromkeys(passes, True)
         if not any(stale.values()):
+            break
+        if last is not None and round_ >= _UNWATCHED and states.seen(model):
+            again = "the model is as it was some rounds before, so the passes end here"
+            run.noted_of_the_whole(last, model, again)
             break
     return changed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...ir import Node, Value, captured_by, copy_node, empty_header
@@ -92,7 +93,10 @@ class Plan:
         """What a trip costs: the nodes, what is carried and given out, what a Loop reads by its
         number."""
         given = len(self.states) + len(self.remainder.stacked) + len(self.remainder.rows)
-        reads = len(self.boundary) if self.repetition.iteration is not None else 0
+        iteration = self.repetition.iteration
+        reads = len(self.boundary) if iteration is not None else 0
+        if reads and iteration is not None and iteration.shape:
+            reads += 1  # the number is made a scalar first
         return sum(map(weigh, self.nodes)) + given + reads
 
     @property
@@ -234,6 +238,13 @@ class _Loop(_Rebuilding):
             self.graph, node.op, {}, ["body"], [*inputs, *self.initial()], self.labels(), node.name
         )
 
+    @functools.cached_property
+    def number(self) -> Value:
+        """The number of the iteration, a scalar."""
+        assert self.repetition.iteration is not None
+        number = self.values[self.repetition.iteration]
+        return self.emit.scalar(number, "number") if number.shape else number
+
     def enter(self) -> None:
         repetition = self.repetition
         assert repetition.iteration is not None and repetition.condition is not None
@@ -243,12 +254,8 @@ class _Loop(_Rebuilding):
             self.enter_as(state.given)
 
     def row(self, value: Value) -> Value:
-        assert self.repetition.iteration is not None
-        number = self.values[self.repetition.iteration]
-        if number.shape:
-            number = self.emit.scalar(number, "number")
         rows = self.plan.operands[value].value
-        return self.emit.add("Gather", [rows, number], value.name, axis=0)
+        return self.emit.add("Gather", [rows, self.number], value.name, axis=0)
 
     def condition(self) -> list[Value]:
         assert self.repetition.condition is not None

@@ -52,6 +52,42 @@ def test_repeated_until_nothing_changes():
     assert result.changed
 
 
+@dataclasses.dataclass(frozen=True)
+class Turning(Pass):
+    """Replaces one operator by another one."""
+
+    name: ClassVar[str] = "turning"
+    old: str = "Relu"
+    new: str = "Abs"
+    log: list[str] = dataclasses.field(default_factory=list, compare=False)
+
+    def run(self, model, run):
+        self.log.append(self.new)
+        for node in model.graph.nodes_of(self.old):
+            made = model.graph.add_node(ir.Operator(self.new), node.inputs, ["a name"])
+            model.graph.supersede(node.output(), made.output())
+            model.graph.remove(node)
+            return True
+        return False
+
+
+def test_passes_that_undo_each_other_end():
+    log = []
+    passes = [Turning("Relu", "Abs", log), Turning("Abs", "Relu", log)]
+    text = HEAD + "g (float[2] x) => (float[2] y) { y = Relu (x) }"
+    result = Pipeline(passes, repeat=True).run(as_model(text))
+    assert len(log) < 12
+    assert "as it was some rounds before" in result.remarks[-1].reason
+
+
+def test_passes_that_go_on_changing_something_are_not_taken_for_such():
+    many = "".join(f"v{i + 1} = Relu (v{i}) " for i in range(9))
+    text = HEAD + f"g (float[2] v0) => (float[2] v9) {{ {many} }}"
+    result = Pipeline([Turning()], repeat=True).run(as_model(text))
+    assert [node.op_type for node in result.model.graph.node] == ["Abs"] * 9
+    assert not result.remarks
+
+
 def test_what_only_cleans_up_gives_no_other_pass_new_work():
     log = []
     Pipeline([Recording("a", 0, log), Cleaning("b", 1, log)], repeat=True).run(as_model(TEXT))

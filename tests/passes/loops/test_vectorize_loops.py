@@ -5,10 +5,11 @@ from harness import (
     as_model,
     assert_keeps,
     assert_rewrites,
+    run_passes,
 )
 from loops import HEAD
 from straightline.passes import VectorizeLoops
-from vectorized import assert_same, numbers, vectorized
+from vectorized import assert_same, numbers, untyped, vectorized
 
 
 def test_a_scan_of_any_length():
@@ -93,3 +94,15 @@ KEPT = {
 @pytest.mark.parametrize("reason", KEPT)
 def test_what_is_kept(reason):
     assert_keeps(VectorizeLoops(), HEAD + KEPT[reason], reason)
+
+
+@pytest.mark.parametrize("rank", ["[1]", "[K]"])
+def test_a_loop_that_is_left_is_not_rewritten_again(rank):
+    text = f"""g (float[T, 3] x, int64 n) => (z)
+        <bool yes = {{1}}, int64 one = {{1}}, int64[1] a0 = {{0}}> {{
+        z = Loop (n, yes) <body = b (int64{rank} i, bool c) => (bool d, float[3] o) {{
+            d = Identity (c) s = Unsqueeze (i, a0) j = Add (i, one) e = Unsqueeze (j, a0)
+            r = Slice (x, s, e, a0) q = Relu (r) o = Squeeze (q, a0) }}> }}"""
+    once = run_passes(untyped(text), VectorizeLoops())
+    again = run_passes(once.model, VectorizeLoops())
+    assert not again.changed
