@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from ..budget import limit
 from ..facts.dimension import Dimension
 from ..facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
 from ..ir import Array, Tensor, normal_domain
@@ -34,6 +35,9 @@ INT64 = onnx.TensorProto.INT64
 
 Results = list["Term | None"]
 
+MOST_STEPS = limit("proof_loop_steps")
+"""A loop is run by its definition where its iterations have at most so many nodes together."""
+
 
 class Terms:
     """All terms of a proof, equal ones being one object.
@@ -55,6 +59,9 @@ class Terms:
         two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
         key_of: what constants that are equal have in common.
+        loop_steps: the limit of nodes, of all iterations together, for running a loop by its
+            definition; over it a loop is a recurrence although its trip count is known.
+        generalized: whether a loop was over that limit.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -72,6 +79,7 @@ class Terms:
         self.sized: dict[str, Term] = {}
         self.counts: dict[str, Whole] = {}
         self.heeded = self.two_readings = False
+        self.loop_steps, self.generalized = MOST_STEPS, False
         self.trace: Trace | None = None
         self.key_of: Callable[[Tensor], Hashable] = key_of
         self._tensors: dict[Term, Tensor] = {}
@@ -81,6 +89,12 @@ class Terms:
         self._scalars: dict[Dimension | int, Term] = {}
         self._view = self.heads.own("view")
         self._count = 0
+
+    def runs_loop(self, trips: int, nodes: int) -> bool:
+        """Decide whether a loop of known trip count is run by its definition."""
+        steps = trips * max(nodes, 1)
+        self.generalized |= self.loop_steps < steps <= MOST_STEPS
+        return steps <= self.loop_steps
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
         """A term of no arguments: an input, a variable."""

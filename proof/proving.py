@@ -26,7 +26,7 @@ from ..ir import (
 from ..ir.collector import paused_collector
 from ..ir.well_formed import check_well_formed
 from ..reference.signature import Signature, mismatches
-from .algebra import Terms
+from .algebra import MOST_STEPS, Terms
 from .answer import Proof
 from .budget import Budget, OpenError
 from .comparison import Comparison
@@ -40,6 +40,14 @@ from .programs import Compiler, subgraphs_of
 from .terms import Term, reach
 from .tracing import Trace, TracedExecution, places, users
 from .wanting import needed
+
+FEW_LOOP_STEPS = 64
+"""A loop whose iterations have at most so many nodes together, or as many as the models have, is
+run by its definition at once. A longer one is compared over a symbolic iteration first: if the
+rewrite had unrolled it, the rewrite would be as large."""
+
+GENERAL_SHARE = 8
+"""The first attempt may take one in so many of the steps of a proof."""
 
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
@@ -121,12 +129,24 @@ class _Question:
         fault = self._fault()
         if fault:
             return Proof("open", fault)
+        size = sum(map(_node_count, self.protos))
+        self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // GENERAL_SHARE)
+        answer = self._attempt()
+        proved = isinstance(answer, Proof) and answer.proved
+        if not proved and (self.generalized or self.budget.steps < 0):
+            self.loop_steps, self.budget = MOST_STEPS, dataclasses.replace(self.whole)
+            answer = self._attempt()
+        return self._open(answer) if isinstance(answer, Difference) else answer
+
+    def _attempt(self) -> Proof | Difference:
+        """Compare the models; where they are not known to be equal, what differs first."""
         self.used: set[str] = set()
         self.assumptions: set[str] = set()
         try:
             counts = self._all_readings()
         except Difference as difference:
-            return self._open(difference)
+            return difference
         except RecursionError:
             return Proof("open", "values stand too deep inside each other to be compared")
         except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
@@ -201,6 +221,7 @@ class _Question:
         """
         terms = self.terms = Terms(self.budget, given)
         terms.trace, terms.heeded = self.trace, self.heeded
+        terms.loop_steps = self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
@@ -212,6 +233,7 @@ class _Question:
                 comparison.require(a, b, info.name)
         finally:
             self.used |= terms.used
+            self.generalized |= terms.generalized
             self.two_readings |= terms.two_readings
         self.assumptions |= comparison.assumptions
         names = [info.name for info in self.protos[0].graph.output]
@@ -247,6 +269,11 @@ def none_of(trips: Dimension) -> dict[str, Dimension]:
         if rest % factor == 0 and -rest // factor >= 0:
             return {symbols[0][0]: Dimension.constant(-rest // factor)}
     raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
+
+
+def _node_count(model: onnx.ModelProto) -> int:
+    """Count the nodes of the main graph and of the functions, not of bodies."""
+    return len(model.graph.node) + sum(len(function.node) for function in model.functions)
 
 
 def _holds_bodies(model: onnx.ModelProto) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from ...budget import limit
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, element
 from ...reference.bodies import label
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from ..terms import Term
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
-
-MOST_STEPS = limit("proof_loop_steps")
-"""A loop is run by its definition where its trips have so many nodes together."""
 
 _TRIP = 8
 """Steps that a trip takes beside those of its nodes."""
@@ -50,7 +46,7 @@ def run_loop(
     known = None if limit is None else _number(execution, limit)
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
     trips = None if known is None else max(known, 0)
-    small = trips is not None and trips * max(len(body.steps), 1) <= MOST_STEPS
+    small = trips is not None and terms.runs_loop(trips, len(body.steps))
     if keep is False or trips == 0:
         return _collected(execution, step, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):
@@ -102,7 +98,7 @@ def _iterate(
         elements.append(rest[len(carried) :])
         trip += 1
         terms.budget.step(_TRIP)
-        if not small and steps - terms.budget.steps > MOST_TRIED:
+        if not small and steps - terms.budget.steps > min(MOST_TRIED, terms.loop_steps):
             return None
         assert keep is not None
         holds = truth(execution, _scalar(execution, keep))

@@ -12,7 +12,6 @@ from ...facts.fact import Fact
 from ...reference.bodies import label
 from ..budget import OpenError
 from ..rules.parts import backward
-from .loops import MOST_STEPS
 from .recurrences import Recurrence, recur
 from .stacks import empty_stack, nothing, stack, trips_of
 
@@ -77,7 +76,7 @@ class Scan:
     def run(self) -> Sequence[Value]:
         """Its outputs."""
         trips = self.length.value
-        if trips is None or trips * max(len(self.body.steps), 1) > MOST_STEPS:
+        if trips is None or not self.terms.runs_loop(trips, len(self.body.steps)):
             return self._symbolic()
         values: list[Value] = list(self.states)
         elements: list[list[Value]] = []

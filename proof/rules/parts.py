@@ -51,15 +51,30 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         if found is not None:
             return [found]
     if x.is_op("Expand") and _is_spread(x, axis):
-        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-        return [terms.rebuilt(x, (x.args[0], terms.sizes(shape)))]
+        return [terms.rebuilt(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         places = range(start.value, start.value + size.value)
         if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails when it is run
             part = np.take(tensor.numpy(), places, axis)
             return [terms.constant(np.ascontiguousarray(part))]
+    bare = _without_unit_axes(terms, x, axis)
+    if bare is not None:
+        own = sum(dim.value != 1 for dim in x.shape[:axis])
+        return [terms.view(terms.narrow(bare, own, start, size), _part_shape(x, axis, size))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
+
+
+def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:
+    """Return a constant without its axes of size 1, so that all layouts of its content have the
+    same parts; None for another term, or where there is no such axis."""
+    if terms.tensor(x) is None or x.shape[axis].value == 1:
+        return None
+    shape = tuple([dim for dim in x.shape if dim.value != 1])
+    if len(shape) == len(x.shape):
+        return None
+    bare = terms.view(x, shape)
+    return None if terms.tensor(bare) is None else bare
 
 
 def _is_spread(x: Term, axis: int) -> bool:
@@ -71,13 +86,17 @@ def _is_spread(x: Term, axis: int) -> bool:
     return own < 0 or below[own].value == 1
 
 
+def _part_shape(x: Term, axis: int, size: Dimension) -> Shape:
+    return (*x.shape[:axis], size, *x.shape[axis + 1 :])
+
+
 def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:
-    shape, content = x.shape, x.fact.content
+    content = x.fact.content
     if content is not None and start.value is not None and size.value is not None:
         content = np.take(content, range(start.value, start.value + size.value), axis)
     else:
         content = None
-    return Fact(x.fact.elem_type, (*shape[:axis], size, *shape[axis + 1 :]), content)
+    return Fact(x.fact.elem_type, _part_shape(x, axis, size), content)
 
 
 def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term:

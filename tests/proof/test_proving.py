@@ -66,6 +66,62 @@ def test_a_budget_that_is_spent_leaves_it_open():
         assert proof.status == "open" and words in proof.reason
 
 
+LONG = """g (float[2000,3] x) => (float[2000,3] y) <int64 n = {2000}, bool t = {1}> {
+    y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3] e) {
+        d = Identity (c)  r = Gather (x, i)  p = Gather (w, i)  q = Squeeze (p)  e = Mul (r, q)
+    }>
+}"""
+AT_ONCE = "g (float[2000,3] x) => (float[2000,3] y) { y = Mul (x, w) }"
+
+
+def weighted(text, weights):
+    """A model with weights beside its other constants."""
+    found = model(text)
+    found.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    return found
+
+
+def test_a_long_loop_is_compared_over_one_symbolic_iteration():
+    weights = np.arange(6000, dtype=np.float32).reshape(2000, 3)
+    before, after = weighted(LONG, weights[:, None]), weighted(AT_ONCE, weights)
+    proof = prove(before, after)
+    assert proof, proof
+    assert sum(proof.outputs.values()) < 50, "not a term for each of 2,000 iterations"
+    weights[1571, 0] += 1
+    assert not prove(before, weighted(AT_ONCE, weights))
+
+
+def test_a_long_loop_is_run_where_its_iterations_differ():
+    """No rule knows the mask of a constant, so each iteration is compared by itself."""
+    before = """g (float[100] x) => (float[100] y) <int64 n = {100}, int64 k = {7}, bool t = {1}> {
+        y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float e) {
+            d = Identity (c)  r = Gather (x, i)  m = Equal (i, k)  f = Neg (r)  e = Where (m, f, r)
+        }>
+    }"""
+    after = "g (float[100] x) => (float[100] y) { f = Neg (x) y = Where (w, f, x) }"
+    mask = np.arange(100) == 7
+    assert prove(model(before), weighted(after, mask))
+    mask[99] = True
+    assert not prove(model(before), weighted(after, mask))
+
+
+def test_a_long_loop_that_was_unrolled_is_run():
+    before = """g (float[3] x) => (float[3] y) <int64 n = {200}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[3] a) => (bool d, float[3] e) {
+            d = Identity (c)  e = Exp (a)
+        }>
+    }"""
+    chain = model("g (float[3] x) => (float[3] y) { y = Exp (x) }")
+    del chain.graph.node[:]
+    names = ["x", *(f"v{k}" for k in range(199)), "y"]
+    for one, other in itertools.pairwise(names):
+        chain.graph.node.add(op_type="Exp", input=[one], output=[other])
+    assert prove(model(before), chain)
+    del chain.graph.node[100]
+    chain.graph.node[100].input[0] = "v99"
+    assert not prove(model(before), chain)
+
+
 def test_depth_is_no_error():
     """Ten thousand values, each made of the one before."""
     chain = onnx.parser.parse_model(HEADER + "g (float[2] x) => (float[2] y) { y = Neg (x) }")
