@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
 from ..ir import Graph, Model, Node, Value, normal_domain
+from ..operators.schemas import schema_at
 from ..passes import (
     EliminateDeadFunctions,
     EliminateDeadNodes,
@@ -34,7 +35,7 @@ from ..versions.cutting import Cut
 from ..versions.engine import Engine
 from ..versions.errors import Refused
 from ..versions.registry import LONGER_FORMS
-from ..versions.schemas import OLDEST, REVIEWED, first_opset, schema_at
+from ..versions.schemas import OLDEST, REVIEWED, first_opset
 from .description import Target
 from .outputs import give_own_outputs, shared_outputs
 from .recurrences import RECURRENT, ways_apart

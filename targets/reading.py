@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 from onnx import TensorProto
 
 from ..ir import MAX_OPSET, instead, nearest
-from ..versions.schemas import OLDEST, operators, schema_at
+from ..operators.schemas import operators, schema_at
+from ..versions.schemas import OLDEST
 from .description import Form, Opsets, Source, Target, TargetError
 
 if sys.version_info >= (3, 11):

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ..ir import Function, Model, Node, Value, normal_domain
 from ..ir.ways import by
 from ..ir.well_formed.attributes import value_of
-from ..versions.schemas import default_of, formals, schema_at
+from ..operators.schemas import default_of, formals, schema_at
 from ..versions.types import Types
 from .description import Form, Target
 

@@ -21,7 +21,7 @@ FLOORS = {
     "verification": ("budget", "ir", "showing", "reference", "proof"),
     "passes": ("budget", "ir", "reference", "facts", "operators", "analysis", "verification"),
     "versions": _BELOW,
-    "targets": ("ir", "passes", "versions", "analysis"),
+    "targets": ("ir", "operators", "passes", "versions", "analysis"),
     "": (*_BELOW, "showing", "proof", "verification", "versions", "targets"),
     "report": ("ir", "showing", "reference", "analysis", "passes", ""),
     "batch": ("budget", "ir", "showing", "reference", "verification", "passes", "targets", ""),

@@ -8,22 +8,20 @@ from collections.abc import Iterable, Sequence
 import onnx
 
 from ..ir import Function, Graph, Model, Node
-from . import scans
-from .check import Actual, type_fault
-from .form import Form
-from .moves import MOVES
-from .registry import ADDED_VALUES, concerns
-from .schemas import (
-    OLDEST,
-    REVIEWED,
+from ..operators.schemas import (
+    Actual,
     Schema,
-    changes,
     default_of,
     formals,
     schema_at,
-    takes_all,
     tensor_text,
+    type_fault,
 )
+from . import scans
+from .form import Form
+from .moves import MOVES
+from .registry import ADDED_VALUES, concerns
+from .schemas import OLDEST, REVIEWED, changes, takes_all
 from .types import Types
 
 _MOST_REMEMBERED = 10_000

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..operators.schemas import Schema, default_of, formals, schema_at, type_fault
 from .registry import ADDED_VALUES, HARMLESS
-from .schemas import Formal, Schema, default_of, formals, schema_at, takes_all
+from .schemas import takes_all
 from .site import Site
-
-Actual = tuple[str, Sequence[str]]
-"""The name of a value, and its types as schemas write them."""
-Texts = tuple[tuple[str, ...] | None, ...]
-"""The types of some values; None for one that is absent."""
-
-_MOST_REMEMBERED = 10_000
-"""Of so many nodes that look alike is remembered whether their types fit."""
 
 
 def conform(site: Site, schema: Schema) -> None:
@@ -77,12 +68,6 @@ def _shown(value: Any) -> str:
     return repr(value.decode()) if isinstance(value, bytes) else str(value)
 
 
-def _formal(parameters: Sequence[Formal], count: int) -> Iterator[Formal]:
-    """The formal parameter of each actual one: the last is repeated where it is variadic."""
-    for index in range(count):
-        yield parameters[min(index, len(parameters) - 1)]
-
-
 def _check_inputs(site: Site, schema: Schema) -> None:
     inputs, least = formals(schema)[0], schema.min_input
     if inputs and len(site.inputs) < least:
@@ -132,53 +117,6 @@ def require_types(site: Site) -> None:
     fault = type_fault(site.node.op_type, site.source, inputs, [])
     if fault is not None:
         site.refuse(fault)
-
-
-def type_fault(
-    op_type: str,
-    version: int,
-    inputs: Sequence[Actual | None],
-    outputs: Sequence[Actual | None],
-) -> str | None:
-    """What is wrong with the types of inputs and outputs in an opset; None if nothing is."""
-    given = tuple([None if actual is None else (*actual[1],) for actual in inputs])
-    made = tuple([None if actual is None else (*actual[1],) for actual in outputs])
-    if _types_fit(op_type, version, given, made):
-        return None
-    return next(_type_faults(op_type, version, inputs, outputs), None)
-
-
-@functools.lru_cache(_MOST_REMEMBERED)
-def _types_fit(op_type: str, version: int, inputs: Texts, outputs: Texts) -> bool:
-    """Whether there is no fault, which the names of values do not decide."""
-    actual = [[None if types is None else ("", types) for types in t] for t in (inputs, outputs)]
-    return next(_type_faults(op_type, version, *actual), None) is None
-
-
-def _type_faults(
-    op_type: str,
-    version: int,
-    inputs: Sequence[Actual | None],
-    outputs: Sequence[Actual | None],
-) -> Iterator[str]:
-    of_variables: dict[str, tuple[str, Sequence[str]]] = {}
-    schema = schema_at(op_type, version)
-    for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
-        for given, parameter in zip(actual, _formal(parameters, len(actual)), strict=True):
-            if given is None:
-                continue
-            name, types = given
-            for text in types:
-                if text not in parameter.allowed:
-                    yield f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
-            if types and parameter.is_homogeneous:
-                other, others = of_variables.setdefault(parameter.type_str, (parameter.name, types))
-                # What a schema gives one type variable has one type (in each call, of several).
-                if set(others) != set(types):
-                    yield (
-                        f"{other} is a {' or '.join(others)} and {parameter.name} a"
-                        f" {' or '.join(types)}, which opset {version} wants to be of one type"
-                    )
 
 
 def target_schema(site: Site) -> Schema | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+from ..analysis.conformance import Conformance
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.origins import origins
-from ..ir import Function, Graph, Model, Node, Operator, Value, nearest
+from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by, nearest
 from ..ir.well_formed.attributes import LARGE
+from ..operators.schemas import operators, schema_at
 from ..passes import Progress
 from . import scans
 from .adapters import adapt, detour
@@ -19,10 +21,10 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
 from .registry import INEXACT_BODIES, has_adapter, in_longer_form
-from .schemas import OLDEST, REVIEWED, first_opset, operators, schema_at
+from .schemas import OLDEST, REVIEWED, first_opset
 from .site import Site
 from .through_onnx import Batch
-from .types import Types
+from .types import Types, shape_of
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ class Engine:
         self.model = model
         self.types = Types(model)
         self.failures: list[Failure] = []
+        self._conformance = Conformance(model)
         self._folder = Folder(model)
         self._constants = Constants(self.types, self._folder)
         self._stuck: set[Node] = set()
@@ -142,6 +145,7 @@ class Engine:
             require_types(site)
         outcome = adapt(site)
         self._come_from(node, site.added)
+        self._require_conformance(node, site.added, target)
         if outcome is not None:
             self._supersede(node, outcome)
             return
@@ -159,13 +163,15 @@ class Engine:
         function."""
         site = Site(node, source, target, self.types, self._constants)
         results: Sequence[Value | None] | None
-        results, added = detour(site), site.added
-        if results is None:
-            try:
+        try:
+            results, added = detour(site), site.added
+            if results is None:
                 results, added = self._in_other_words(site)
-            except Refused as other:
-                self._fail(node, source, target, self._told(refusal, other))
-                return []
+            else:
+                self._require_conformance(node, added, source)
+        except Refused as other:
+            self._fail(node, source, target, self._told(refusal, other))
+            return []
         inside = list(self._inside(added))
         self._come_from(node, inside)
         self._supersede(node, results)
@@ -201,13 +207,59 @@ class Engine:
             results = in_longer_form(site)
         except Refused as refusal:
             results, other = None, refusal
-        if results is not None:
-            return results, site.added
-        inexact = node.op_type in INEXACT_BODIES
-        proto = None if inexact else function_body(node, version, self.types)
-        if proto is None:
-            raise other
-        return instantiate_function(proto, node, version, self.types)
+        added = site.added
+        if results is None:
+            inexact = node.op_type in INEXACT_BODIES
+            proto = None if inexact else function_body(node, version, self.types)
+            if proto is None:
+                raise other
+            results, added = instantiate_function(proto, node, version, self.types)
+        self._require_conformance(node, added, version)
+        self._require_ranks(node, results, added, version)
+        return results, added
+
+    def _require_conformance(self, node: Node, added: Sequence[Node], version: int) -> None:
+        """Check new nodes against their schemas; those of a form that does not fit are removed.
+
+        Raises:
+            Refused: a node does not conform.
+        """
+        for new in self._inside(added):
+            types = self.types.plain_elem_types((*new.inputs, *new.outputs))
+            count = len(new.inputs)
+            fault = self._conformance.of_form(new.op, version, types[:count], types[count:])
+            if fault is not None:
+                self._discard(added)
+                raise Refused(f"what would stand for it holds {new.op_type}, which {fault}")
+
+    def _require_ranks(
+        self, node: Node, results: Sequence[Value | None], added: Sequence[Node], version: int
+    ) -> None:
+        """Check that results have the ranks of the outputs that they replace.
+
+        Raises:
+            Refused: a rank is another one.
+        """
+        # Declarations may be false; inference of the node itself is not.
+        inferred = [shape_of(type_) for type_ in self.types.of_outputs(node, node.op, version)]
+        for shape, new in zip(inferred, results, strict=False):
+            rank = None if new is None or shape is None else self.types.rank(new)
+            if rank is not None and shape is not None and rank != len(shape):
+                self._discard(added)
+                raise Refused(f"what would stand for it is of rank {rank}, not {len(shape)}")
+
+    def _discard(self, added: Sequence[Node]) -> None:
+        """Remove new nodes, which nothing but they themselves reads."""
+        new, pending = set(added), list(added)
+        while pending:
+            node = pending.pop()
+            graph = node.graph
+            if graph is None or graph.is_needed(node):
+                continue
+            inputs = [*node.inputs, *captured_by(node)]
+            graph.remove(node)
+            drop_unused(inputs)
+            pending += [v.producer for v in inputs if v is not None and v.producer in new]
 
     def _told(self, refusal: Refused, other: Refused) -> str:
         """Why a node cannot be carried over, what it depends on, and why not in a longer form."""

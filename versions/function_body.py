@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from ..analysis.shapes.asking import connected
-from ..ir import Node, OnnxError, Template, Value, ask_onnx, captured_by, load
+from ..ir import Node, OnnxError, Operator, Template, Value, ask_onnx, captured_by, load
 from ..ir.ordering import free_names
 from ..ir.well_formed.attributes import graphs_in
+from ..operators import rules_of
+from ..operators.elementwise import CastLike, Elementwise, OfEach
+from ..operators.schemas import Schema, default_of, formals, schema_at
 from ..reference.functions import specialize
 from .declaring import declare_results
-from .schemas import Schema, default_of, formals, schema_at
+from .registry import BODY_MENDS
 from .types import Types
 
 
@@ -33,10 +36,27 @@ def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto 
     if not content:
         return None
     proto = specialize(onnx.FunctionProto.FromString(content), _attributes(node, schema))
+    _make_scalar(proto)
+    for mend in BODY_MENDS.get(node.op_type, ()):
+        mend(proto)
     # A body for an older opset holds as long as none of its operators has changed since.
     written = next((o.version for o in proto.opset_import if o.domain == ""), version)
     holds = written == version or _holds(proto, written, version)
     return proto if holds and not _reads_absent(proto, node, version) else None
+
+
+def _make_scalar(proto: onnx.FunctionProto) -> None:
+    """Give the constants of an elementwise body rank 0, so that scalars stay scalars in it."""
+    rules = [rules_of(Operator.make(n.op_type)) for n in proto.node if n.op_type != "Constant"]
+    if not all(isinstance(each, Elementwise | OfEach | CastLike) for each in rules):
+        return
+    for node in proto.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value" and list(attribute.t.dims) == [1]:
+                del attribute.t.dims[:]
+            elif attribute.name == "value_floats" and len(attribute.floats) == 1:
+                scalar = onnx.helper.make_attribute("value_float", attribute.floats[0])
+                attribute.CopyFrom(scalar)
 
 
 def _reads_absent(proto: onnx.FunctionProto, node: Node, version: int) -> bool:

@@ -16,11 +16,25 @@ Trip = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
 
 
 def carried_through(
-    site: Site, trips: Value, starts: Sequence[Value], types: Sequence[onnx.TypeProto], trip: Trip
+    site: Site,
+    trips: Value,
+    starts: Sequence[Value],
+    types: Sequence[onnx.TypeProto],
+    trip: Trip,
+    collected: Sequence[onnx.TypeProto] = (),
 ) -> list[Value]:
-    """What is left of values of some types that so many trips change one after the other."""
+    """The outputs of a Loop of so many trips.
+
+    Args:
+        site: the place of the Loop.
+        trips: the number of trips.
+        starts: the initial states.
+        types: the types of the states.
+        trip: the body; gives the states, then the elements of the scan outputs.
+        collected: the types of the elements of the scan outputs.
+    """
     yes = site.const(np.array(True), "go_on")
-    labels = [site.label("carried") for _ in starts]
+    labels = [*[site.label("carried") for _ in starts], *[site.label("all") for _ in collected]]
     loop = site.graph.add_node(Operator("Loop"), [trips, yes, *starts], labels)
     body = site.graph.add_body(loop, "body", empty_header("trip"))
     scalars = [
@@ -31,7 +45,10 @@ def carried_through(
             ("going", onnx.TensorProto.BOOL),
         )
     ]
-    carried = [[onnx.helper.make_value_info(n, t) for t in types] for n in ("given", "new")]
+    carried = [
+        [onnx.helper.make_value_info("given", t) for t in types],
+        [onnx.helper.make_value_info("new", t) for t in (*types, *collected)],
+    ]
     number, condition = (body.add_input(info.name, info) for info in scalars[:2])
     given = [body.add_input(info.name, info) for info in carried[0]]
     with _inside(site, body):
@@ -40,7 +57,7 @@ def carried_through(
     body.set_outputs([going, *changed], [scalars[2], *carried[1]])
     site.added.append(loop)
     site.types.add(loop, site.written_in)
-    return [loop.output(index) for index in range(len(starts))]
+    return [loop.output(index) for index in range(len(labels))]
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import onnx
+
 from ..ir import Value
 from .form import Concern, Form, always
 from .moves import MOVES, carry_moves
@@ -37,6 +39,9 @@ ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
 
 HARMLESS: set[tuple[str, str]] = set()
 """Operators with attributes that an older version can do without, whatever they say."""
+
+BODY_MENDS: dict[str, tuple[Callable[[onnx.FunctionProto], None], ...]] = {}
+"""By operator: corrections of the function that onnx defines it by."""
 
 INEXACT_BODIES: set[str] = set()
 """Operators whose function in onnx is less accurate than they are, or says something else."""
@@ -113,6 +118,21 @@ def harmless(*op_types: str, attribute: str) -> None:
 def inexact_body(*op_types: str) -> None:
     """Say that operators are never replaced by the function that onnx defines them by."""
     INEXACT_BODIES.update(op_types)
+
+
+def mends_body(
+    *op_types: str,
+) -> Callable[[Callable[[onnx.FunctionProto], None]], Callable[[onnx.FunctionProto], None]]:
+    """Register a correction of the function that onnx defines operators by."""
+
+    def register(
+        mend: Callable[[onnx.FunctionProto], None],
+    ) -> Callable[[onnx.FunctionProto], None]:
+        for op_type in op_types:
+            BODY_MENDS[op_type] = (*BODY_MENDS.get(op_type, ()), mend)
+        return mend
+
+    return register
 
 
 def in_longer_form(site: Site) -> Outcome:

@@ -11,9 +11,10 @@ import onnx
 from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
 from ..ir.ways import by
 from ..ir.well_formed.attributes import value_of
+from ..operators.schemas import Schema, default_of, schema_at
 from .constants import Constants
 from .errors import Refused
-from .schemas import Schema, constant_takes, default_of, schema_at
+from .schemas import constant_takes
 from .types import Types, shape_of
 
 EXACT = 2.0**53

@@ -18,7 +18,7 @@ from ..facts.fact import UNKNOWN, Fact, decided, vector
 from ..facts.types import agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ir.lazy import lazy_property
-from .schemas import tensor_text, type_text
+from ..operators.schemas import tensor_text, type_text
 
 
 class Types:

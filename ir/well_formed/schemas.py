@@ -70,10 +70,11 @@ class Form:
         Raises:
             ModelError: it does not fit.
         """
-        for fault in self._faults(inputs, outputs, kinds):
+        for fault in self.faults(inputs, outputs, kinds):
             raise ModelError(f"{place.node(node)} {fault}")
 
-    def _faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
+    def faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
+        """The faults of a node, clauses that continue its name; absent operands are empty."""
         for name, kind in kinds.items():
             allowed = self.kinds.get(name)
             if allowed is not None and kind not in allowed and kind != ANY:
@@ -130,11 +131,12 @@ class Forms:
             raise ModelError(
                 f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
             )
-        return _form(op_type, self.version)
+        return form_of(op_type, self.version)
 
 
 @functools.cache
-def _form(op_type: str, version: int) -> Form | None:
+def form_of(op_type: str, version: int) -> Form | None:
+    """The form of an operator in an opset; None where ONNX has none there, or deprecated it."""
     try:
         schema = onnx.defs.get_schema(op_type, version, "")
     except onnx.defs.SchemaError:

@@ -8,8 +8,8 @@ import onnx
 import pytest
 from source_files import ROOT
 from straightline import TargetError, targets
+from straightline.operators.schemas import schema_at
 from straightline.targets.shelf import target_of
-from straightline.versions.schemas import schema_at
 
 SHIPPED = (
     *("coreml", "iree", "onnx2torch", "onnxruntime", "onnxruntime-web", "openvino"),

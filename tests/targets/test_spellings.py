@@ -137,7 +137,7 @@ def test_each_mode_of_depth_to_space_is_said():
         ),
         ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
         ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "no whole numbers"),
-        ("Range", "y = Range (a, b, c)", "int64 a, int64 b, int64 c", "the step of it is computed"),
+        ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),
         ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
     ],
 )

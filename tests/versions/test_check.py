@@ -7,11 +7,11 @@ import pytest
 from conversions import assert_refuses, assert_writes, converted, model, written
 from straightline import convert_version, ir
 from straightline.analysis.constants.folding import Folder
+from straightline.operators.schemas import schema_at
 from straightline.versions import ConversionError
 from straightline.versions.check import conform
 from straightline.versions.constants import Constants
 from straightline.versions.errors import Refused
-from straightline.versions.schemas import schema_at
 from straightline.versions.site import Site
 from straightline.versions.types import Types
 

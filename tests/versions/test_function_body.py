@@ -1,6 +1,7 @@
 """Operators that are replaced by the function that defines them."""
 
 import numpy as np
+import onnx
 import pytest
 from conversions import assert_there_and_back, model
 from harness import as_model
@@ -91,3 +92,28 @@ def test_a_function_that_reads_an_input_that_is_absent_is_none():
         strict=True,
     ):
         np.testing.assert_allclose(one, other, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("shape", ["", "[1]", "[2, 0]"])
+def test_a_scalar_stays_a_scalar(shape):
+    """The function of Celu holds a constant of rank 1."""
+    before = as_model(f"""<ir_version: 8, opset_import: ["" : 12]>
+        g (float{shape} x) => (float{shape} y) {{ y = Celu <alpha = 2.0> (x) }}""")
+    sizes = [int(size) for size in shape.strip("[]").split(",") if size]
+    feeds = {"x": np.full(sizes, -1, np.float32)}
+    (wanted,) = reference.run(before, feeds)
+    for target in (8, 11):
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        (found,) = reference.run(after, feeds)
+        assert found.shape == wanted.shape == tuple(sizes)
+        np.testing.assert_allclose(found, wanted, 1e-6)
+
+
+def test_a_function_whose_nodes_do_not_take_the_types_is_refused():
+    """Attention has values of another type than keys, which its function multiplies."""
+    text = """<ir_version: 10, opset_import: ["" : 23]>
+        g (float[1,2,4,8] q, float[1,2,4,8] k, float16[1,2,4,8] v) => (y) {
+            y = Attention (q, k, v) }"""
+    with pytest.raises(ConversionError, match="MatMul, which does not fit"):
+        convert_version(as_model(text), 22)

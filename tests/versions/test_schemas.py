@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from straightline.versions.schemas import (
-    OLDEST,
-    REVIEWED,
+from straightline.operators.schemas import (
     allowed_types,
-    changes,
-    constant_takes,
     default_of,
-    first_opset,
     operators,
     schema_at,
     type_text,
 )
+from straightline.versions.schemas import OLDEST, REVIEWED, changes, constant_takes, first_opset
 
 T = onnx.TensorProto
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..phrases import mean_and_deviations
-from ..registry import Outcome, downgrade, inexact_body
+from ..registry import Outcome, downgrade, inexact_body, upgrade
 from ..site import Site
 
 _LEAST = 1e-9
@@ -21,6 +21,13 @@ _LEAST = 1e-9
 
 # It subtracts the square of the mean from the mean of the squares.
 inexact_body("MeanVarianceNormalization")
+
+
+@upgrade(13, "MeanVarianceNormalization")
+def write_axes(site: Site) -> Outcome:
+    """Write out the default: onnx's inference of opset 13 fails without axes."""
+    site.set("axes", site.attribute("axes"))
+    return None
 
 
 @downgrade(9, "MeanVarianceNormalization")

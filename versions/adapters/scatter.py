@@ -22,11 +22,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir import Array, Graph, Value
+from ...operators.schemas import allowed_types, schema_at, tensor_text
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import carried_through
 from ..phrases import length_of, pick, reshaped
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
-from ..schemas import allowed_types, schema_at, tensor_text
 from ..site import Site
 
 _JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}

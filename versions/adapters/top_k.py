@@ -33,6 +33,18 @@ by_way_of(11, "TopK", types=WORDS, via=_DOUBLE)
 harmless("TopK", attribute="sorted")
 
 
+@downgrade(10, "TopK")
+def none_at_all(site: Site) -> Outcome:
+    """Before opset 10 `k` is at least 1; none are a slice without elements."""
+    count, data = site.constant(1), site.input(0)
+    if count is None or count.size != 1 or count.item():
+        return None
+    axis = site.required_axis(site.attribute("axis"), "k = 0")
+    assert data is not None
+    values = site.emit("Slice", [data], "values", starts=[0], ends=[0], axes=[axis])
+    return [values, site.emit("Cast", [values], "indices", to=onnx.TensorProto.INT64)]
+
+
 @downgrade(11, "TopK")
 def only_the_largest(site: Site) -> Outcome:
     """Before opset 11 there are only the largest; the smallest are said in a longer form."""
@@ -131,6 +143,9 @@ def sort_all(site: Site) -> Outcome:
         site.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
     if site.shape(1) not in (None, [], [1]):
         site.refuse("its count must be one number")
+    if length == 0:  # all of which TopK does not take in opset 9
+        indices = site.emit("Cast", [site.input(0)], "indices", to=onnx.TensorProto.INT64)
+        return [site.emit("Identity", [site.input(0)], "values"), indices]
     axes = site.ints([axis], "axis")
     sorted_all = site.emit_all(
         "TopK",

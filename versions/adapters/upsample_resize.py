@@ -55,10 +55,32 @@ def resize_to_upsample(site: Site) -> Outcome:
 
 @upgrade(11, "Resize")
 def spell_old_places(site: Site) -> Outcome:
-    """Resize 10 divides output positions by the scale and takes the pixel below."""
+    """Resize 10 divides output positions by the scale. Of the pixels around, the nearest mode takes
+    the one below, and where a scale is below 1 the one above."""
+    scales = site.constant(1)
+    if site.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
+        return _spelled(site, "floor")
+    if scales is not None and (scales <= 1).all():
+        return _spelled(site, "ceil")
+    one = site.const(np.array(1, np.float32), "one")
+    less, more = (site.emit(op, [site.input(1), one], op.lower()) for op in ("Min", "Max"))
+    data = site.input(0)
+    for scale, rounding in ((less, "ceil"), (more, "floor")):
+        data = site.emit(
+            "Resize",
+            [data, site.const(_EMPTY, "roi"), scale],
+            "resized",
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode=rounding,
+        )
+    return [data]
+
+
+def _spelled(site: Site, rounding: str) -> Outcome:
     site.inputs = [site.input(0), site.const(_EMPTY, "roi"), site.input(1)]
     site.set("coordinate_transformation_mode", "asymmetric")
-    site.set("nearest_mode", "floor")
+    site.set("nearest_mode", rounding)
     return None
 
 
@@ -123,7 +145,7 @@ def _places_as_before(
         return True
     places, rounding = site.text("coordinate_transformation_mode"), site.text("nearest_mode")
     if places == "asymmetric":
-        return mode != "nearest" or (rounding == "floor" and not _falls_between(scales))
+        return mode != "nearest" or (scales is not None and _rounds_as_before(scales, rounding))
     # For whole factors the nearest pixel centre is the one that a division rounds down to.
     whole = scales is not None and bool((scales == np.round(scales)).all() and (scales > 0).all())
     return (
@@ -134,13 +156,13 @@ def _places_as_before(
     )
 
 
-def _falls_between(scales: Array | None) -> bool:
-    """Whether something is made smaller by no whole factor: then onnxruntime takes the pixel above
-    in opset 10."""
-    if scales is None:
-        return False
-    inverse = 1 / scales[scales < 1]
-    return bool((inverse != np.round(inverse)).any())
+def _rounds_as_before(scales: Array, rounding: str) -> bool:
+    """Whether positions are rounded as opset 10 does: up where a scale is below 1, else down; how
+    does not matter where all positions are whole."""
+    factors = np.where(scales < 1, 1 / scales, 0)
+    whole = (scales == 1) | ((factors == np.round(factors)) & (scales < 1))
+    wanted = np.where(scales < 1, "ceil", "floor")
+    return bool((whole | (wanted == rounding)).all())
 
 
 @upgrade(13, "Resize")

@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
-from conversions import assert_carried, assert_refuses, model
+from conversions import assert_carried, assert_refuses, converted, model
 from straightline import convert_version
 
 
@@ -43,3 +43,9 @@ def test_what_is_not_known_is_asked_for():
     reason = "a Scan needs the rank of input 0, which is not known; declare its shape"
     assert_refuses(shaped, 11, 10, reason, "float[3] x, int64[N] s")
     assert_refuses(body, 11, 10, "a number alone has no axis to add along", "float x")
+
+
+def test_an_axis_without_elements_is_left():
+    """onnxruntime runs no Scan along such an axis."""
+    body = "a = Constant <value = int64 {0}> () y = CumSum (x, a)"
+    assert converted(body, 11, 10, "float[0, 3] x") == ["Identity (x)"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_refuses, model
+from conversions import assert_becomes, assert_refuses, converted, model
 from straightline import convert_version, reference
 
 
@@ -37,3 +37,9 @@ def test_numbers_on_a_large_mean(offset):
 def test_the_type_must_be_known():
     reason = "the least divisor needs the one element type of input 0, which is not known"
     assert_refuses("y = MeanVarianceNormalization (x)", 9, 8, reason, "x")
+
+
+def test_default_axes_are_written_out():
+    """The inference of onnx fails without axes from opset 13 on."""
+    found = converted("y = MeanVarianceNormalization (x)", 9, 13, "float[2, 3, 4, 5] x")
+    assert found == ["MeanVarianceNormalization <axes = [0, 2, 3]> (x)"]

@@ -1,7 +1,8 @@
 """Range: an attribute without weight."""
 
+import numpy as np
 import pytest
-from conversions import assert_writes, converted
+from conversions import assert_carried, assert_writes, converted
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -17,3 +18,23 @@ def test_what_each_step_writes(body, source, target, nodes, signature):
 def test_halves_are_counted_by_the_function_before_opset_27():
     found = converted("y = Range (k, k, k)", 27, 26, "float16 k")
     assert "Range" not in " ".join(found) and found[-1].startswith("Cast <to = 10>")
+
+
+RANGES = [
+    ("int16", (1, 9, 3)),
+    ("int16", (-32000, 32000, 9000)),
+    ("int32", (10, -5, -4)),
+    ("int64", (0, 2**25 + 3, 2**25 + 1)),  # one too few as floats
+    ("int64", (5, 5, 2)),
+    ("float", (0, 1, 0.3)),
+    ("double", (0, 1, 1 / 3)),
+    ("double", (1, 0, 0.5)),
+]
+
+
+@pytest.mark.parametrize(("elem_type", "operands"), RANGES)
+def test_numbers_are_counted_exactly(elem_type, operands):
+    dtype = {"float": "float32", "double": "float64"}.get(elem_type, elem_type)
+    feeds = {name: np.array(v, dtype) for name, v in zip("abc", operands, strict=True)}
+    signature = ", ".join(f"{elem_type} {name}" for name in "abc")
+    assert_carried("y = Range (a, b, c)", 11, (8, 9, 10, 13), feeds, signature, rtol=1e-6)

@@ -298,3 +298,12 @@ def test_of_axes_from_run_time_a_sum_is_taken_axis_by_axis():
         f"Where (y_chosen_1, 1, {2**63 - 1})",
         "Slice (y_spread_1, [0, 0], y_ends)",
     ]
+
+
+@pytest.mark.parametrize(("source", "target"), [(18, 17), (18, 28)])
+def test_logarithms_of_integers_are_refused(source, target):
+    """No opset has a Log of integers, which the function of ReduceLogSum takes."""
+    body = "y = ReduceLogSum <noop_with_empty_axes = 1> (x, a)"
+    signature = "int32[2, 3] x, int64[0] a" if target == 28 else "int32[2, 3] x"
+    given = "a = Constant <value = int64[0] {}> () " if target == 17 else ""
+    assert_refuses(f"{given}{body}", source, target, "Log.*int32", signature)

@@ -86,3 +86,9 @@ def test_the_last_axis_needs_nothing(op_type):
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_bfloat16_is_refused_below_opset_13(axis):
+    body, signature = f"y = Softmax <axis = {axis}> (x)", "bfloat16[2, 3] x"
+    assert_refuses(body, 13, 12, "bfloat16", signature)

@@ -1,6 +1,7 @@
 """TopK: how many, and from which end."""
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 from conversions import (
@@ -177,3 +178,17 @@ def test_the_type_must_be_known_for_another_order():
 def test_an_axis_that_is_not_there(signature):
     body = "y, i = TopK <largest = 0, axis = 4> (x, k)"
     assert_refuses(body, 11, 10, "input 0 has no axis 4", f"{signature}, int64[1] k")
+
+
+@pytest.mark.parametrize("target", [7, 8, 9])
+@pytest.mark.parametrize("shape", [(3, 5), (0, 5), (3, 1)])
+def test_none_of_all(shape, target):
+    """Below opset 10 `k` is at least 1."""
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 11]>
+        g (float[{shape[0]}, {shape[1]}] x) => (float[A, B] y, int64[A, B] i)
+        <int64[1] k = {{0}}> {{ y, i = TopK (x, k) }}""")
+    after = convert_version(before, target)
+    onnx.checker.check_model(after, full_check=True)
+    values, indices = reference.run(after, {"x": np.ones(shape, np.float32)})
+    assert values.shape == indices.shape == (shape[0], 0)
+    assert (values.dtype, indices.dtype) == (np.float32, np.int64)

@@ -12,12 +12,15 @@ from conversions import (
     converted,
     known_model,
 )
+from reference_oracle import onnxruntime_outputs
 from straightline import convert_version, reference
 
 OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
 IMAGE = "float[1, 1, 2, 2] x"
 REGION = "float[1, 1, 2, 2] x, float[8] r, float[4] s"
 
+
+OLD_LINEAR = OLD_PLACES.replace("nearest_mode", "mode = linear, nearest_mode")
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -30,10 +33,10 @@ STEPS = [
     ),
     ("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], "float[2, 3] x, float[2] s"),
     (
-        "y = Resize (x, s)",
+        'y = Resize <mode = "linear"> (x, s)',
         10,
         11,
-        [f"Resize <{OLD_PLACES}> (x, [], s)"],
+        [f"Resize <{OLD_LINEAR}> (x, [], s)"],
         "float[2, 3] x, float[2] s",
     ),
 ]
@@ -64,7 +67,7 @@ TO_OPSET_10 = [
         "x, r, e, z",
         ["Resize (x, @)"],
     ),
-    ("", 'nearest_mode = "floor", ' + OLD, "x, r, s", ["Resize (x, s)"]),
+    ("", 'nearest_mode = "floor", ' + OLD, "x, r, s", "nearest_mode = 'floor' cannot"),
     ("", 'nearest_mode = "ceil", ' + OLD, "x, r, s", "nearest_mode = 'ceil' cannot"),
     (SIZES, 'nearest_mode = "floor"', "x, r, e, z", "'half_pixel' and nearest_mode = 'floor'"),
     (SIZES, 'mode = "linear"', "x, r, e, z", "mode = 'half_pixel' cannot be said in opset 10"),
@@ -270,3 +273,37 @@ def test_what_axes_need():
     by_size = "y = Resize <axes = [1]> (x, , , t)"
     reason = "input 'sizes' of it is computed at run time, and opset 17 wants it constant"
     assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[A] t")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("scales", [(0.6, 0.7), (0.6, 1.5), (1.5, 2.3), (1.0, 0.6), (0.5, 1.0)])
+def test_the_nearest_pixel_of_a_smaller_picture_is_the_one_above(scales, known):
+    """Opset 10 takes the pixel below where a scale is above 1."""
+    declared = f"<float[2] s = {{{scales[0]}, {scales[1]}}}> {{" if known else "{"
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 10]>
+        g (float[5, 7] x{"" if known else ", float[2] s"}) => (float[A, B] y) {declared}
+        y = Resize <mode = "nearest"> (x, s) }}""")
+    feeds = {"x": np.arange(35, dtype=np.float32).reshape(5, 7)}
+    feeds |= {} if known else {"s": np.array(scales, np.float32)}
+    wanted = onnxruntime_outputs(before, feeds)
+    for target in (11, 13, 18):
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        np.testing.assert_array_equal(onnxruntime_outputs(after, feeds), wanted)
+
+
+@pytest.mark.parametrize(
+    ("scales", "rounding", "stays"),
+    [
+        ((0.6, 0.7), "ceil", True),
+        ((0.6, 1.5), "ceil", False),
+        ((1.5, 1.2), "floor", True),
+        ((0.5, 0.25), "ceil", True),
+        ((0.6, 1.0), "floor", False),
+    ],
+)
+def test_rounding_that_opset_10_has_stays_a_resize(scales, rounding, stays):
+    body = f"""s = Constant <value_floats = [{scales[0]}, {scales[1]}]> ()
+        y = Resize <nearest_mode = "{rounding}", {OLD}> (x, r, s)"""
+    found = converted(body, 13, 10, "float[5, 7] x, float[0] r")
+    assert any(line.startswith("Resize") for line in found) == stays

@@ -1,0 +1,87 @@
+"""Nodes against the schemas of their opsets: attributes, operands, element types."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from ..ir import Model, Node, Operator, normal_domain
+from ..ir.well_formed.schemas import form_of
+from ..operators.schemas import operators, schema_at, tensor_text, type_fault
+from .shapes.element_types import ElementTypes
+from .shapes.versions import VersionOf, version_of_root
+
+_MOST_REMEMBERED = 10_000
+"""Of so many forms of nodes is remembered whether their schemas take them."""
+
+ElemTypes = tuple[int | None, ...]
+"""Element types of operands: 0 where unknown, None where absent."""
+AttributeKinds = tuple[tuple[str, int], ...]
+"""The names of attributes, each with its kind."""
+
+
+class Conformance:
+    """Faults of nodes against the schemas of their opsets.
+
+    Nodes of one operator, one form and the same element types are asked for once. What ONNX has
+    no schema for, and calls of the model's own functions, conform.
+
+    Args:
+        model: the model.
+        version_of: the opset version in which a node is written.
+    """
+
+    def __init__(self, model: Model, version_of: VersionOf = version_of_root) -> None:
+        self._functions = model.functions
+        self._version_of = version_of
+        self._types = ElementTypes(version_of)
+        self._kinds: dict[tuple[Operator, int], AttributeKinds] = {}
+
+    def fault(self, node: Node) -> str | None:
+        """The first fault of a node, a clause that continues its name; None where it conforms."""
+        op = node.op
+        if normal_domain(op.domain) or (self._functions and op.function_key in self._functions):
+            return None
+        version = self._version_of(node)
+        types = self._types.of_each((*node.inputs, *node.outputs))
+        count = len(node.inputs)
+        return self.of_form(op, version, types[:count], types[count:])
+
+    def of_form(
+        self, op: Operator, version: int, inputs: ElemTypes, outputs: ElemTypes
+    ) -> str | None:
+        """The first fault of a node with this operator and these element types."""
+        key = (op, version)
+        if key not in self._kinds:
+            self._kinds[key] = tuple([(name, m.type) for name, m in op.attributes.items()])
+        return node_fault(op.op_type, version, self._kinds[key], inputs, outputs)
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def node_fault(
+    op_type: str, version: int, kinds: AttributeKinds, inputs: ElemTypes, outputs: ElemTypes
+) -> str | None:
+    """The first fault of a node of an operator of the default domain; None where it conforms."""
+    return next(_faults(op_type, version, kinds, inputs, outputs), None)
+
+
+def _faults(
+    op_type: str, version: int, kinds: AttributeKinds, inputs: ElemTypes, outputs: ElemTypes
+) -> Iterator[str]:
+    form, schema = form_of(op_type, version), schema_at(op_type, version)
+    if form is None or schema is None:
+        if op_type in operators() and version:
+            yield f"is not an operator of opset {version}"
+        return
+    for name, _ in kinds:
+        if name not in schema.attributes:
+            yield f"has an attribute '{name}', which opset {version} does not know"
+    taken, made = (["" if t is None else "x" for t in types] for types in (inputs, outputs))
+    yield from form.faults(taken, made, dict(kinds))
+    actual = [
+        [None if t is None else ("", [tensor_text(t)] if t else []) for t in types]
+        for types in (inputs, outputs)
+    ]
+    fault = type_fault(op_type, version, *actual)
+    if fault is not None:
+        yield f"does not fit: {fault}"

@@ -1,0 +1,159 @@
+"""Schemas of ONNX's own operators: parameters, types, and faults of nodes against them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import onnx
+import onnx.defs
+
+Actual = tuple[str, Sequence[str]]
+"""The name of a value, and its types as schemas write them."""
+Texts = tuple[tuple[str, ...] | None, ...]
+"""The types of some values; None for one that is absent."""
+
+_MOST_REMEMBERED = 10_000
+"""Of so many nodes that look alike is remembered whether their types fit."""
+
+Schema = Any  # onnx.defs.OpSchema has no usable type stubs
+
+
+@functools.cache
+def schema_at(op_type: str, version: int) -> Schema | None:
+    """The schema of an operator of the default domain in an opset; None where it has none."""
+    try:
+        return onnx.defs.get_schema(op_type, version, "")
+    except onnx.defs.SchemaError:
+        return None
+
+
+@functools.cache
+def operators() -> tuple[str, ...]:
+    """Every operator that the default domain has or had."""
+    return tuple(sorted({s.name for s in onnx.defs.get_all_schemas() if not s.domain}))
+
+
+@functools.cache
+def default_of(schema: Schema, name: str) -> Any:
+    """The default of an attribute as Python sees it; None where it has none."""
+    attribute = schema.attributes.get(name)
+    if attribute is None or not attribute.default_value.name:
+        return None
+    return onnx.helper.get_attribute_value(attribute.default_value)
+
+
+@functools.cache
+def allowed_types(schema: Schema, type_str: str) -> frozenset[str]:
+    """The types that a formal parameter takes, such as "tensor(float)"."""
+    for constraint in schema.type_constraints:
+        if constraint.type_param_str == type_str:
+            return frozenset(constraint.allowed_type_strs)
+    return frozenset([type_str])
+
+
+class Formal(NamedTuple):
+    """A formal parameter of an operator; asking `onnx.defs` for one takes longer than using it."""
+
+    name: str
+    type_str: str
+    allowed: frozenset[str]
+    is_homogeneous: bool
+    is_required: bool
+    is_variadic: bool
+
+
+@functools.cache
+def formals(schema: Schema) -> tuple[tuple[Formal, ...], tuple[Formal, ...]]:
+    """The formal inputs and outputs of an operator."""
+    option = onnx.defs.OpSchema.FormalParameterOption
+    inputs, outputs = (
+        tuple(
+            Formal(
+                p.name,
+                p.type_str,
+                allowed_types(schema, p.type_str),
+                p.is_homogeneous,
+                p.option == option.Single,
+                p.option == option.Variadic,
+            )
+            for p in parameters
+        )
+        for parameters in (schema.inputs, schema.outputs)
+    )
+    return inputs, outputs
+
+
+def type_text(type_: onnx.TypeProto) -> str:
+    """A type as schemas write it; empty where part of it is not known."""
+    kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        elem_type = getattr(type_, kind).elem_type
+        text = tensor_text(elem_type) if elem_type else ""
+        return text if kind == "tensor_type" or not text else f"sparse_{text}"
+    if kind in ("sequence_type", "optional_type"):
+        inner = type_text(getattr(type_, kind).elem_type)
+        return f"{'seq' if kind == 'sequence_type' else 'optional'}({inner})" if inner else ""
+    return ""
+
+
+@functools.cache
+def tensor_text(elem_type: int) -> str:
+    """A tensor's type as schemas write it."""
+    return f"tensor({onnx.TensorProto.DataType.Name(elem_type).lower()})"
+
+
+def _formal(parameters: Sequence[Formal], count: int) -> Iterator[Formal]:
+    """The formal parameter of each actual one: the last is repeated where it is variadic."""
+    for index in range(count if parameters else 0):
+        yield parameters[min(index, len(parameters) - 1)]
+
+
+def type_fault(
+    op_type: str,
+    version: int,
+    inputs: Sequence[Actual | None],
+    outputs: Sequence[Actual | None],
+) -> str | None:
+    """What is wrong with the types of inputs and outputs in an opset; None if nothing is."""
+    given = tuple([None if actual is None else (*actual[1],) for actual in inputs])
+    made = tuple([None if actual is None else (*actual[1],) for actual in outputs])
+    if _types_fit(op_type, version, given, made):
+        return None
+    return next(_type_faults(op_type, version, inputs, outputs), None)
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def _types_fit(op_type: str, version: int, inputs: Texts, outputs: Texts) -> bool:
+    """Whether there is no fault, which the names of values do not decide."""
+    actual = [[None if types is None else ("", types) for types in t] for t in (inputs, outputs)]
+    return next(_type_faults(op_type, version, *actual), None) is None
+
+
+def _type_faults(
+    op_type: str,
+    version: int,
+    inputs: Sequence[Actual | None],
+    outputs: Sequence[Actual | None],
+) -> Iterator[str]:
+    of_variables: dict[str, tuple[str, Sequence[str]]] = {}
+    schema = schema_at(op_type, version)
+    if schema is None:
+        return
+    for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
+        for given, parameter in zip(actual, _formal(parameters, len(actual)), strict=False):
+            if given is None:
+                continue
+            name, types = given
+            for text in types:
+                if text not in parameter.allowed:
+                    yield f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
+            if types and parameter.is_homogeneous:
+                other, others = of_variables.setdefault(parameter.type_str, (parameter.name, types))
+                # What a schema gives one type variable has one type (in each call, of several).
+                if set(others) != set(types):
+                    yield (
+                        f"{other} is a {' or '.join(others)} and {parameter.name} a"
+                        f" {' or '.join(types)}, which opset {version} wants to be of one type"
+                    )

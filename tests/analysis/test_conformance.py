@@ -1,0 +1,48 @@
+"""Nodes against the schemas of their opsets."""
+
+import pytest
+from conversions import model
+from harness import as_model
+from straightline import ir
+from straightline.analysis.conformance import Conformance
+from straightline.ir import Operator
+
+
+def last_fault(body, opset, signature="float[2, 3] x", edit=None):
+    loaded = ir.load(model(body, opset, signature))
+    node = loaded.graph.nodes()[-1]
+    if edit is not None:
+        edit(loaded.graph, node)
+    return Conformance(loaded).fault(node)
+
+
+def operator(op_type, **attributes):
+    return lambda graph, node: graph.set_operator(node, Operator.make(op_type, **attributes))
+
+
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (None, None),
+        (operator("Gelu"), "is not an operator of opset 13"),
+        (operator("Relu", axis=1), "has an attribute 'axis'"),
+        (operator("Cast"), "lacks its attribute 'to'"),
+        (operator("Cast", to="7"), "has an attribute 'to' of kind"),
+        (operator("Add"), "has 1 inputs; Add takes 2"),
+        (operator("And"), "has 1 inputs"),
+        (operator("Not"), "'' is a tensor(float), which Not does not take"),
+        (operator("NoSuchOperator"), None),
+    ],
+)
+def test_the_first_fault_of_a_node(edit, fault):
+    found = last_fault("y = Neg (x)", 13, edit=edit)
+    assert (found is None) if fault is None else found is not None and fault in found
+
+
+def test_calls_of_the_own_functions_conform():
+    loaded = ir.load(
+        as_model("""<ir_version: 8, opset_import: ["": 13, "my": 1]>
+            g (float[2] x) => (float[2] y) { y = my.F (x) }
+            <domain: "my", opset_import: ["": 13]> F (a) => (b) { b = Neg (a) }""")
+    )
+    assert Conformance(loaded).fault(loaded.graph.nodes()[0]) is None

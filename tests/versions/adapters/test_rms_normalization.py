@@ -1,0 +1,28 @@
+"""RMSNormalization: the precision that it is computed in."""
+
+import numpy as np
+import onnx
+import pytest
+from conversions import converted
+from straightline import convert_version, reference
+
+
+@pytest.mark.parametrize("stash", ["", "<stash_type = 1>", "<stash_type = 11>"])
+def test_doubles_are_computed_as_doubles(stash):
+    """Squares of large doubles overflow as floats."""
+    before = onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["": 23]>
+        g (double[2, 4] x, double[4] s) => (double[2, 4] y) {{
+            y = RMSNormalization {stash} (x, s) }}""")
+    data = 1e30 * np.random.default_rng(0).normal(size=(2, 4))
+    scale = np.array([1, 1, 0.6, 0.6])
+    wanted = data / np.sqrt((data * data).mean(-1, keepdims=True)) * scale
+    for target in (9, 17, 22):
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        found = reference.run(after, {"x": data, "s": scale})[0]
+        np.testing.assert_allclose(found, wanted, 1e-12)
+
+
+def test_halves_are_computed_as_floats():
+    found = converted("y = RMSNormalization (x, s)", 23, 22, "float16[2, 4] x, float16[4] s")
+    assert found[0] == "Cast <to = 1> (x)" and found[-2].startswith("Cast <to = 10>")

@@ -1,0 +1,21 @@
+"""AffineGrid: places to sample at, by an affine map.
+
+https://onnx.ai/onnx/operators/onnx__AffineGrid.html
+
+- 20: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AffineGrid-20
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from ..registry import mends_body
+
+
+@mends_body("AffineGrid")
+def squeeze_rows_alone(proto: onnx.FunctionProto) -> None:
+    """Squeeze the one row of a matrix: without axes, a batch of one would go as well."""
+    branches = [a.g for n in proto.node if n.op_type == "If" for a in n.attribute]
+    for node in (node for graph in branches for node in graph.node):
+        if node.op_type == "Squeeze" and len(node.input) == 1:
+            node.input.append("one_1d")
