@@ -17,6 +17,7 @@ from ..operators import rules_of
 from .budget import Budget, OpenError
 from .chains import Elements
 from .constants import evaluated, key_of, present
+from .exact import is_exact
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
@@ -62,6 +63,9 @@ class Terms:
         loop_steps: the limit of nodes, of all iterations together, for running a loop by its
             definition; over it a loop is a recurrence although its trip count is known.
         generalized: whether a loop was over that limit.
+        rounded: constants that were folded by an operator whose bits depend on the kernel.
+        late: the names of such operators that were folded where terms are compared.
+        comparing: whether terms are compared.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -82,6 +86,9 @@ class Terms:
         self.loop_steps, self.generalized = MOST_STEPS, False
         self.trace: Trace | None = None
         self.key_of: Callable[[Tensor], Hashable] = key_of
+        self.rounded: set[Term | None] = set()
+        self.late: set[str] = set()
+        self.comparing = False
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._elements = Elements()
@@ -386,7 +393,13 @@ class Terms:
             return None
         node = self.facts.node(head, args, present(constants), count)
         tensors = evaluated(head, node, constants)
-        return None if tensors is None else [self.constant(tensor) for tensor in tensors]
+        if tensors is None:
+            return None
+        results: Results = [self.constant(tensor) for tensor in tensors]
+        if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
+            self.rounded.update(results)
+            self.late.update([head.name] if self.comparing else ())
+        return results
 
     def _told(self, fact: Fact) -> Term | None:
         """The sizes that a fact tells all of."""

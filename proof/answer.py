@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from ..showing import Block, Code, Line, as_html, time_of
+from .exact import FOLDED, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
 
@@ -47,7 +48,7 @@ class Proof:
     @property
     def claim(self) -> str:
         """What is proved, with what it takes for granted."""
-        condition = f", if {' and '.join(self.assumptions)}" if self.assumptions else ""
+        condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
         return f"equal for every input{condition}"
 
     def _sides(self) -> list[str]:
@@ -89,6 +90,28 @@ class Proof:
         if self.needed:
             lines.append(f"  needed: {self.needed}")
         return "\n".join(lines)
+
+
+_NAMED = 3
+"""So many operators are named of those of which the same is taken for granted."""
+
+
+def _clauses(assumptions: Sequence[str]) -> list[str]:
+    """What is taken for granted, in short: one clause for all operators of which it is the same."""
+    names: dict[str, list[str]] = {}
+    for text in assumptions:
+        ending = next((each for each in (OF_ROWS, FOLDED) if text.endswith(each)), text)
+        names.setdefault(ending, []).append(text.removesuffix(ending).strip())
+    return [_clause(each, ending) for ending, each in names.items()]
+
+
+def _clause(names: Sequence[str], ending: str) -> str:
+    if len(names) == 1:
+        return f"{names[0]} {ending}".strip()
+    named = list(names[:_NAMED]) if len(names) <= _NAMED else list(names[: _NAMED - 1])
+    if len(names) > len(named):
+        named.append(f"{len(names) - len(named)} others")
+    return f"{', '.join(named[:-1])} and {named[-1]} {ending.replace(' gives ', ' give ')}"
 
 
 def _indented(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..facts.dimension import Dimension
 from .algebra import Terms
 from .differences import Difference, Pair
+from .exact import assumed
 from .grounds import groundless
 from .heads import Head
 from .induction import Induction
@@ -35,6 +36,7 @@ class Comparison:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
+        terms.comparing = True
         terms.symbols.depth += 1
         self.narrowing = Narrowing(terms)
         self.induction = Induction(terms, self.narrowing)
@@ -66,10 +68,7 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """What was taken for granted."""
-        return {
-            f"{name} of some rows gives the same bits as of all rows"
-            for name in self.narrowing.chosen
-        }
+        return assumed(self.narrowing.chosen, self.terms.late)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Compare what two models give out.
@@ -108,6 +107,7 @@ class Comparison:
         """The pairs that must be equal for two terms to be equal; None where none are known."""
         settled = self.narrowing.settled(one), self.narrowing.settled(other)
         if settled != (one, other):
+            self.narrowing.chosen |= self.narrowing.reshaped(one) ^ self.narrowing.reshaped(other)
             return [settled]
         for rule in self._rules:
             pairs = rule(one, other)

@@ -13,9 +13,11 @@ from ..reference.bodies import label
 from .algebra import Terms
 from .budget import OpenError
 from .constructs import CONSTRUCTS
+from .exact import is_exact
+from .heads import Head
 from .meanings import is_known
 from .programs import ABSENT, Operation, Program, Step
-from .terms import Term
+from .terms import Args, Term
 from .validity import LEFT_OUT, require_valid
 
 Value = Term | None
@@ -34,6 +36,7 @@ class Execution:
         trip: the trips of those loops: what is drawn at random differs from trip to trip.
         assumed: what is certain of truth values where the branch of an If is run.
         drawn: how many operators were met of which nothing is known, or that draw.
+        folded: what was folded of which the bits depend on the kernel.
     """
 
     def __init__(self, terms: Terms, side: str, folder: Any = None) -> None:
@@ -44,6 +47,7 @@ class Execution:
         self.trip: tuple[Term, ...] = ()
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
+        self.folded: set[tuple[Head, Args]] = set()
         self._calls: dict[Hashable, list[Value]] = {}
         self._constants: dict[int, Term] = {}
 
@@ -101,7 +105,10 @@ class Execution:
                 if len(outputs) == 1 and outputs[0] != ABSENT:  # as nearly all have it
                     frame[outputs[0]] = results[0]
                     continue
-            for at, result in zip(outputs, results, strict=False):
+            for number, at in enumerate(outputs):
+                result = results[number] if number < len(results) else None
+                if result is None and at != ABSENT:
+                    raise OpenError(f"{label(step.node)} gives no output {number}")
                 frame[at] = result
             frame[ABSENT] = None
         return [frame[at] for at in program.outputs]
@@ -131,6 +138,10 @@ class Execution:
         """A function of its inputs; where their facts tell all, the next one is not asked about."""
         assert operation.head is not None
         results = self.terms.apply(operation.head, args, operation.width)
+        if not self.terms.rounded.isdisjoint(results) and not is_exact(
+            operation.head.name, (*args, *results)
+        ):
+            self.folded.add((operation.head, args))
         facts = self.terms.settled(operation.head, args, operation.width)
         if operation.is_plain and facts:
             operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts

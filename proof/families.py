@@ -1,8 +1,8 @@
 """Along which axes operators work element by element: what a part of a result needs of the inputs.
 
 Computing part of a result from parts of the operands gives the same bits, since each element is
-computed by the same operations in the same order; of products of matrices that holds up to the
-choice of a runtime's kernel (`KERNEL_CHOICE`).
+computed by the same operations in the same order; of operators that round on the way that holds up
+to the choice of a runtime's kernel (`exact.py`).
 """
 
 from __future__ import annotations
@@ -109,8 +109,6 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose inputs broadcast, if there are several, and that take each element by itself."""
 
-
-KERNEL_CHOICE = frozenset(["MatMul", "Gemm"])
 
 ALIKE_OUTPUTS = frozenset(["TopK"])
 """Operators all of whose outputs have the axes of the first."""

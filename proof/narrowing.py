@@ -1,8 +1,8 @@
 """Parts of what an operator computes, as what the operator makes of parts.
 
 Each element of such a result is computed by the same operations on the same numbers, so a part of
-it is the same bit for bit; of products of matrices that holds up to the choice of a runtime's
-kernel.
+it is the same bit for bit; of operators that round on the way that holds up to the choice of a
+runtime's kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Generator
 from ..facts.dimension import Dimension, product
 from ..facts.fact import Shape, element
 from .algebra import Terms
-from .families import ALIKE_OUTPUTS, KERNEL_CHOICE, batching
+from .exact import is_exact
+from .families import ALIKE_OUTPUTS, ELEMENTWISE, batching
 from .opening import stacked_on_trip
 from .rules import LATE
 from .rules.parts import backward
@@ -28,7 +29,8 @@ class Narrowing:
         terms: where terms are made.
 
     Attributes:
-        chosen: the operators whose kernel a runtime may choose by the size of the operands.
+        chosen: the operators that were computed of some rows instead of all, or in another shape,
+            and whose bits depend on the kernel.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -75,6 +77,16 @@ class Narrowing:
         x, start, size = term.args
         assert x is not None and start is not None and size is not None
         return self.of(x, term.head.key, element(start.fact), element(size.fact))
+
+    def reshaped(self, term: Term) -> set[str]:
+        """The operator that `settled` applies in another shape, where that may be another kernel:
+        one that takes each element by itself sees as many elements as before."""
+        while term.head.name == "view" and term.args[0] is not None:
+            term = term.args[0]
+        moves = term.head.name in LATE and term.head.name not in ELEMENTWISE
+        if not moves or is_exact(term.head.name, (*term.args, term)) or self.settled(term) is term:
+            return set()
+        return {term.head.name}
 
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
         """What a part is made of, asked for part by part, as a generator: so nothing recurs."""
@@ -137,7 +149,7 @@ class Narrowing:
             if dims is None or dims[own] != shape[axis]:
                 return part
             args[index] = yield arg, own, start, size
-        if x.head.name in KERNEL_CHOICE:
+        if not is_exact(x.head.name, (*x.args, x)):
             self.chosen.add(x.head.name)
         return self._terms.rebuilt(x, tuple(args))
 

@@ -32,12 +32,14 @@ from .budget import Budget, OpenError
 from .comparison import Comparison
 from .constants import Places, key_of
 from .differences import Difference
+from .exact import assumed
 from .execution import Execution
+from .heads import Head
 from .history import BODIES
 from .inputs import input_terms, overridable, require_same_defaults
 from .printing import shown
 from .programs import Compiler, subgraphs_of
-from .terms import Term, reach
+from .terms import Args, Term, reach
 from .tracing import Trace, TracedExecution, places, users
 from .wanting import needed
 
@@ -160,8 +162,8 @@ class _Question:
         self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
         try:
             self._all_readings()
-        except Difference as again:
-            difference = again
+        except OpenError as again:
+            difference = again if isinstance(again, Difference) else difference
         one, other = difference.before, difference.after
         return Proof(
             "open",
@@ -226,6 +228,7 @@ class _Question:
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
+            self.folded: list[set[tuple[Head, Args]]] = []
             one, other = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
             comparison = Comparison(terms)
@@ -235,7 +238,8 @@ class _Question:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.two_readings |= terms.two_readings
-        self.assumptions |= comparison.assumptions
+        folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
+        self.assumptions |= comparison.assumptions | assumed((), folded)
         names = [info.name for info in self.protos[0].graph.output]
         return _counts(names, one), comparison.positive
 
@@ -253,6 +257,7 @@ class _Question:
             if name in free and name not in self.bound:
                 self.defaults[side][name] = execution.constant(by_place[place])
             given.append(execution.constant(by_place[place]) if default else inputs[name])
+        self.folded.append(execution.folded)
         return execution.run(program, given)
 
 

@@ -326,7 +326,7 @@ def _lengths(terms: Terms, head: Head, args: Args, shape: Shape, axis: int) -> l
     given = head.attribute("split")
     if given is None and len(args) > 1 and args[1] is not None:
         found = integers(args[1].fact)
-        given = None if found is None else [int(n) for n in found]
+        given = None if found is None or found.ndim != 1 else [int(n) for n in found]
         if given is None:
             return None
     size = shape[axis].value
