@@ -230,6 +230,7 @@ class Rewritten:
 
         source = self.rewriting.original
         given = {name: value for name, value in options.items() if value is not None}
+        given.pop("workers", None)  # these are for one verdict; the search has its own
         if given.get("prove") != "only":
             given["prove"] = False
         shared = {"base_dir": base_dir_of(source, self.rewriting.base_dir), **given}

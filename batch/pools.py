@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
+from . import local
 from .errors import BatchError
 
 LOCAL = "loky"
@@ -54,7 +54,8 @@ class Pool:
 
         at_once = 1 if alone else self.jobs
         as_list = self.backend in _TELL_AT_THE_END
-        with joblib.parallel_config(self.backend, **self.settings):
+        backend = local.NAME if self.is_local else self.backend
+        with joblib.parallel_config(backend, **self.settings):
             # With one job joblib would work in this process, which is to survive.
             parallel = joblib.Parallel(
                 n_jobs=-1 if at_once is None else max(2, at_once),
@@ -63,33 +64,13 @@ class Pool:
                 batch_size=1,
                 max_nbytes=None,
             )
-        with _interrupts_held_back() if self.is_local else contextlib.nullcontext():
+        with local.starting() if self.is_local else contextlib.nullcontext():
             results = parallel(calls)
         if as_list:
             yield from results
             return
         with contextlib.closing(results):  # ends the processes where the work is left
             yield from results
-
-
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Let processes that are started meanwhile never see Ctrl-C, which a terminal sends to all:
-    it is for this one, which ends them. Here it comes a moment later."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    from joblib.externals.loky.backend import resource_tracker as of_loky
-
-    for tracker in (resource_tracker, of_loky):
-        tracker.ensure_running()  # which would let them through where it is started
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -122,6 +103,8 @@ def pool_of(
                 stack.enter_context(ray.client(address))
             elif address is not None:
                 raise BatchError("an address is one of a cluster; name its kind, with --backend")
+            elif backend == LOCAL:
+                local.register()
             pool = Pool(backend, jobs, settings)
         except ImportError as error:
             raise BatchError(

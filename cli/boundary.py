@@ -39,15 +39,17 @@ class Commands(typer.core.TyperGroup):
         """Run a command and exit."""
         warnings.simplefilter("ignore")  # those of libraries; ours are results
         as_json = is_asked_for_json(args[0] if args else kwargs.get("args"))
+        interrupted = False
         try:
             try:
                 code = self._run(as_json, *args, **kwargs)
             finally:
                 interrupts.over()
         except (KeyboardInterrupt, typer.Abort):
-            code = EXIT_INTERRUPTED
-        if code == EXIT_INTERRUPTED:
-            Complaint("KeyboardInterrupt", ("interrupted",), code).tell(as_json)
+            interrupted = True
+        if interrupted or code == EXIT_INTERRUPTED:
+            code, line = interrupts.ending()
+            Complaint("KeyboardInterrupt", (line,), code).tell(as_json)
         lost = terminal.delivered(lambda: None)  # what of the help, say, is not written yet
         sys.exit(_tell_lost(lost) if lost and not code else code)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in a process of our own: one line and an exit code, whenever it comes.
+"""Ctrl-C and SIGTERM in a process of our own: one line and an exit code, whenever they come.
 
 While a command's modules are imported there is nothing to clean up, and imports may swallow
 KeyboardInterrupt or turn it into another error: the process ends at once. During the work the
@@ -17,18 +17,38 @@ from types import FrameType
 from typing import Any
 
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+_ENDINGS = {
+    signal.SIGINT: (EXIT_INTERRUPTED, "interrupted"),
+    signal.SIGTERM: (EXIT_TERMINATED, "terminated"),
+}
+"""The exit code and the line for each signal: 128 and its number, as shells have it."""
 
 _SOON = 0.001
 """Seconds: less than the least work takes between its last import and the file that it writes."""
 
 
+_last = signal.SIGINT
+"""The signal that the work was interrupted by."""
+
+
+def ending() -> tuple[int, str]:
+    """Return the exit code of an interrupt, and the line that tells of it."""
+    return _ENDINGS[_last]
+
+
 def _leave(number: int, frame: FrameType | None) -> None:
+    code, line = _ENDINGS[signal.Signals(number)]
     with contextlib.suppress(OSError):  # nobody is there to be told
-        os.write(2, b"error: interrupted\n")
-    os._exit(EXIT_INTERRUPTED)
+        os.write(2, f"error: {line}\n".encode())
+    os._exit(code)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
+    global _last  # noqa: PLW0603 - a handler has no other place for what it learns
+    if number in _ENDINGS:  # else the alarm that stands for one that came before
+        _last = signal.Signals(number)
     if _imports(frame) and _raise_soon():
         return
     raise KeyboardInterrupt
@@ -52,15 +72,18 @@ def _raise_soon() -> bool:
 
 
 def take_over() -> None:
-    """End the process at once from now on; not where whoever started it has Ctrl-C ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    """End the process at once from now on; not where whoever started it has a signal ignored."""
+    for number in _ENDINGS:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _leave)
 
 
 def raise_from_now_on() -> None:
     """Raise KeyboardInterrupt; the work begins."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, _raise)
+    ours = [number for number in _ENDINGS if signal.getsignal(number) is _leave]
+    for number in ours:
+        signal.signal(number, _raise)
+    if ours:
         sys.unraisablehook = _raise_again
         if hasattr(signal, "SIGALRM"):
             signal.signal(signal.SIGALRM, _raise)
@@ -74,7 +97,8 @@ def _raise_again(lost: Any) -> None:
 
 def over() -> None:
     """Do nothing any more: what was done stands."""
-    if signal.getsignal(signal.SIGINT) in (_leave, _raise):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if hasattr(signal, "SIGALRM"):
-            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    ours = [number for number in _ENDINGS if signal.getsignal(number) in (_leave, _raise)]
+    for number in ours:
+        signal.signal(number, signal.SIG_IGN)
+    if ours and hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)

@@ -192,6 +192,13 @@ class Workers:
         self._workers.clear()
 
 
+_PROGRAM = f"""import sys
+sys.path[:] = [path for path in sys.path if path]  # Python 3.10 has no safe path
+from {__package__}._child import main
+main(sys.argv[1])
+"""
+
+
 class _Process:
     """A child, its two streams, and a thread that collects its answers."""
 
@@ -202,7 +209,7 @@ class _Process:
         # The child finds this package where the parent did, and nothing in the current folder.
         paths = os.pathsep.join(p for p in sys.path if p)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}._child", runtime],
+            [sys.executable, "-c", _PROGRAM, runtime],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line and exit code 130, whenever it comes."""
+"""Ctrl-C and SIGTERM: one line and exit code 130 or 143, whenever they come."""
 
 import os
 import signal
@@ -10,6 +10,10 @@ import onnx
 import pytest
 
 INTERRUPTED = (130, "error: interrupted\n")
+TERMINATED = (143, "error: terminated\n")
+SIGNALS = pytest.mark.parametrize(
+    ("name", "ending"), [("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED)]
+)
 TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] y) {
     go = Not (c)
     y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
@@ -64,9 +68,11 @@ KILL = "os.kill(os.getpid(), signal.SIGINT)"
     "module",
     ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "networkx"],
 )
-def test_while_modules_are_imported(module, folder):
-    found = python(AT_IMPORT.format(action=KILL), module, *REWRITE)
-    assert (found.returncode, found.stderr) == INTERRUPTED
+@SIGNALS
+def test_while_modules_are_imported(module, name, ending, folder):
+    action = KILL.replace("SIGINT", name)
+    found = python(AT_IMPORT.format(action=action), module, *REWRITE)
+    assert (found.returncode, found.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 
 
@@ -117,10 +123,12 @@ p.run_passes = run""",
 }
 
 
+@SIGNALS
 @pytest.mark.parametrize("place", PLACES)
-def test_during_the_work(place, folder):
-    found = python(BEFORE.format(patch=PLACES[place]), *REWRITE)
-    assert (found.returncode, found.stderr) == INTERRUPTED
+def test_during_the_work(place, name, ending, folder):
+    patch = PLACES[place].replace("SIGINT", name)
+    found = python(BEFORE.format(patch=patch), *REWRITE)
+    assert (found.returncode, found.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 
 
@@ -154,8 +162,15 @@ def wait_for(condition, seconds=60):
     return found
 
 
-@pytest.mark.parametrize(("runtime", "later"), [("reference", 0), ("onnxruntime", 3)])
-def test_while_it_verifies_no_process_is_left(runtime, later, folder):
+@pytest.mark.parametrize(
+    ("runtime", "later", "number", "ending"),
+    [
+        ("reference", 0, signal.SIGINT, INTERRUPTED),
+        ("onnxruntime", 3, signal.SIGINT, INTERRUPTED),
+        ("reference", 0, signal.SIGTERM, TERMINATED),
+    ],
+)
+def test_while_it_verifies_no_process_is_left(runtime, later, number, ending, folder):
     onnx.save(onnx.parser.parse_model(TEXT.replace("Not (c)", "Identity (c)")), "in.onnx")
     command = ["rewrite", "in.onnx", "out.onnx", "--runtime", runtime]
     process = subprocess.Popen(
@@ -166,8 +181,8 @@ def test_while_it_verifies_no_process_is_left(runtime, later, folder):
     )
     started = wait_for(lambda: children(process.pid))
     time.sleep(later)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == INTERRUPTED
+    assert (process.returncode, errors) == ending
     wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started), 10)
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
