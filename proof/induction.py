@@ -136,12 +136,13 @@ class Induction:
         return [*pairs, (own.one.of(one.head.parts[0]), own.other.of(other.head.parts[0]))]
 
     def _take_trips(self, stacked: Term) -> bool:
-        """Take it that there is a trip, where what is stacked if there is none is another case."""
-        shape = stacked.fact.shape
-        if not shape:
+        """Take it that there is a trip, where what is stacked if there is none is another case:
+        where its elements then have another shape than with some."""
+        fact, empty = stacked.fact, stacked.head.key[1]
+        if not fact.shape:
             return False
-        if stacked.head.key[1] is not None:
-            self.positive.add(shape[0])
+        if empty is not None and empty != (fact.elem_type, fact.shape[1:]):
+            self.positive.add(fact.shape[0])
         return True
 
     def element(self, term: Term, index: Dimension) -> Term | None:
