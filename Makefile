@@ -32,9 +32,10 @@ types: $(VENV)/.installed
 	  -p straightline.verification -p straightline.versions -p straightline.targets -p straightline.batch \
 	  -p straightline.cli -m straightline -m straightline.__main__
 
-fuzz: $(VENV)/.installed  ## a longer run of the random tests, and mutants of models
+fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models, and special values
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
+	$(PY) tests/support/special_values.py
 
 # SEEDS: how many of each kind are put together at random.
 hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under limits of memory and time

@@ -26,7 +26,7 @@ Message = Callable[[], tuple[onnx.NodeProto, Mapping[str, int]]]
 def computed(
     node: Node, arrays: list[Any], most: int, kernel: Kernel, message: Message
 ) -> list[Any] | None:
-    """What a kernel makes of arrays; None where that is too much, or it fails.
+    """The results of a kernel; None where that is too much, it fails, or runtimes may disagree.
 
     Args:
         node: whose kernel it is.
@@ -36,18 +36,18 @@ def computed(
         message: the same for another process.
     """
     rules, governor = rules_of(node.op), current()
-    if not rules.growth(node, arrays) <= most or rules.fails(node, arrays):
+    if not rules.growth(node, arrays) <= most:
         return None
     steps = CALL + rules.work(node, arrays)
     is_known = math.isfinite(steps)
     if is_known and not governor.may_work(steps, node):
         return None
     try:
-        if is_known and steps <= _AT_ONCE:
-            return kernel(arrays)
-        return _apart(node, arrays, message)
+        at_once = is_known and steps <= _AT_ONCE
+        results = kernel(arrays) if at_once else _apart(node, arrays, message)
     except EvaluationError:
         return None
+    return results if results and rules.is_settled(node, arrays, results) else None
 
 
 def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | None:

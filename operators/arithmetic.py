@@ -15,6 +15,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
 from ..facts.premises import Premises, require
 from ..ir import Node, Value
+from .agreement import fits, have_both_zeros, have_nan, is_integer
 from .batching import Batch, Operand, broadcasting
 from .elementwise import Elementwise, OfEach, each_known
 from .growing import broadcast_size
@@ -24,6 +25,8 @@ from .rules import Total, describes
 @describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
 class Bitwise(Elementwise):
     """BitwiseAnd, BitwiseOr, BitwiseXor: from opset 18 on."""
+
+    exact: ClassVar[bool] = True
 
 
 def spanned(
@@ -42,6 +45,8 @@ def spanned(
 class Add(Elementwise):
     """Add."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(operator.add, inputs)
 
@@ -52,6 +57,8 @@ class Add(Elementwise):
 @describes("Sub")
 class Sub(Elementwise):
     """Sub."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(operator.sub, inputs)
@@ -64,6 +71,8 @@ class Sub(Elementwise):
 class Mul(Elementwise):
     """Mul."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(operator.mul, inputs)
 
@@ -74,6 +83,8 @@ class Mul(Elementwise):
 @describes("Neg")
 class Neg(OfEach, Total):
     """Neg."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(operator.neg, inputs)
@@ -109,8 +120,18 @@ class Division(Elementwise):
         # onnxruntime refuses a scalar of 0 even where there is nothing to divide.
         return broadcasting(given.replaced(1, Operand(given.spread(1), True, divisor.fact)))
 
-    def fails(self, node: Node, arrays: Sequence[Any]) -> bool:
-        return arrays[1].dtype.kind in "iu" and not arrays[1].all()
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Floats divide as IEEE 754 has it; an integer by zero fails, and so may the smallest one
+        by -1."""
+        dividend, divisor = arrays
+        if not is_integer(divisor):
+            return True
+        if not divisor.astype(np.int64).all():
+            return False
+        smallest = dividend.dtype.kind == "i" and bool(
+            (dividend == np.iinfo(dividend.dtype).min).any()
+        )
+        return not (smallest and bool((divisor == -1).any()))
 
 
 def _never(given: Premises, number: int) -> bool:
@@ -187,6 +208,18 @@ class Pow(Elementwise):
         if given.is_integer(0) and given.is_integer(1):
             require(given.bounds(1).low.less(0) is False, f"{given.name(1)} may be negative")
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Integers where the power is one and a double holds it: runtimes compute in doubles."""
+        base, exponent = arrays
+        if not is_integer(base):
+            return super().is_settled(node, arrays, results)
+        if not is_integer(exponent) or (exponent.astype(np.float64) < 0).any():
+            return False
+        with np.errstate(over="ignore"):
+            return fits(
+                np.power(*np.broadcast_arrays(*(a.astype(float) for a in arrays))), base.dtype
+            )
+
 
 @describes("BitShift")
 class BitShift(Elementwise):
@@ -198,6 +231,10 @@ class BitShift(Elementwise):
         fewer = given.bounds(1).high.less(bits) is True
         require(fewer, f"{given.name(1)} may be {bits} or more")
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        bits = arrays[0].dtype.itemsize * 8
+        return bool((arrays[1] < bits).all())
+
 
 @describes("Sum", "Mean")
 class Sum(Elementwise):
@@ -207,8 +244,16 @@ class Sum(Elementwise):
         return broadcast_size(arrays)
 
 
+class Extreme(Sum):
+    """The least or greatest of several: which one of 0 and -0, and of a NaN and a number, no
+    specification tells."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return len(arrays) == 1 or not (have_nan(arrays) or have_both_zeros(arrays))
+
+
 @describes("Min")
-class Min(Sum):
+class Min(Extreme):
     """Min of any number of operands: integers from opset 12 on."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -219,7 +264,7 @@ class Min(Sum):
 
 
 @describes("Max")
-class Max(Sum):
+class Max(Extreme):
     """Max of any number of operands: integers from opset 12 on."""
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

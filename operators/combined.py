@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..ir import Node
 from .effort import EACH, elements
@@ -34,12 +34,18 @@ class Attention(OperatorRules):
         pairs = math.prod(array.size for array in arrays[:2] if array is not None)
         return float(_NODES * EACH * (10 + elements(arrays)) + EACH * pairs)
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Runtimes round on the way, each in its own places."""
+        return False
+
 
 @describes(
     *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt"),
 )
 class Wrapper(OperatorRules):
     """What holds tensors, and what is taken out again."""
+
+    exact: ClassVar[bool] = True
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(EACH * (1 + elements(arrays)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import ml_dtypes
 import numpy as np
 import onnx
 
@@ -14,6 +15,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
 from ..facts.premises import Premises, broadcast, broadcast_to, require
 from ..ir import Node, Value
+from .agreement import are_finite, have_both_zeros, have_nan, is_float, is_integer
 from .axes import broadcast_shape
 from .batching import Batch, Ragged, Unbatchable, alone, broadcasting
 from .effort import EACH, FEW, elements
@@ -69,9 +71,8 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
-@describes("BitCast")
 class OfEach(KeepsShape):
-    """A function of each element; BitCast, from opset 26 on, to a type of as many bits, is such."""
+    """A function of each element."""
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return alone(given)
@@ -80,6 +81,15 @@ class OfEach(KeepsShape):
         return of_each(given, ragged, self.batch)
 
 
+@describes("BitCast")
+class BitCast(OfEach):
+    """BitCast, from opset 26 on: the bits of each element as another type of as many."""
+
+    exact: ClassVar[bool] = True
+
+
+_EXACT = ("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Reciprocal", "Round", "Sqrt")
+_OF_INTEGERS = ("Relu", "Sign")
 _UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
     " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
@@ -90,6 +100,11 @@ _UNARY = (
 @describes(*_UNARY.split())
 class Unary(OfEach, Total):
     """A function of one number that gives a result for every number, if only NaN."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        if is_integer(arrays[0]) and node.op_type not in _EXACT:
+            return node.op_type in _OF_INTEGERS
+        return node.op_type in _EXACT or super().is_settled(node, arrays, results)
 
 
 @describes("Cast")
@@ -102,6 +117,9 @@ class Cast(OfEach):
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
         return (EACH if texts else FEW) * 2 * elements(arrays)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return _same_everywhere(arrays[0], results[0])
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, to = inputs[0].content, node.attribute("to")
@@ -123,10 +141,43 @@ class Cast(OfEach):
         require(not is_text, "a string may not spell a number")
 
 
+_IEEE = (np.float16, np.float32, np.float64)
+_ROUNDED = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+
+
+def _same_everywhere(before: Any, after: Any) -> bool:
+    """Whether a cast has one result only: of numbers that the new type holds, and of no texts.
+
+    How a float is written, and which texts spell a number, each runtime decides for itself.
+    """
+    if before.dtype in (after.dtype, np.dtype(bool)):
+        return not after.dtype.hasobject or before.dtype.hasobject
+    if before.dtype.hasobject or after.dtype.hasobject:
+        return is_integer(before) and before.dtype.kind in "iu"
+    if after.dtype == np.bool_:
+        return is_integer(before) or (before.dtype in _IEEE and not have_nan([before]))
+    if before.dtype in _IEEE and (after.dtype in _IEEE or after.dtype.name in _ROUNDED):
+        return True  # the nearest one, a tie to the even
+    if before.dtype in _IEEE and after.dtype.name == "float8_e8m0fnu":
+        return bool((before > 0).all() and np.isfinite(after).all())
+    wide = before.astype(np.float64)
+    if is_float(after):
+        same = (after.astype(np.float64) == wide) | (np.isnan(after) & np.isnan(wide))
+        return bool(same.all()) and (after.dtype in _IEEE or bool(np.isfinite(wide).all()))
+    if is_integer(before) and before.dtype.kind in "iu" and after.dtype.kind in "iu":
+        return True  # what does not fit wraps
+    info = ml_dtypes.iinfo(after.dtype)  # type: ignore[no-untyped-call]
+    whole = np.trunc(wide) if after.dtype.kind in "iu" else wide
+    return bool(((whole >= float(info.min)) & (whole < float(info.max) + 1)).all()) and bool(
+        (after.astype(np.float64) == whole).all()
+    )
+
+
 @describes("StringConcat")
 class StringConcat(Elementwise):
     """StringConcat, from opset 20 on: a text gets as many letters as the longest two have."""
 
+    exact: ClassVar[bool] = True
     steps: ClassVar[int] = EACH
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -140,6 +191,9 @@ class CastLike(KeepsShape):
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return given.same([given.spread(0), given.given(1).value])
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return _same_everywhere(arrays[0], results[0])
 
 
 def negation(known: bool | None) -> bool | None:
@@ -162,6 +216,17 @@ class Clip(OfEach):
         for index in range(1, len(given.node.inputs)):
             if given.has(index):
                 given.shape(index, 0)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Without a limit onnxruntime takes the last finite number for it; a NaN, or limits in the
+        wrong order, mean something else to each runtime."""
+        value, *limits = arrays
+        if have_nan(arrays) or have_both_zeros(arrays):
+            return False
+        known = [limit for limit in limits if limit is not None]
+        if len(known) == 2:
+            return bool((known[0] <= known[1]).all())
+        return are_finite([value])
 
 
 @describes("PRelu")

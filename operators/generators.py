@@ -14,6 +14,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, element, integers, vector
 from ..facts.premises import Premises, at_least, require
 from ..ir import Node, Value
+from .agreement import is_integer
 from .batched_sizes import sizes_of
 from .batching import Batch, Unbatchable, along
 from .growing import size_of, times
@@ -24,6 +25,7 @@ from .rules import KeepsShape, OperatorRules, Total, describes
 class Constant(Total):
     """Constant: what it gives is an initializer, which is constant already."""
 
+    exact: ClassVar[bool] = True
     kept_from_folding: ClassVar[bool] = True
 
 
@@ -31,6 +33,7 @@ class Constant(Total):
 class ConstantOfShape(OperatorRules):
     """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
 
+    exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (0,)
 
     def shapes(
@@ -98,6 +101,20 @@ class Range(OperatorRules):
             given.content(index)
         require(bool(given.numbers(2)), f"{given.name(2)} is zero")
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Integers whose end is far from the limits of their type, and floats that are whole: of
+        others each runtime has its own way to count and to add them up."""
+        wide = [array.astype(np.float64) for array in arrays]
+        step = wide[2].reshape(-1)
+        whole = all(bool((array == np.trunc(array)).all()) for array in wide)
+        if not whole or not step.all():
+            return False
+        if not is_integer(arrays[0]):
+            return bool(all((np.abs(array) < 2**10).all() for array in wide))
+        info = np.iinfo(arrays[0].dtype)
+        end = wide[1] + np.abs(step).max(initial=0.0)
+        return bool((np.abs(end) < float(info.max)).all())
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         start, limit, delta = (float(array.reshape(-1)[:1].sum()) for array in arrays)
         return (limit - start) / delta if delta else 0
@@ -128,6 +145,11 @@ class OneHot(OperatorRules):
         require(positive, f"{given.name(1)} is not positive")
         require(given.vector(2) == 2, f"{given.name(2)} does not hold two elements")
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Its values are copied, and its indices whole."""
+        wide = [array.astype(np.float64) for array in arrays[:2]]
+        return all(bool((array == np.trunc(array)).all()) for array in wide)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
@@ -141,6 +163,7 @@ class OneHot(OperatorRules):
 class EyeLike(KeepsShape):
     """EyeLike, from opset 9 on: of its input only the shape and the type matter."""
 
+    exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
     def batch(self, given: Batch) -> Sequence[Value]:

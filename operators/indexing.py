@@ -155,6 +155,16 @@ class Scattering(OperatorRules):
     """The result holds elements of the data and of the updates, unless a reduction (from opset 16
     on) combines them."""
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Where a place is written twice, the order of the writes is open."""
+        if node.attribute("reduction", b"none") != b"none":
+            return super().is_settled(node, arrays, results)
+        return self._places(node, arrays)
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        """Whether no place is written twice."""
+        raise NotImplementedError
+
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -166,6 +176,12 @@ class Scattering(OperatorRules):
 @describes("ScatterElements", "Scatter")
 class ScatterElements(Scattering):
     """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        data, indices = arrays[:2]
+        axis = node.attribute("axis", 0) % max(1, data.ndim)
+        ordered = np.sort(indices % max(1, data.shape[axis]), axis)
+        return not (np.diff(ordered, axis=axis) == 0).any()
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return _beside(given)
@@ -180,6 +196,12 @@ class ScatterElements(Scattering):
 @describes("ScatterND")
 class ScatterND(Scattering):
     """ScatterND, from opset 11 on."""
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        data, indices = arrays[:2]
+        sizes = np.array(data.shape[: indices.shape[-1]], np.int64)
+        rows = indices.reshape(-1, indices.shape[-1]) % np.maximum(sizes, 1)
+        return len(np.unique(rows, axis=0)) == len(rows)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         tuples = after_trips(given, given.spread(1), given.rank(1))
@@ -222,6 +244,8 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
+    exact: ClassVar[bool] = True
+
     def batch(self, given: Batch) -> Sequence[Value]:
         if given.node.attribute("batch_axis", 1) == 0:
             return by_rows(given, (0, 1))
@@ -247,6 +271,10 @@ class NonZero(Total):
         shape = inputs[0].fact.shape
         most = greatest(shape) if shape else None
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Of a scalar the specification has no axis, and onnxruntime has one."""
+        return bool(arrays[0].ndim)
 
 
 @describes("Unique")

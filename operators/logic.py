@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..facts.bounds import Bounds, Known, join
 from ..facts.dimension import Dimension
 from ..facts.fact import Content, Fact
 from ..ir import Node
+from .agreement import has_negative_zero, is_float
 from .elementwise import Elementwise, OfEach, each, each_known, negation
 from .growing import broadcast_size
 from .rules import Total, describes
@@ -17,6 +18,8 @@ from .rules import Total, describes
 @describes("Equal")
 class Equal(Elementwise):
     """Equal: of integers and truth values from opset 7 on."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_equal, inputs)
@@ -32,6 +35,8 @@ def _equal(a: Any, b: Any) -> bool | None:
 class Less(Elementwise):
     """Less: of integers from opset 9 on."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_less, inputs)
 
@@ -39,6 +44,8 @@ class Less(Elementwise):
 @describes("Greater")
 class Greater(Elementwise):
     """Greater: of integers from opset 9 on."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(lambda a, b: _less(b, a), inputs)
@@ -48,6 +55,8 @@ class Greater(Elementwise):
 class LessOrEqual(Elementwise):
     """LessOrEqual, from opset 12 on."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(lambda a, b: negation(_less(b, a)), inputs)
 
@@ -55,6 +64,8 @@ class LessOrEqual(Elementwise):
 @describes("GreaterOrEqual")
 class GreaterOrEqual(Elementwise):
     """GreaterOrEqual, from opset 12 on."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(lambda a, b: negation(_less(a, b)), inputs)
@@ -68,6 +79,8 @@ def _less(a: Dimension, b: Dimension) -> bool | None:
 class Not(OfEach, Total):
     """Not."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(negation, inputs)
 
@@ -75,6 +88,8 @@ class Not(OfEach, Total):
 @describes("And")
 class And(Elementwise):
     """And: false as soon as one operand is known to be."""
+
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(_and, inputs)
@@ -90,6 +105,8 @@ def _and(a: bool | None, b: bool | None) -> bool | None:
 class Or(Elementwise):
     """Or: true as soon as one operand is known to be."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(_or, inputs)
 
@@ -104,10 +121,16 @@ def _or(a: bool | None, b: bool | None) -> bool | None:
 class Xor(Elementwise):
     """Xor."""
 
+    exact: ClassVar[bool] = True
+
 
 @describes("Where")
 class Where(Elementwise):
     """Where, from opset 9 on: what both choices agree on needs no condition."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """onnxruntime makes 0 of some of those that are -0."""
+        return not any(is_float(array) and has_negative_zero(array) for array in arrays[1:])
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(_chosen, inputs)

@@ -25,6 +25,8 @@ from .rules import KeepsShape, Moving, Total, describes
 class Identity(KeepsShape, Total):
     """Identity: of sequences, too, from opset 14 on."""
 
+    exact: ClassVar[bool] = True
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return inputs[0].content
 

@@ -25,6 +25,8 @@ from .rules import KeepsShape, Moving, OperatorRules, describes
 class Concat(OperatorRules):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
 
+    exact: ClassVar[bool] = True
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -203,6 +205,14 @@ class Slice(Moving):
             index[cut.axis] = section
         return content[tuple(index)]
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A backward slice to an end far behind the last element holds nothing by the
+        specification; onnxruntime takes such an end for the one before the first element."""
+        if len(arrays) < 5 or arrays[4] is None:
+            return True
+        ends, steps = arrays[2], arrays[4]
+        return not bool(((steps < 0) & (ends >= _PAST_ANY_SIZE - 1)).any())
+
     def prove_safe(self, given: Premises) -> None:
         rank = len(given.shape(0))
         count, axes = _count(given, "starts", 1), given.axes(3)
@@ -271,6 +281,7 @@ class Pad(OperatorRules):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
+    exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
 
     def shapes(
@@ -331,6 +342,7 @@ class Pad(OperatorRules):
 class CenterCropPad(OperatorRules):
     """CenterCropPad, from opset 18 on."""
 
+    exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -346,6 +358,8 @@ class CenterCropPad(OperatorRules):
 @describes("Trilu")
 class Trilu(KeepsShape):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
+
+    exact: ClassVar[bool] = True
 
     def prove_safe(self, given: Premises) -> None:
         require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")

@@ -134,6 +134,10 @@ class QLinearMatMul(QuantizedProduct):
 
     operands = (0, 3)
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A tie is rounded before the zero point is added, or after."""
+        return False
+
 
 @describes("Gemm")
 class Gemm(OperatorRules):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
 
 from ..facts.premises import Premises
-from ..ir import Value
+from ..ir import Node, Value
+from .agreement import are_finite, fits, is_float, tensors
 from .batching import Batch, Unbatchable
 from .rules import KeepsShape, OperatorRules, describes
 
@@ -17,6 +21,14 @@ class Quantization(KeepsShape):
     each position of an axis, or (from 21 on) one for each block."""
 
     kept_from_folding: ClassVar[bool] = True
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """No scale is 0, no number is beyond the type, and floats hold the integers."""
+        if not super().is_settled(node, arrays, results) or not arrays[1].all():
+            return False
+        if node.op_type == "QuantizeLinear":
+            return _within(results[0])
+        return all(is_float(a) or fits(a.astype(np.float64), a.dtype) for a in tensors(arrays))
 
     def prove_safe(self, given: Premises) -> None:
         for index in (1, 2):
@@ -47,3 +59,16 @@ class DynamicQuantizeLinear(OperatorRules):
     """DynamicQuantizeLinear, from opset 11 on."""
 
     kept_from_folding: ClassVar[bool] = True
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Of zeros the scale is 0 by the specification, and 1 in onnxruntime."""
+        return super().is_settled(node, arrays, results) and bool(arrays[0].any())
+
+
+def _within(array: Any) -> bool:
+    """Whether no element is the least or the greatest of its type."""
+    if is_float(array):
+        return are_finite([array])
+    info = ml_dtypes.iinfo(array.dtype)  # type: ignore[no-untyped-call]
+    wide = array.astype(np.int64)
+    return bool(((wide > int(info.min)) & (wide < int(info.max))).all())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from ..ir import Function, Graph, Node, Value
 from .batching import Batch, alone
@@ -33,6 +34,8 @@ class Draw(OperatorRules):
 class Dropout(KeepsShape, Total):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
     11, and by an input from opset 12 on."""
+
+    exact: ClassVar[bool] = True
 
     def draws_random_numbers(self, node: Node) -> bool:
         """Whether it is not certain that it does not train."""

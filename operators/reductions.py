@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import onnx
@@ -14,6 +14,7 @@ from ..facts.fact import Content, Fact, Shape, Symbols, content_from, integers
 from ..facts.operands import listed_numbers
 from ..facts.premises import Premises, at_least, axis_of, require, shown
 from ..ir import Node, Value
+from .agreement import fits, have_both_zeros, is_integer
 from .axes import positions, reduced
 from .batching import DIFFERING, Batch, Ragged, Unbatchable, along
 from .ragged import counted_elements, filled, reduced_away
@@ -57,6 +58,23 @@ class Reduction(OperatorRules):
             places = {axis_of(axis, rank) for axis in axes}
             require(len(places) == len(axes), "an axis stands twice")
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Ordinary numbers, and as many of them as no sum overflows with on the way."""
+        value = arrays[0]
+        if node.op_type in _CHOOSING and is_integer(value):
+            return bool(value.size)
+        if not is_integer(value):
+            return super().is_settled(node, arrays[:1], results)
+        if node.op_type not in _COUNTING:
+            return False  # a logarithm or a root of an integer
+        wide = np.abs(value.astype(np.float64))
+        with np.errstate(over="ignore"):
+            if node.op_type == "ReduceProd":
+                total = np.prod(np.maximum(wide, 1))
+            else:
+                total = np.sum(wide * wide if node.op_type == "ReduceSumSquare" else wide)
+        return fits(total, value.dtype)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         rank = given.rank(0)
         axes = given.listed("axes", 1)
@@ -86,6 +104,10 @@ class Reduction(OperatorRules):
         if formal_inputs(given.node.op_type, given.emit.opset) == 1:
             return given.same([value], axes=axes, **changed)
         return given.same([value, given.vector(*axes)], **changed)
+
+
+_CHOOSING = ("ReduceMax", "ReduceMin")
+_COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
 
 
 _NEUTRAL = {
@@ -208,6 +230,11 @@ class TopK(OperatorRules):
         at_least(count, 1, "k")
         enough = length.less(count) is False
         require(enough, f"there may be fewer than k elements: {shown(length)}")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """In another order than that of size, which is then open, or of 0 and -0, it is not."""
+        settled = super().is_settled(node, arrays, results) and not have_both_zeros(arrays[:1])
+        return settled and bool(node.attribute("sorted", 1))
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return along(given, -1)

@@ -16,6 +16,7 @@ from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.premises import Premises, Unproven
 from ..ir import Node, Operator, Value
+from .agreement import are_ordinary, are_usual
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .effort import EACH, FEW, elements
 
@@ -56,6 +57,10 @@ class OperatorRules:
 
     sized_like: ClassVar[tuple[int, ...] | None] = None
     """Inputs whose shapes say how large the outputs are; None for all that are not sized by."""
+
+    exact: ClassVar[bool] = False
+    """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
+    the operands hold."""
 
     reads_sizes_only: ClassVar[bool] = False
     """Whether the elements of its outputs follow from the sizes of its inputs alone."""
@@ -119,9 +124,17 @@ class OperatorRules:
         """How many steps the reference takes for these arrays at most, of about a nanosecond."""
         return self.steps * (elements(arrays) + max(0.0, self.growth(node, arrays)))
 
-    def fails(self, node: Node, arrays: Sequence[Any]) -> bool:
-        """Whether a runtime fails on these arrays although the reference gives a result."""
-        return False
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Whether the specification and all runtimes agree on what comes of these arrays.
+
+        A node for which they do not, or nobody can say, is neither folded nor computed by a proof.
+
+        Args:
+            node: the node, which may stand in no graph.
+            arrays: its operands, None for an input that is left out.
+            results: what the reference makes of them.
+        """
+        return self.exact or (are_ordinary(arrays) and are_usual(results))
 
     def draws_random_numbers(self, node: Node) -> bool:
         """Whether another run of the node may give another result."""
@@ -176,6 +189,7 @@ class KeepsShape(OperatorRules):
 class Moving(OperatorRules):
     """The elements of all outputs are elements of the first input."""
 
+    exact: ClassVar[bool] = True
     steps: ClassVar[int] = FEW
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:

@@ -17,6 +17,8 @@ from .rules import OperatorRules, describes
 class SequenceEmpty(OperatorRules):
     """SequenceEmpty, from opset 11 on."""
 
+    exact: ClassVar[bool] = True
+
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return 0
 
@@ -24,6 +26,8 @@ class SequenceEmpty(OperatorRules):
 @describes("SequenceConstruct")
 class SequenceConstruct(OperatorRules):
     """SequenceConstruct, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return len(node.inputs)
@@ -33,6 +37,8 @@ class SequenceConstruct(OperatorRules):
 class SequenceInsert(OperatorRules):
     """SequenceInsert, from opset 11 on."""
 
+    exact: ClassVar[bool] = True
+
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, 1)
 
@@ -40,6 +46,8 @@ class SequenceInsert(OperatorRules):
 @describes("SequenceErase")
 class SequenceErase(OperatorRules):
     """SequenceErase, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, -1)
@@ -63,6 +71,7 @@ class SplitToSequence(OperatorRules):
     """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
     as the axis takes."""
 
+    exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
@@ -83,6 +92,7 @@ class SplitToSequence(OperatorRules):
 class SequenceLength(OperatorRules):
     """SequenceLength, from opset 11 on: an integer of 64 bits, whatever the elements are."""
 
+    exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:

@@ -17,6 +17,7 @@ from .rules import Total, describes
 class Shape(Total):
     """Shape: of a part of the axes from opset 15 on."""
 
+    exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -34,6 +35,7 @@ class Shape(Total):
 class Size(Total):
     """Size."""
 
+    exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

@@ -29,6 +29,10 @@ class StringSplit(OperatorRules):
         longest = max((len(str(text)) for text in arrays[0].reshape(-1)), default=0)
         return float(arrays[0].size) * (1 + longest)
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """With `maxsplit`, what stays of the blanks around a text is open."""
+        return node.attribute("maxsplit") is None
+
 
 @describes("StringNormalizer")
 class StringNormalizer(OperatorRules):
@@ -37,6 +41,10 @@ class StringNormalizer(OperatorRules):
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         letters = sum(1 + len(str(text)) for text in arrays[0].reshape(-1))
         return float(EACH * (letters + 1) * (1 + len(node.attribute("stopwords", []))))
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """The locale says what case letters are in, but for those of ASCII."""
+        return all(str(text).isascii() for text in arrays[0].reshape(-1))
 
 
 @describes("TfIdfVectorizer")

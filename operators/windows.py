@@ -11,6 +11,7 @@ from ..facts.dimension import Dimension
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, at_least, require, same, shown
 from ..ir import Node, Value
+from .agreement import is_integer
 from .axes import ONE
 from .batched_sizes import axis_size, numbered
 from .batching import Batch, Unbatchable
@@ -93,6 +94,10 @@ class OtherConv(Rowwise):
         kernel = arrays[3 if node.is_op("QLinearConv") else 1]
         each = 3000 if node.is_op("ConvTranspose") else SLID
         return convolution(node, arrays[0], kernel, each)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A tie of QLinearConv is rounded before the zero point is added, or after."""
+        return not node.is_op("QLinearConv") and super().is_settled(node, arrays, results)
 
 
 @describes("LpPool")
@@ -224,6 +229,9 @@ class Resize(OperatorRules):
         factors = [1, *(arrays[2:] or arrays[1:])]
         return max(times(arrays[0], factor) for factor in factors if factor is not None)
 
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
+
     def batch(self, given: Batch) -> Sequence[Value]:
         mode = given.node.attribute("coordinate_transformation_mode", b"half_pixel")
         if mode == b"tf_crop_and_resize":
@@ -239,6 +247,11 @@ class Resize(OperatorRules):
             raise Unbatchable("may resize the batch")
         (made,) = given.same([joined(given, 0), *others])
         return [parted(given, made, 0, 0)]
+
+
+def _may_round(node: Node, image: Any) -> bool:
+    """Whether it is not integers that are mixed, of which the rounding is open."""
+    return node.attribute("mode", b"nearest") == b"nearest" or not is_integer(image)
 
 
 def _keeps_batch(given: Batch) -> bool:
@@ -263,6 +276,9 @@ class Upsample(OperatorRules):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))

@@ -12,7 +12,7 @@ import onnx
 from ..analysis.computing import Kernel, computed, size_of
 from ..analysis.shapes.asking import connected
 from ..budget import current, limit
-from ..ir import Node, Tensor
+from ..ir import Node, Tensor, normal_domain
 from ..operators import rules_of
 from .heads import Head
 
@@ -66,8 +66,9 @@ def key_of(tensor: Tensor) -> Hashable:
 
 
 def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
-    """What an operator makes of constants, by the reference; None where that is not computed: it
-    is large, it fails, it draws random numbers, or it gives no tensors.
+    """The results of an operator on constants, by the reference; None where they are not computed:
+    it is large, it fails, it draws random numbers, it is no operator of ONNX's default domain,
+    runtimes may have other results, or these are no tensors.
 
     Args:
         head: the operator.
@@ -76,6 +77,8 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
     """
     rules = rules_of(node.op)
     if any(t is not None and not _is_small(t) for t in tensors) or rules.draws_random_numbers(node):
+        return None
+    if normal_domain(node.domain):  # folding computes none of these either
         return None
     arrays = [None if t is None else t.numpy() for t in tensors]
 

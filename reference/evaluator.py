@@ -22,11 +22,12 @@ from .batches import BATCH_OPERATORS
 from .bodies import Array, label
 from .calls import Call, Entered, Turn, in_turn
 from .conditional import If
+from .corrected import CORRECTED_OPERATORS
 from .errors import EvaluationError
 from .flattening import Flatten
 from .functions import function_key
 from .gathering import GATHERING_OPERATORS
-from .kernels import Environment, build_kernel
+from .kernels import Environment, Watch, build_kernel
 from .loop import BreakingLoop, Loop
 from .older import OLDER_OPERATORS
 from .padding import Pad
@@ -83,10 +84,12 @@ class GraphEvaluator:
                     f"{label(node)}: input {error} is not defined before it is used"
                 ) from error
             if self.watch is not None:
-                self.watch(node, values)
+                self.watch(node, values, None)
             given = (
                 (yield kernel.entered(values)) if type(kernel) is Call else kernel(values, scope)
             )
+            if self.watch is not None:
+                self.watch(node, values, given)
             for name, value in zip(outputs, given, strict=False):
                 if name:
                     scope[name] = value
@@ -113,7 +116,8 @@ class Evaluator:
     base_dir:
         The folder of the external data of a model in memory.
     watch:
-        Told of each node, with its inputs, before it is run; it may raise EvaluationError.
+        Called with each node and its inputs, and None before the run or the results after it; it
+        may raise EvaluationError.
 
     Raises
     ------
@@ -128,7 +132,7 @@ class Evaluator:
         break_without_cond: bool = False,
         operators: Sequence[type[OpRun]] = (),
         base_dir: ir.BaseDir = None,
-        watch: Callable[[onnx.NodeProto, Sequence[Any]], None] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         proto = _to_proto(model, base_dir)
         check_well_formed(proto)
@@ -214,6 +218,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     loop = BreakingLoop if break_without_cond else Loop
     tensors: list[type[OpRun]] = [
         *BATCH_OPERATORS,
+        *CORRECTED_OPERATORS,
         *GATHERING_OPERATORS,
         *POOLING_OPERATORS,
         *RECURRENT_OPERATORS,

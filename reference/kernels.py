@@ -21,6 +21,8 @@ from .functions import function_key, specialize
 from .older import with_version_defaults
 
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+Watch = Callable[[onnx.NodeProto, Sequence[Any], Sequence[Any] | None], None]
+"""Called with a node and its inputs, and None before it is run or its results afterwards."""
 
 # Where onnx keeps the operators of each domain.
 _LIBRARIES = {
@@ -36,8 +38,8 @@ class Environment:
     """What the nodes of one graph may refer to.
 
     ``operators`` replace onnx.reference's own. ``run_graph`` makes the evaluator of a body or
-    function in an environment. ``watch`` is told of each node and its inputs before it is run, and
-    may raise EvaluationError. ``bodies`` are the evaluators of functions, one for all calls that
+    function in an environment. ``watch`` is called before and after each node is run, and may
+    raise EvaluationError. ``bodies`` are the evaluators of functions, one for all calls that
     give the same attributes; those that are still ``waiting`` to be made are looked at by whoever
     made the environment.
     """
@@ -46,7 +48,7 @@ class Environment:
     operators: Mapping[tuple[str, str], type[OpRun]]
     run_graph: Callable[[Any, Environment], Any]
     functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
-    watch: Callable[[onnx.NodeProto, Sequence[Any]], None] | None = None
+    watch: Watch | None = None
     bodies: dict[tuple[object, ...], MadeLater] = field(default_factory=dict)
     waiting: list[MadeLater] = field(default_factory=list)
 

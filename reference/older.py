@@ -76,29 +76,40 @@ class _LogSoftmax(load_op("", "LogSoftmax")):  # type: ignore[misc]
 
 
 class _Resampling(OpRun):
-    """Upsample (7, 9) and Resize 10: Resize 11 with asymmetric coordinates, rounded down."""
+    """Upsample (7, 9) and Resize 10: Resize 11 with asymmetric coordinates.
+
+    Version 10 does not say how `nearest` rounds. onnx's own test and onnxruntime round down along
+    an axis that grows and up along one that shrinks.
+    """
 
     op_domain = ""
     mode: str
 
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
         super().__init__(onnx_node, run_params)
-        inner = helper.make_node(
+        self.resize = {r: Resize(self._node(r), run_params) for r in ("floor", "ceil")}
+
+    def _node(self, rounding: str) -> onnx.NodeProto:
+        return helper.make_node(
             "Resize",
             ["x", "", "scales"],
             ["y"],
             mode=self.mode,
             coordinate_transformation_mode="asymmetric",
-            nearest_mode="floor",
+            nearest_mode=rounding,
         )
-        self.resize = Resize(inner, run_params)
 
     def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any, ...]:
         given = options.get("scales") if scales is None else scales
         if given is None:
             raise EvaluationError("the scales are absent")
-        result: tuple[Any, ...] = self.resize.run(x, None, given)  # type: ignore[no-untyped-call]
-        return result
+        factors = np.asarray(given, np.float32).reshape(-1)
+        shrinking = factors < 1
+        for rounding, own in (("floor", ~shrinking), ("ceil", shrinking)):
+            if own.any():
+                scales = np.where(own, factors, np.float32(1))
+                (x,) = self.resize[rounding].run(x, None, scales)  # type: ignore[no-untyped-call]
+        return (x,)
 
 
 class _BatchNormalization(OpRun):

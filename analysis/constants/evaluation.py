@@ -84,7 +84,7 @@ class ConstructEvaluator:
         from ...reference.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
-        watch = _Watch(node, model.functions).before
+        watch = _Watch(node, model.functions)
         self._evaluator = Evaluator(proto, operators=[bounded_loop(self._left)], watch=watch)
 
     def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
@@ -118,26 +118,35 @@ class _Watch:
         self._functions = functions
         self._nodes: dict[int, tuple[onnx.NodeProto, Node]] = {}
 
-    def before(self, proto: onnx.NodeProto, values: Sequence[Any]) -> None:
-        """Count a node that is about to be run.
+    def __call__(
+        self, proto: onnx.NodeProto, values: Sequence[Any], results: Sequence[Any] | None
+    ) -> None:
+        """Count a node before it is run, and look at its results afterwards.
 
         Raises:
-            EvaluationError: that would be too much.
+            EvaluationError: it is too much, or runtimes may have other results.
         """
         if id(proto) not in self._nodes:  # the message is kept so that its id stays its own
             attributes = {a.name: a for a in proto.attribute}
             op = Operator(proto.op_type, attributes, proto.domain)
             self._nodes[id(proto)] = proto, Node(op, [None] * len(proto.input), proto.output)
         node = self._nodes[id(proto)][1]
+        if results is not None:
+            if not self._holds(node) and not rules_of(node.op).is_settled(node, values, results):
+                raise EvaluationError(f"runtimes may have other results of {node.op_type}")
+            return
         if not current().may_work(STEP + self._work(node, values), self._place):
             raise EvaluationError("it takes more steps than are taken beforehand")
+
+    def _holds(self, node: Node) -> bool:
+        """Whether a node runs other nodes, which are looked at themselves."""
+        holds = any(a.HasField("g") or a.graphs for a in node.op.attributes.values())
+        return holds or node.op.function_key in self._functions
 
     def _work(self, node: Node, values: Sequence[Any]) -> float:
         """The steps of a node; none where its bodies are counted themselves."""
         arrays = [v for v in values if v is not None]
-        holds = any(a.HasField("g") or a.graphs for a in node.op.attributes.values())
-        holds = holds or node.op.function_key in self._functions
-        if holds or not all(isinstance(array, np.ndarray) for array in arrays):
+        if self._holds(node) or not all(isinstance(array, np.ndarray) for array in arrays):
             return EACH * sum(len(v) if isinstance(v, list) else v.size for v in arrays)
         rules = rules_of(node.op)
         if not rules.growth(node, values) <= _MOST_ELEMENTS:

@@ -121,7 +121,10 @@ def test_where_a_class_says_nothing_nothing_is_known():
     assert nothing.count(node, [SHAPELESS]) is None
     assert nothing.facts(node, [SHAPELESS]) is None
     assert not nothing.bounds(node, [tensor(2)])
-    assert not nothing.fails(node, [np.ones(2)])
+    for value, settled in ((1.0, True), (np.nan, False), (np.inf, False), (-0.0, False)):
+        assert nothing.is_settled(node, [np.ones(2)], [np.array(value)]) == settled
+        assert nothing.is_settled(node, [np.array(value)], [np.ones(2)]) == settled
+    assert not nothing.is_settled(node, [np.ones(0)], [np.ones(2)])
     assert not nothing.draws_random_numbers(node)
     assert not nothing.kept_from_folding
     with pytest.raises(Unproven):

@@ -55,6 +55,8 @@ def test_upsample_and_resize_10(mode):
     check(7, f'y = Upsample <mode = "{mode}", scales = [1.0, 1.0, 2.0, 3.0]> (x)', x=IMAGE)
     check(9, f'y = Upsample <mode = "{mode}"> (x, s)', x=IMAGE, s=scales)
     check(10, f'y = Resize <mode = "{mode}"> (x, s)', x=IMAGE, s=scales / 2 + 0.5)
+    for less in (np.array([1, 1, 0.5, 0.7]), np.array([1, 1, 0.6, 2])):
+        check(10, f'y = Resize <mode = "{mode}"> (x, s)', x=IMAGE, s=less.astype(np.float32))
 
 
 @pytest.mark.parametrize("opset", [10, 16])

@@ -1,0 +1,83 @@
+"""Operators of onnx.reference that are computed anew, against onnxruntime and by hand."""
+
+import numpy as np
+import onnx
+import pytest
+from reference_oracle import assert_as_onnxruntime, one_node
+from straightline import reference
+from straightline.reference import EvaluationError, operator_kernel
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize("row", [[-INF, -INF], [INF, 1], [NAN, 1], [-INF, 2], [1000, 1000], []])
+def test_logarithms_of_sums_of_exponentials(row, opset):
+    array = np.array([row], np.float32)
+    for keepdims in (0, 1):
+        model, feeds = one_node("ReduceLogSumExp", [array], opset, keepdims=keepdims)
+        (found,) = reference.run(model, feeds)
+        with np.errstate(all="ignore"):
+            expected = np.logaddexp.reduce(array.astype(float), axis=(0, 1))
+        np.testing.assert_allclose(found, np.float32(expected).reshape((1, 1)[: 2 * keepdims]))
+
+
+def test_a_logarithm_of_integers_is_refused():
+    model, feeds = one_node("ReduceLogSumExp", [np.array([1, 2])], 18)
+    with pytest.raises(EvaluationError, match="a logarithm of integers"):
+        reference.run(model, feeds)
+
+
+def test_without_axes_nothing_is_reduced_where_that_is_said():
+    array = np.array([[1, 2]], np.float32)
+    model, feeds = one_node("ReduceLogSumExp", [array], 18, noop_with_empty_axes=1)
+    assert_as_onnxruntime(model, feeds)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("p", [1, 2])
+def test_norms_are_of_magnitudes(p, axis):
+    array = np.array([[1, -3, 0], [-2, 2, 0]], np.float32)
+    model, feeds = one_node("LpNormalization", [array], 21, p=p, axis=axis)
+    assert_as_onnxruntime(model, feeds)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_values_of_one_hot_rows_are_copied(axis):
+    values = np.array([-INF, NAN], np.float32)
+    operands = [np.array([0, -1, 7]), np.array(3), values]
+    model, feeds = one_node("OneHot", operands, 13, axis=axis)
+    assert_as_onnxruntime(model, feeds)
+
+
+def test_expanding_keeps_the_bits_of_a_nan():
+    bits = np.array([[0xFFA00001], [0x80000000]], np.uint32)
+    model, feeds = one_node("Expand", [bits.view(np.float32), np.array([3, 1, 2])], 13)
+    (found,) = reference.run(model, feeds)
+    assert found.shape == (3, 2, 2)
+    assert (found.view(np.uint32) == bits).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "expected"),
+    [
+        ({}, ["a", "", "B"], ["a", "", "B"]),
+        ({"case_change_action": "UPPER"}, ["a b", "c"], ["A B", "C"]),
+        ({"stopwords": ["A"]}, ["a", "b a"], ["b a"]),
+        ({"stopwords": ["A"], "is_case_sensitive": 1}, ["a", "A"], ["a"]),
+        ({"stopwords": ["a"], "case_change_action": "LOWER"}, ["a"], [""]),
+    ],
+)
+def test_words_are_dropped_and_changed(options, words, expected):
+    for shape in ((-1,), (1, -1)):
+        array = np.array(words, object).reshape(shape)
+        model, feeds = one_node("StringNormalizer", [array], 13, **options)
+        (found,) = reference.run(model, feeds)
+        assert found.ndim == array.ndim
+        assert found.reshape(-1).tolist() == expected
+
+
+def test_words_stand_in_one_row():
+    node = onnx.helper.make_node("StringNormalizer", ["x"], ["y"])
+    with pytest.raises(EvaluationError, match="is neither"):
+        operator_kernel(node, {"": 13})([np.array([["a"], ["b"]], object)])
