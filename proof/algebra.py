@@ -56,6 +56,7 @@ class Terms:
         axes: for the symbol of a size that only run time tells, the term that has it, and where.
         sized: for the symbol of a size that a node is given, the number that it is given.
         counts: for the symbol of a number of trips, what it is where that is not negative.
+        positive: numbers of trips that sizes of scan outputs are told for if they are 1 or more.
         heeded: whether a condition that a body computes ends a Loop that is given none.
         two_readings: whether there is such a Loop.
         trace: where it is recorded what terms come from; None where nobody asks.
@@ -82,6 +83,7 @@ class Terms:
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
         self.counts: dict[str, Whole] = {}
+        self.positive: set[Dimension] = set()
         self.heeded = self.two_readings = False
         self.loop_steps, self.generalized = MOST_STEPS, False
         self.trace: Trace | None = None

@@ -10,6 +10,7 @@ import onnx
 from ..ir import Tensor, normal_domain
 from ..operators import OperatorRules, rules_of
 from ..reference.bodies import label
+from ..reference.element_types import ElementTypes
 from .algebra import Terms
 from .budget import OpenError
 from .constructs import CONSTRUCTS
@@ -30,6 +31,7 @@ class Execution:
     Args:
         terms: where terms are made; shared by the models that are compared.
         folder: where external data lies.
+        element_types: what shape inference finds of scan outputs; None where it is not asked.
 
     Attributes:
         level: how many loops that run time decides are around the place that is run.
@@ -39,8 +41,15 @@ class Execution:
         folded: what was folded of which the bits depend on the kernel.
     """
 
-    def __init__(self, terms: Terms, side: str, folder: Any = None) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        side: str,
+        folder: Any = None,
+        element_types: ElementTypes | None = None,
+    ) -> None:
         self.terms = terms
+        self.element_types = element_types
         self.side = side
         self.folder = folder
         self.level = 0

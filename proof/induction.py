@@ -128,7 +128,7 @@ class Induction:
         opened = self._open(a, b)
         if opened is None:
             return None
-        if one.head.key[1] != other.head.key[1] and not (
+        if not _alike_untouched(one, other) and not (
             self._take_trips(one) and self._take_trips(other)
         ):
             return None
@@ -254,6 +254,12 @@ class Induction:
         if limit is not None:
             self._terms.limits[name] = limit
         return self._terms.symbols.trip(name)
+
+
+def _alike_untouched(one: Term, other: Term) -> bool:
+    """Whether two scan outputs are certainly the same where there are no trips."""
+    a, b = one.head.key[1], other.head.key[1]
+    return a == b and (a is None or a[1] is not None)
 
 
 def _bound(recurrence: Term) -> Bound:

@@ -25,6 +25,7 @@ from ..ir import (
 )
 from ..ir.collector import paused_collector
 from ..ir.well_formed import check_well_formed
+from ..reference.element_types import ElementTypes
 from ..reference.signature import Signature, mismatches
 from .algebra import MOST_STEPS, Terms
 from .answer import Proof
@@ -103,6 +104,7 @@ class _Question:
         self.protos = [to_proto(source) for source in self.sources]
         self.folders = [base_dir_of(source, base_dir) for source in self.sources]
         self._require_well_formed(0)
+        self.element_types = [ElementTypes(proto) for proto in self.protos]
         self.bound = _typed(bound, self.protos[0])
         self.budget = budget
         self.whole = dataclasses.replace(budget)
@@ -241,12 +243,13 @@ class _Question:
         folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
         self.assumptions |= comparison.assumptions | assumed((), folded)
         names = [info.name for info in self.protos[0].graph.output]
-        return _counts(names, one), comparison.positive
+        return _counts(names, one), comparison.positive | terms.positive
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> list[Term | None]:
         proto = self.protos[side]
         made = Execution if self.trace is None else TracedExecution
-        execution = made(self.terms, ("before", "after")[side], self.folders[side])
+        name, types = ("before", "after")[side], self.element_types[side]
+        execution = made(self.terms, name, self.folders[side], types)
         program = Compiler(self.terms.heads, proto).main
         free = overridable(proto)
         given: list[Term | None] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,8 +91,8 @@ class Body:
 
         What the body declares, completed by shape inference over the body (with the types of
         ``inputs`` where given, else with the declared input types, and with those of what is
-        ``captured``). A dimension nobody tells is 0 and an unknown shape is a scalar's, as in
-        onnxruntime.
+        ``captured``, or with its constants). A dimension nobody tells is 0 and an unknown shape is
+        a scalar's, as in onnxruntime.
         """
         elem_type, dims = self.element_type(index, inputs, captured)
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
@@ -107,10 +108,28 @@ class Body:
         Returns:
             The element type, and the dimensions, which may be symbols where types hold some.
         """
+        return self.completed(index, self.inferred(index, inputs, captured))
+
+    def inferred(
+        self,
+        index: int,
+        inputs: Sequence[Any] | None = None,
+        captured: Mapping[str, Any] | None = None,
+    ) -> onnx.TypeProto.Tensor:
+        """The type of body output ``index``, as far as inference finds it."""
         declared = self.graph.output[index].type.tensor_type
-        inferred = declared
-        if not (declared.elem_type and is_static(declared)):
-            inferred = self._outputs(inputs, captured or {})[index].type.tensor_type
+        if declared.elem_type and is_static(declared):
+            return declared
+        return self._outputs(inputs, captured or {})[index].type.tensor_type
+
+    def completed(self, index: int, inferred: onnx.TypeProto.Tensor) -> tuple[int, Sequence[Any]]:
+        """What the body declares of output ``index`` with what inference found of it.
+
+        Args:
+            index: the position among the outputs.
+            inferred: the type, a ``TypeProto.Tensor``.
+        """
+        declared = self.graph.output[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
             raise EvaluationError(
@@ -138,16 +157,18 @@ class Body:
         alone.CopyFrom(self.graph)
         alone.name = alone.name or "body"
         _keep_fed(alone, len(self.inputs))
-        _drop_constants(alone, self.opset)
-        _hide_unaskable(alone)
+        drop_constants(alone, self.opset)
+        hide_unaskable(alone)
         for info, value in zip(alone.input, inputs or (), strict=False):
             _declare(info, value)
+        constants = {}
         for name, value in captured.items():
-            if isinstance(value, np.ndarray | onnx.TypeProto):
+            if isinstance(value, onnx.TensorProto):
+                constants[name] = helper.make_node("Constant", [], [name], value=value)
+            elif isinstance(value, np.ndarray | onnx.TypeProto):
                 _declare(alone.input.add(name=name), value)
-        versions = {**self.opsets, _UNKNOWN: 1}
-        imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
-        model = helper.make_model(alone, opset_imports=imports)
+        show_constants(alone, constants)
+        model = helper.make_model(alone, opset_imports=askable_imports(self.opsets))
         inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
         outputs: Sequence[onnx.ValueInfoProto] = inferred.graph.output
         return outputs
@@ -183,24 +204,50 @@ def _keep_fed(body: onnx.GraphProto, fed: int) -> None:
         body.input.extend(kept)
 
 
-def _drop_constants(graph: onnx.GraphProto, opset: int) -> None:
+def drop_constants(graph: onnx.GraphProto, opset: int) -> None:
     """Take the constants of all bodies inside from their inputs: onnx infers no types there."""
     for node in graph.node:
         fed = fed_inputs(node.op_type, len(node.input), opset)
         for body in subgraphs(node):
             if fed is not None:
                 _keep_fed(body, fed)
-            _drop_constants(body, opset)
+            drop_constants(body, opset)
+
+
+def askable_imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
+    """Imports for a graph in which `hide_unaskable` has hidden nodes."""
+    return [helper.make_opsetid(*entry) for entry in {**opsets, _UNKNOWN: 1}.items()]
 
 
 _UNKNOWN = "straightline.unknown"
 """The domain of operators of which onnx knows nothing."""
 
+MOST_SHOWN = 1024
+"""Constants up to this size are shown to inference inside of bodies: shapes, axes, pads."""
+
+
+def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) -> None:
+    """Give bodies the small constants that they capture: onnx reads none from outside."""
+    known = {name: outer[name] for name in captured_names(graph) if name in outer} if outer else {}
+    captured = list(known.values())
+    for tensor in graph.initializer:
+        if math.prod(tensor.dims) <= MOST_SHOWN:
+            known[tensor.name] = helper.make_node("Constant", [], [tensor.name], value=tensor)
+    for node in graph.node:
+        for body in subgraphs(node):
+            show_constants(body, known)
+        if node.op_type == "Constant" and not node.domain:
+            known[node.output[0]] = node
+    nodes = [*captured, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
 _READ_UNKNOWN_TYPES = ("DictVectorizer", "LabelEncoder", "TreeEnsemble")
 """Operators whose inference ends the process where the type of their input is not known."""
 
 
-def _hide_unaskable(graph: onnx.GraphProto) -> None:
+def hide_unaskable(graph: onnx.GraphProto) -> None:
     """Let onnx not be asked what ends the process: of EyeLike and RegexFullMatch it is told a Cast,
     of which it infers the same, and of others nothing."""
     for node in graph.node:
@@ -211,7 +258,7 @@ def _hide_unaskable(graph: onnx.GraphProto) -> None:
         elif node.op_type in _READ_UNKNOWN_TYPES or ends_inference(node.op_type, node.attribute):
             node.domain = _UNKNOWN
         for body in subgraphs(node):
-            _hide_unaskable(body)
+            hide_unaskable(body)
 
 
 class BoundBody:

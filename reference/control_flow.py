@@ -9,6 +9,7 @@ from onnx.reference.op_run import OpRun
 
 from ..ir.arity import fed_inputs
 from .bodies import Body, label, opset_of
+from .element_types import ElementTypes
 from .errors import EvaluationError
 
 
@@ -21,6 +22,7 @@ class ControlFlow(OpRun):
         super().__init__(onnx_node, run_params)
         self.place = label(onnx_node)
         self.opsets: dict[str, int] = run_params["opsets"]
+        self.element_types: ElementTypes | None = run_params.get("element_types")
         fed = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
         self.bodies = {
             a.name: Body(getattr(self, a.name), self.opsets, fed)

@@ -23,6 +23,7 @@ from .bodies import Array, label
 from .calls import Call, Entered, Turn, in_turn
 from .conditional import If
 from .corrected import CORRECTED_OPERATORS
+from .element_types import ElementTypes
 from .errors import EvaluationError
 from .flattening import Flatten
 from .functions import function_key
@@ -142,6 +143,7 @@ class Evaluator:
             run_graph=GraphEvaluator,
             functions={function_key(f): f for f in proto.functions},
             watch=watch,
+            element_types=ElementTypes(proto),
         )
         self._graph = GraphEvaluator(proto.graph, environment)
         environment.make_all()

@@ -16,6 +16,7 @@ from ..ir.boundary import ends_inference
 from ..ir.well_formed.places import FunctionKey, normal_domain
 from .bodies import Array, captured_names, label, subgraphs
 from .calls import Call, MadeLater
+from .element_types import ElementTypes
 from .errors import EvaluationError, ask_onnx
 from .functions import function_key, specialize
 from .older import with_version_defaults
@@ -39,7 +40,8 @@ class Environment:
 
     ``operators`` replace onnx.reference's own. ``run_graph`` makes the evaluator of a body or
     function in an environment. ``watch`` is called before and after each node is run, and may
-    raise EvaluationError. ``bodies`` are the evaluators of functions, one for all calls that
+    raise EvaluationError. ``element_types`` are those of scan outputs of Loops without an iteration.
+    ``bodies`` are the evaluators of functions, one for all calls that
     give the same attributes; those that are still ``waiting`` to be made are looked at by whoever
     made the environment.
     """
@@ -49,6 +51,7 @@ class Environment:
     run_graph: Callable[[Any, Environment], Any]
     functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
     watch: Watch | None = None
+    element_types: ElementTypes | None = None
     bodies: dict[tuple[object, ...], MadeLater] = field(default_factory=dict)
     waiting: list[MadeLater] = field(default_factory=list)
 
@@ -298,6 +301,7 @@ def _run_params(environment: Environment) -> dict[str, Any]:
         "verbose": 0,
         "new_ops": {},
         "existing_functions": {},
+        "element_types": environment.element_types,
         "evaluator_cls": lambda graph, **_: environment.run_graph(graph, environment),
     }
 

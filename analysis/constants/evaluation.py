@@ -11,22 +11,13 @@ import numpy as np
 import onnx
 
 from ...budget import current, limit
-from ...ir import (
-    FunctionKey,
-    Graph,
-    Model,
-    Node,
-    Operator,
-    Tensor,
-    Value,
-    captured_by,
-    copy_graph,
-    to_proto,
-)
+from ...ir import FunctionKey, Model, Node, Operator, Tensor, Value
 from ...operators import rules_of
 from ...operators.effort import EACH
 from ...operators.randomness import draws_random_numbers, find_random
 from ...reference.errors import EvaluationError
+from ...reference.signature import is_static
+from ..shapes.alone import alone, reads_of
 
 if TYPE_CHECKING:
     from ...reference.loop import Loop
@@ -179,6 +170,11 @@ def bounded_loop(left: TripsLeft) -> type[Loop]:
         def _iterate(self, run: Any, *rest: Any) -> Any:
             return super()._iterate(_Counted(run, left), *rest)  # type: ignore[arg-type]
 
+        def _element(self, body: Any, index: int) -> Any:
+            if not is_static(body.graph.output[index].type.tensor_type):
+                raise EvaluationError("without a trip its sizes depend on what is around it")
+            return super()._element(body, index)
+
     # The reference finds the operator by the name of the class.
     BoundedLoop.__name__ = "Loop"
     return BoundedLoop
@@ -195,26 +191,3 @@ class _Counted:
     def __call__(self, inputs: Any) -> Any:
         self.left.take()
         return self.run(inputs)
-
-
-def reads_of(node: Node) -> list[Value]:
-    """What a node is given, and what the graphs in it capture, each once."""
-    return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
-
-
-def alone(node: Node, model: Model) -> onnx.ModelProto:
-    """A construct as the only node of a model, whose inputs are all that it reads."""
-    assert node.graph is not None
-    single = Model(onnx.ModelProto(ir_version=model.ir_version))
-    single.opset_imports = dict(node.graph.root.opset_imports)
-    single.functions = dict(model.functions)
-    graph: Graph = single.graph
-    inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(reads_of(node))}
-    labels = ["" if v is None else v.name for v in node.outputs]
-    copy = graph.add_node(node.op, [None if v is None else inputs[v] for v in node.inputs], labels)
-    for attribute, bodies in node.bodies.items():
-        for body in bodies:
-            copy_graph(body, graph.add_body(copy, attribute, body.header), inputs)
-    outputs = [v for v in copy.outputs if v is not None]
-    graph.set_outputs(outputs, [onnx.ValueInfoProto(name=v.name) for v in outputs])
-    return to_proto(single)

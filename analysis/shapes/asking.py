@@ -172,7 +172,7 @@ class OnnxFacts:
                 onnx.defs.get_schema(op.op_type, version, domain),
                 proto,
                 {f"i{i}": type_ for i, type_ in enumerate(types) if type_ is not None},
-                {f"i{i}": _message(tensor) for i, tensor in constants.items()},
+                {f"i{i}": shown_message(tensor) for i, tensor in constants.items()},
                 opset_imports=imports,
                 ir_version=self._ir_version,
             )
@@ -237,7 +237,8 @@ def _may_tell_a_shape(tensor: Tensor) -> bool:
     return tensor.size <= _MOST_NUMBERS
 
 
-def _message(tensor: Tensor) -> onnx.TensorProto:
+def shown_message(tensor: Tensor) -> onnx.TensorProto:
+    """A constant as onnx is shown it."""
     message = Tensor(array=tensor.numpy()).message() if tensor.is_external else tensor.message()
     assert isinstance(message, onnx.TensorProto)
     return message

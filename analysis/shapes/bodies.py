@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx
 
+from ...facts.bounds import known
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact
 from ...ir import Node, Value
 from .carried import Inference, Slot, after_any_trips, fact_of, invariant, of_type_only, stacked
+from .certainty import runs_certainly
+from .scan_elements import ToldElements
 from .scans import scan_inputs, scan_outputs
 
 _ITERATION, _CONDITION = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -46,12 +51,40 @@ def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
         states = len(node.inputs) - 2
         initial = [fact_of(inference, value) for value in node.inputs[2:]]
         carried = after_any_trips(inference.symbols, initial, results[1 : 1 + states])
-        rows = [stacked(inference.symbols, fact, 0, None) for fact in results[1 + states :]]
-        return [*carried, *rows]
+        return [*carried, *_rows(inference, node, results, 1 + states)]
     if node.is_op("Scan"):
         return scan_outputs(inference, node, results)
     count = fact_of(inference, node.inputs[0]).count
     return [Fact(other=_sequence_of(fact), count=count) for fact in results]
+
+
+def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int) -> list[Fact]:
+    """Scan outputs. Where there may be no trips their sizes are those of the body only as far as
+    runtimes infer them: others are 0 then."""
+    elements = results[first:]
+    if not runs_certainly(node, lambda value: known(inference.fact(value))):
+        told = ToldElements(node, inference.model, inference)
+        elements = [
+            _told_sizes(inference, told, index, fact) for index, fact in enumerate(elements, first)
+        ]
+    return [stacked(inference.symbols, fact, 0, None) for fact in elements]
+
+
+def _told_sizes(inference: Inference, told: ToldElements, index: int, fact: Fact) -> Fact:
+    """What is known of an element of a scan output whether there are trips or not."""
+    numbers = [dim for dim in fact.shape or () if dim.value]
+    if not fact.shape or not (numbers or any(dim.value is None for dim in fact.shape)):
+        return fact
+    element = told.of(index) if numbers else None
+    sizes: Sequence[int] = () if element is None else element.shape
+    if numbers and len(sizes) != len(fact.shape):
+        return Fact(fact.elem_type)
+    sizes = sizes or [0] * len(fact.shape)
+    dims = [
+        dim if dim.value == size else inference.symbols.fresh()
+        for dim, size in zip(fact.shape, sizes, strict=True)
+    ]
+    return Fact(fact.elem_type, tuple(dims))
 
 
 def _element_of(inference: Inference, value: Value | None) -> Fact:

@@ -8,7 +8,7 @@ from typing import Protocol
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Symbols, is_named
 from ...facts.types import agreed
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Model, Node, Value
 
 _MOST_ROUNDS = 4
 
@@ -17,6 +17,7 @@ class Inference(Protocol):
     """What is needed of the inference of a whole model (`inference.py`)."""
 
     symbols: Symbols
+    model: Model
 
     def version_of(self, node: Node, /) -> int:
         """The opset version in which a node is written."""

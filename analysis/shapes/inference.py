@@ -14,7 +14,7 @@ from ...budget import allowed, current, limit
 from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named, length_of
 from ...facts.types import completed
-from ...ir import Function, Model, Node, Operator, Value, captured_by
+from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
 from .asking import Memory, OnnxFacts
 from .bodies import enter_body, leave_bodies
@@ -146,6 +146,14 @@ class ShapeInference:
         inner._calling = _Calling(function, call, self._calling)
         for index, value in enumerate(function.graph.inputs):
             inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
+        return inner
+
+    def within(self, body: Graph, inputs: Sequence[Fact]) -> ShapeInference:
+        """What is known inside of a body that is given these facts."""
+        inner = copy.copy(self)
+        inner._facts = {value: self.fact(value) for value in body.captures()}
+        for value, fact in zip(body.inputs, inputs, strict=True):
+            inner.assume(value, fact)
         return inner
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:

@@ -11,9 +11,10 @@ from ...ir import Node, Tensor, Value
 from ...ir.lazy import lazy_property
 from ..constants.call_results import CallResults
 from ..constants.dependence import Asked, CallReads
-from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call, reads_of
+from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call
 from ..constants.folding import Folder
 from ..constants.origins import origins
+from ..shapes.alone import reads_of
 from ..shapes.inference import ShapeInference
 from .given import given_condition, iteration_number
 

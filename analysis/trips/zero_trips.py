@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import functools
+from collections.abc import Iterator
 
-import numpy as np
 import onnx
 
-from ...ir import Model, Node, Tensor
-from ...reference.errors import EvaluationError
+from ...facts.bounds import known
+from ...facts.fact import Shape
+from ...ir import Model, Node, Value
 from ...reference.signature import is_static
-from ..constants.evaluation import alone, reads_of
+from ..shapes.certainty import runs_certainly
 from ..shapes.inference import ShapeInference
-
-if TYPE_CHECKING:
-    from ...reference.bodies import Body
-
-
-class ScanElement(NamedTuple):
-    """The type of one element, with 0 for sizes that nothing tells."""
-
-    elem_type: int
-    shape: tuple[int, ...]
-
-    def none(self) -> Tensor:
-        """No such elements, one after another: a leading 0, then the sizes of one."""
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
-        return Tensor(array=np.empty((0, *self.shape), dtype))
+from ..shapes.scan_elements import ScanElement, ToldElements
 
 
 class ScanElements:
@@ -44,58 +29,72 @@ class ScanElements:
         self.loop = loop
         self.model = model
         self._inference = ShapeInference(model) if inference is None else inference
-        self._body: Body | None = None
+        self._told = ToldElements(loop, model, self._inference)
 
     def of(self, index: int) -> ScanElement | None:
-        """The element of a scan output; None where its type is not known.
+        """The element of a scan output; None where runtimes may differ about it.
 
-        The body decides in the reference and in onnxruntime, which asks what it captures, too:
-        what is carried into its first trip is not asked, and a shape that nothing tells is that of
-        a scalar. Only the type, without which the reference does not run, may follow from there.
+        A runtime takes what the body declares and what shape inference finds, which knows the types
+        and constants that the body captures; a size that it does not find is 0. What is carried
+        into the first trip is not asked but for its element type. A size that is known here, or
+        that the model declares of its output, and that inference does not find is in doubt: a
+        runtime that folds constants may find it.
 
         Args:
             index: the position among the body's outputs.
         """
-        told = self._by_body(index, self._captured())
-        if told is not None:
-            return told
-        elem_type = self._inference.fact(self.loop.body("body").outputs[index]).elem_type
-        return ScanElement(elem_type, ()) if elem_type else None
-
-    def by_reference(self, index: int) -> ScanElement | None:
-        """What the reference takes it for; None where that fails."""
-        return self._by_body(index, {})
-
-    def _by_body(self, index: int, captured: Mapping[str, onnx.TypeProto]) -> ScanElement | None:
-        declared = self.loop.body("body").output_infos[index].type.tensor_type
-        if declared.elem_type and is_static(declared):
-            return ScanElement(declared.elem_type, tuple(d.dim_value for d in declared.shape.dim))
-        try:
-            dtype, shape = self._reference_body().element(index, captured=captured)
-        except EvaluationError:
+        element, result = self._told.of(index), self._body_output(index)
+        if element is None:
+            elem_type = self._inference.fact(result).elem_type
+            element = ScanElement(elem_type, ()) if elem_type else None
+        if self._is_declared(index):
+            return element
+        sizes = [self._before_trips.fact(result).shape, *self._declared(index)]
+        if element is None or not all(_agrees(element.shape, shape) for shape in sizes):
             return None
-        return ScanElement(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+        return element
 
-    def _captured(self) -> dict[str, onnx.TypeProto]:
-        """The types of what the body captures, by its names in `alone`."""
-        captured = set(self.loop.body("body").captures())
-        types_ = {
-            f"i{index}": self._inference.fact(value).type_proto(private=False)
-            for index, value in enumerate(reads_of(self.loop))
-            if value in captured
-        }
-        return {name: type_ for name, type_ in types_.items() if type_ is not None}
+    def stays(self, index: int, element: ScanElement) -> bool:
+        """Whether a scan output has these elements without a trip, too, once the body reads what is
+        carried into it from around it."""
+        return _agrees(element.shape, self._inference.fact(self._body_output(index)).shape)
 
-    def _reference_body(self) -> Body:
-        from ...reference.bodies import Body
+    def has_trip(self) -> bool:
+        """Whether the Loop certainly makes a trip."""
+        return runs_certainly(self.loop, lambda value: known(self._inference.fact(value)))
 
-        if self._body is None:
-            proto = alone(self.loop, self.model)
-            graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
-            opsets = {o.domain: o.version for o in proto.opset_import}
-            fed = len(self.loop.body("body").inputs)
-            self._body = Body(types.SimpleNamespace(proto_=graph), opsets, fed)
-        return self._body
+    def _body_output(self, index: int) -> Value:
+        return self.loop.body("body").outputs[index]
+
+    def _is_declared(self, index: int) -> bool:
+        return is_static(self.loop.body("body").output_infos[index].type.tensor_type)
+
+    @functools.cached_property
+    def _before_trips(self) -> ShapeInference:
+        """What is known in the body of nothing but what it declares of its inputs."""
+        body, fact = self.loop.body("body"), self._inference.symbols.fact
+        return self._inference.within(body, [fact(value.type) for value in body.inputs])
+
+    def _declared(self, index: int) -> Iterator[Shape | None]:
+        """The sizes of one element that graph outputs declare which are the scan output."""
+        outputs, position = self.loop.outputs, index - 1
+        waiting = [outputs[position]] if position < len(outputs) else []
+        for value in waiting:
+            if value is None or value.graph is None:
+                continue
+            if value.graph.holder is None and value in value.graph.outputs and value.info:
+                shape = self._inference.symbols.fact(value.info.type).shape
+                yield None if shape is None else shape[1:]
+            users = [use.user for use in value.graph.uses(value)]
+            waiting += [u.output() for u in users if isinstance(u, Node) and u.is_op("Identity")]
+
+
+def _agrees(told: tuple[int, ...], shape: Shape | None) -> bool:
+    """Whether sizes that inference finds, 0 for others, are all numbers among the known ones."""
+    if shape is None:
+        return True
+    pairs = zip(told, shape, strict=True)
+    return len(told) == len(shape) and all(size or dim.value in (None, 0) for size, dim in pairs)
 
 
 def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
@@ -103,22 +102,38 @@ def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
     return ScanElements(loop, model).of(index)
 
 
-def declare_elements(loop: Node, model: Model) -> None:
-    """Declare of a Loop's scan outputs the sizes that its body alone tells.
+def declare_elements(loop: Node, model: Model) -> str:
+    """Declare the sizes that the scan outputs of a Loop have when it makes no trips.
 
-    For a rewrite that is about to take inputs from the body: what follows from their types are the
-    sizes that these outputs have when the Loop makes no trips.
+    For a rewrite that is about to change what the body reads: what follows from that are these
+    sizes.
+
+    Returns:
+        Why that cannot be said, nothing being declared then; empty where it is done.
     """
     body, elements = loop.body("body"), ScanElements(loop, model)
     infos = list(body.output_infos)
     for index in range(len(loop.inputs) - 1, len(infos)):
-        known = is_static(infos[index].type.tensor_type)
-        told = None if known else elements.by_reference(index)
-        if told is not None and told.shape:
-            type_ = onnx.helper.make_tensor_type_proto(
-                told.elem_type, [size or None for size in told.shape]
-            )
+        read = index - 1 < len(loop.outputs) and loop.outputs[index - 1] is not None
+        if not read or is_static(infos[index].type.tensor_type):
+            continue
+        element = elements.of(index)
+        stays = element is not None and elements.stays(index, element)
+        if not stays and not elements.has_trip():
+            return in_doubt(body.outputs[index])
+        if element is not None and stays and element.shape:
+            sizes = [size or None for size in element.shape]
+            type_ = onnx.helper.make_tensor_type_proto(element.elem_type, sizes)
             infos[index] = onnx.ValueInfoProto()
             infos[index].CopyFrom(body.output_infos[index])
             infos[index].type.CopyFrom(type_)
     body.set_outputs(body.outputs, infos)
+    return ""
+
+
+def in_doubt(result: Value) -> str:
+    """Why a Loop stays whose scan output may be of several sizes where it makes no trips."""
+    return (
+        f"there may be no trips, and the sizes of its scan output '{result.name}' are not certain"
+        " then; declare them in the body"
+    )

@@ -60,7 +60,7 @@ def _forward_carried(
     graph: Graph, node: Node, first_input: int, first_output: int, model: Model
 ) -> bool:
     """Carried values that the body gives back as they came are the initial ones, always."""
-    body, outputs = node.body("body"), set(graph.outputs)
+    body, outputs, changed = node.body("body"), set(graph.outputs), False
     read, given_back, forwarded, given_out = {}, {}, {}, set[Value]()
     for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
         initial, given = node.inputs[first_input + state], body.inputs[first_input + state]
@@ -74,14 +74,13 @@ def _forward_carried(
             forwarded[final] = initial
             if final in outputs:
                 given_out.add(initial)
-    if read:
-        if node.is_op("Loop"):
-            declare_elements(node, model)
+    if read and not (node.is_op("Loop") and declare_elements(node, model)):
         body.replace_all_reads(read)
         passed = {result: _passed_on(body, given) for result, given in given_back.items()}
         body.set_outputs([passed.get(value, value) for value in body.outputs])
+        changed = True
     replace_values(graph, forwarded)
-    return bool(read) or any(not graph.is_used(old) for old in forwarded)
+    return changed or any(not graph.is_used(old) for old in forwarded)
 
 
 def _passed_on(body: Graph, given: Value) -> Value:

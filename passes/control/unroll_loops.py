@@ -119,8 +119,8 @@ class _LoopUnroller:
         for index in range(first, len(loop.outputs)):
             if loop.outputs[index] is not None and elements.of(index + 1) is None:
                 return (
-                    "it makes no trips, and the element type or the rank of its scan output"
-                    f" '{body.outputs[index + 1].name}' is not known; declare them in the body"
+                    "it makes no trips, and the element type or the sizes of its scan output"
+                    f" '{body.outputs[index + 1].name}' are not certain; declare them in the body"
                 )
         return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.safety.speculation import Speculation
-from ...analysis.trips.certainty import runs_certainly
+from ...analysis.shapes.certainty import runs_certainly
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
@@ -73,8 +73,10 @@ class _Hoister:
             )
         if not moving:
             return False
-        if node.is_op("Loop"):
-            declare_elements(node, self.model)
+        doubt = declare_elements(node, self.model) if node.is_op("Loop") else ""
+        if doubt:
+            self.run.noted(self.options, node, doubt)
+            return False
         _move(moving, body, graph, certain)
         count = len([n for n in moving if not n.is_op(*_FREE)])
         what = "1 node runs" if count == 1 else f"{count} nodes run"

@@ -19,8 +19,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.scan_elements import ScanElement
 from ...analysis.trips.given import given_condition
-from ...analysis.trips.zero_trips import ScanElement, ScanElements
+from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, decided, element
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
@@ -124,7 +125,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         empty = [elements.of(first + index) for index in range(count)]
         for output, known in zip(repetition.stacked, empty, strict=False):
             if known is None:
-                return f"it gives out '{output.result.name}', whose type or rank is not known"
+                return in_doubt(output.result)
         return dataclasses.replace(plan, empty=[known for known in empty if known is not None])
 
     def _unscannable(self, repetition: Repetition, opset: int) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from ...analysis.trips.certainty import runs_certainly
+from ...analysis.shapes.certainty import runs_certainly
 from ...facts.fact import Fact
 from ...ir import Graph, Node, Value, captured_by, empty_header
 from ...operators.batching import Operand, Unbatchable

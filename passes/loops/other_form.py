@@ -7,8 +7,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.certainty import runs_certainly
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.certainty import runs_certainly
 from ...ir import Graph, Model, Node
 from ..base import Pass, Run
 from ..tools.guards import named_from_outside

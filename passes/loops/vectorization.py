@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.certainty import runs_certainly
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.certainty import runs_certainly
 from ...facts.fact import Fact
 from ...ir import Graph, Node, Value
 from ...operators.batching import Unbatchable

@@ -32,7 +32,12 @@ class SizesToDrop:
             return []  # a Scan has its inputs at hand, which tell the sizes
         element = self._elements.of(self._slots[stacked.result])
         shape = self._inference.fact(stacked.result).shape
-        if element is None or shape is None or len(element.shape) != len(shape):
+        if shape is None:
             raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
+        if element is None or len(element.shape) != len(shape):
+            raise Unbatchable(
+                f"gives out '{stacked.result.name}', whose sizes are not certain if there are no"
+                " trips; declare them in the body"
+            )
         told = zip(element.shape, shape, strict=True)
         return [axis for axis, (size, dim) in enumerate(told) if not size and dim != 0]

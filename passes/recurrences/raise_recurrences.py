@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.certainty import runs_certainly
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.certainty import runs_certainly
 from ...facts.bounds import Known
 from ...ir import Graph, Model, Node, Value
 from ...ir.ways import by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,17 @@ import onnx
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, element
 from ...reference.bodies import label
+from ...reference.errors import EvaluationError
 from ..budget import OpenError
+from ..terms import descendants
 from .branches import truth
 from .recurrences import Recurrence, recur
 from .registry import construct
-from .stacks import empty_stack, nothing, stack
+from .stacks import empty_stack, reader_of, stack
 
 if TYPE_CHECKING:
     from ..execution import Execution, Frame, Value
-    from ..programs import Program, Step
+    from ..programs import Step
     from ..terms import Term
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -48,7 +51,7 @@ def run_loop(
     trips = None if known is None else max(known, 0)
     small = trips is not None and terms.runs_loop(trips, len(body.steps))
     if keep is False or trips == 0:
-        return _collected(execution, step, carried, [])
+        return _collected(execution, step, run, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):
         done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
         if done is not None:
@@ -56,7 +59,7 @@ def run_loop(
     if keep is None and limit is not None and condition is not None:
         count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
         if count.value == 0:
-            return _collected(execution, step, carried, [])
+            return _collected(execution, step, run, carried, [])
     return _symbolic(execution, step, run, limit, condition, carried)
 
 
@@ -108,7 +111,7 @@ def _iterate(
             terms.two_readings = True
         if honoured and holds is False:
             break
-    return _collected(execution, step, values, elements)
+    return _collected(execution, step, run, values, elements)
 
 
 def one_of(body: Program, index: int) -> tuple[int, ...]:
@@ -120,33 +123,108 @@ def one_of(body: Program, index: int) -> tuple[int, ...]:
 
 
 def _collected(
-    execution: Execution, step: Step, values: Sequence[Value], elements: list[list[Value]]
+    execution: Execution,
+    step: Step,
+    run: Run,
+    values: Sequence[Value],
+    elements: list[list[Value]],
 ) -> list[Value]:
     body = step.bodies["body"]
     outputs = list(values)
     first = 1 + len(values)
-    read = step.read
+    read, untouched = step.read, Untouched(execution, step, run)
     for k in range(len(body.outputs) - first):
         if len(values) + k not in read:
             outputs.append(None)
         elif elements:
             outputs.append(stack(execution.terms, [trip[k] for trip in elements], step.head))
         else:
-            element = _untouched(execution, body, first + k, values)
-            outputs.append(empty_stack(execution.terms, element))
+            outputs.append(empty_stack(execution.terms, untouched.of(len(values) + k)))
     return outputs
 
 
-def _untouched(execution: Execution, body: Program, index: int, carried: Sequence[Value]) -> Fact:
-    """An element of a scan output if there are no trips: what the body declares, or, where it does
-    not declare the type, what follows from the types of what it is given, as runtimes have it."""
-    try:
-        return nothing(execution.terms, body, index)
-    except OpenError:
-        ranks = one_of(body, 0), one_of(body, 1)
-        number, keep = (Fact(t, _ones(r)) for t, r in zip((INT64, BOOL), ranks, strict=True))
-        facts = [Fact() if value is None else value.fact for value in carried]
-        return nothing(execution.terms, body, index, [number, keep, *facts])
+class Untouched:
+    """The elements of the scan outputs of a Loop that makes no trips.
+
+    The one reading of the proof: each size is a number if the body declares it or onnx's plain
+    shape inference finds it, which all runtimes begin with. Else it is 0 if nothing that the proof
+    knows tells a number either, whatever is carried into the body. Anything between is open, since
+    it depends on how much of the model a runtime computes while it loads it.
+
+    Args:
+        execution: what runs the body.
+        step: the Loop.
+        run: the body with what it captures.
+    """
+
+    def __init__(self, execution: Execution, step: Step, run: Run) -> None:
+        self._execution, self._step, self._run = execution, step, run
+
+    def of(self, k: int) -> Fact:
+        """The element of a scan output.
+
+        Args:
+            k: its place among the outputs of the Loop.
+
+        Raises:
+            OpenError: runtimes may differ.
+        """
+        elem_type, sizes = self._told(1 + k)
+        if not all(sizes or ()):
+            self._require_no_number(1 + k, sizes)
+        return Fact(elem_type, tuple(map(Dimension.constant, sizes or ())))
+
+    def _told(self, index: int) -> tuple[int, list[int] | None]:
+        """The element type, and the sizes, 0 for what is no number; None where not even the rank is
+        told."""
+        step, types = self._step, self._execution.element_types
+        reader = reader_of(step.bodies["body"])
+        found = None if types is None else types.of(step.node, index)
+        try:
+            if found is None:
+                found = reader.inferred(index)
+            elem_type, _ = reader.completed(index, found)
+        except EvaluationError:
+            elem_type = self._in_body[index].elem_type
+        if not elem_type:
+            raise OpenError(f"{label(step.node)}: without a trip its type is not known")
+        if found is None or not found.HasField("shape"):
+            return elem_type, None
+        return elem_type, [dim.dim_value for dim in found.shape.dim]
+
+    def _require_no_number(self, index: int, sizes: list[int] | None) -> None:
+        """Ask for sizes that are not told to be ones that nothing tells."""
+        shape = self._in_body[index].shape
+        known = shape is not None and len(shape) == len(sizes or ())
+        if not known or any(
+            not told and dim.value for told, dim in zip(sizes or (), shape or (), strict=True)
+        ):
+            raise OpenError(
+                f"{label(self._step.node)}: without a trip runtimes may take its scan output for"
+                " one of other sizes"
+            )
+
+    @functools.cached_property
+    def _in_body(self) -> list[Fact]:
+        """What is known of the outputs of the body, nothing being known of what is carried into it
+        but its declarations."""
+        execution, step = self._execution, self._step
+        terms, body = execution.terms, step.bodies["body"]
+        terms.symbols.depth += 1
+        try:
+            facts = [terms.symbols.fact(info.type) for info in body.proto.input]
+            leaves: list[Value] = [
+                terms.leaf("bound", (execution.level, "untouched", k, step.node.output[0]), fact)
+                for k, fact in enumerate(facts)
+            ]
+            made = self._run(leaves)
+        finally:
+            terms.symbols.depth -= 1
+        if any(term.head.name == "drawn" for term in descendants(made)):
+            raise OpenError(
+                f"{label(step.node)}: without a trip its sizes follow from an unknown operator"
+            )
+        return [Fact() if value is None else value.fact for value in made]
 
 
 def _symbolic(
@@ -182,7 +260,7 @@ def _symbolic(
         inits=[value for value in carried if value is not None],
         trip=trip,
         read=read,
-        empty=lambda k: _untouched(execution, body, 1 + k, carried),
+        empty=Untouched(execution, step, run).of,
         place=label(step.node),
     )
     return recur(made)

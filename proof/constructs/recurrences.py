@@ -21,6 +21,7 @@ from .collecting import rows_added, together
 from .ends import ended_by_number, holds, untouched
 
 if TYPE_CHECKING:
+    from ..algebra import Terms
     from ..execution import Execution, Value
 
 Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
@@ -341,8 +342,46 @@ def _stacked(
     if known is not None:
         return known
     shape = _closed_shape(loop, output.fact)
+    if declared is not None and shape is not None:
+        shape = _any_trips(terms, shape, declared[1], trips)
     fact = Fact(output.fact.elem_type, None if shape is None else (trips, *shape))
     return terms.keep(head, (recurrence,), fact)
+
+
+def _any_trips(
+    terms: Terms, shape: Shape, untouched: Shape | None, trips: Dimension
+) -> Shape | None:
+    """The sizes of elements where there may be no trips, and others then.
+
+    They are those of the body where no trips can be a case of its own; else a size that differs is
+    one that neither tells.
+    """
+    if shape == untouched:
+        return shape
+    if _is_a_case(terms, trips):
+        terms.positive.add(trips)
+        return shape
+    if untouched is None or len(shape) != len(untouched):
+        return None
+    return tuple(
+        [
+            a if a == b else terms.symbols.named(f"{PRIVATE}scan:{trips}:{a}:{b}")
+            for a, b in zip(shape, untouched, strict=True)
+        ]
+    )
+
+
+_STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
+"""How sizes begin that may be set in a case (`Terms.following`)."""
+
+
+def _is_a_case(terms: Terms, trips: Dimension) -> bool:
+    """Whether models can be compared where there are no trips, by setting one size."""
+    products = [product for product in trips.terms if product]
+    if len(products) != 1 or len(products[0]) != 1 or terms.symbols.free(terms.size(trips)):
+        return False
+    (name,) = products[0]
+    return name in terms.facts.declared or name.startswith(_STEADY)
 
 
 def _declared(loop: Recurrence, k: int, made: Fact) -> tuple[int, Shape | None]:

@@ -33,6 +33,12 @@ def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int =
     return terms.op("Concat", like, *viewed, axis=axis)
 
 
+def reader_of(body: Program) -> Body:
+    """What reads the declarations of a body."""
+    assert isinstance(body.proto, onnx.GraphProto)
+    return Body(SimpleNamespace(proto_=body.proto), body.imports, len(body.inputs))
+
+
 def nothing(
     terms: Terms,
     body: Program,
@@ -50,9 +56,7 @@ def nothing(
         sample: what is known of the body's inputs, where the declaration is completed by that.
         captured: the same of what it captures.
     """
-    proto = body.proto
-    assert isinstance(proto, onnx.GraphProto)
-    reader = Body(SimpleNamespace(proto_=proto), body.imports, len(body.inputs))
+    reader = reader_of(body)
     given = None if sample is None else [_of(fact) for fact in sample]
     outer = {name: _of(fact) for name, fact in (captured or {}).items()}
     try:

@@ -7,7 +7,24 @@ from inferred import BOOL, FLOAT, INT64, facts, loop, shapes
 
 def test_scan_outputs_gain_an_axis():
     text = loop("r = Neg (a) s = Relu (a)", results="float[R,S] r, float[T,U] s", outputs="y, z")
-    assert shapes(text)["z"] == ["?", "N", "3"]
+    once = text.replace(", int64 n)", ")").replace("(n, , x)", "(n, yes, x)")
+    once = once.replace("{", "<int64 n = {1}, bool yes = {1}> {", 1)
+    assert shapes(once)["z"] == ["?", "N", "3"]
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "sizes"),
+    [
+        ("s = Relu (w)", "s", ["?", "?", "3"]),
+        ("s = Relu (a)", "s", ["?", "?", "?"]),
+        ("s = Relu (a)", "float[T,3] s", ["?", "?", "3"]),
+        ("z = Shape (w) s = Expand (i, z)", "s", ["?", "?", "?"]),
+    ],
+)
+def test_sizes_of_scan_outputs_hold_without_a_trip(body, declared, sizes):
+    """Only numbers that the body declares or shape inference finds are there without a trip."""
+    text = loop(f"r = Neg (a) {body}", results=f"float[R,S] r, {declared}", outputs="y, z0")
+    assert shapes(text)["z0"] == sizes
 
 
 def test_nested_loops():

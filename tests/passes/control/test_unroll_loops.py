@@ -132,7 +132,26 @@ def test_no_trips_of_elements_of_unknown_rank_are_kept():
     )
     result = Pipeline([UnrollLoops()]).run(onnx.parser.parse_model(text))
     assert not result.changed
-    assert "the rank of its scan output 't' is not known" in result.kept[0].reason
+    assert "the sizes of its scan output 't' are not certain" in result.kept[0].reason
+
+
+def test_no_trips_of_elements_whose_sizes_are_in_doubt_are_kept():
+    """Inference does not know what is computed, a runtime that folds constants does."""
+    text = """g (float[N,3] x) => (y) <int64 n = {0}, int64[1] k = {2}, bool yes = {1}> {
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
+            c2 = Identity (c) z = Shape (x) t = Slice (z, k, k) u = Concat <axis = 0> (k, t)
+            f = Cast <to = 1> (i) s = Expand (f, u) }> }"""
+    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    assert not result.changed
+    assert "the sizes of its scan output 's' are not certain" in result.kept[0].reason
+
+
+def test_no_trips_of_elements_that_the_model_declares_of_other_sizes_are_kept():
+    text = """g (float[N,3] x, int64[2] z) => (float[K,7,3] y) <int64 n = {0}, bool yes = {1}> {
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
+            c2 = Identity (c) s = Reshape (x, z) }> }"""
+    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    assert not result.changed
 
 
 @pytest.mark.parametrize(

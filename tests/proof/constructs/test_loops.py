@@ -96,6 +96,26 @@ def test_no_trips_give_what_the_body_declares():
     assert_open(anything, EMPTY % ("float[a, b]", "float[0, 2]"))
 
 
+def test_no_trips_take_the_sizes_that_inference_finds():
+    """Axes and shapes that the body captures are known to it."""
+    text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
+    body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
+        k2 = Identity (k) o = Unsqueeze (x, a) }>"""
+    empty = "y = Constant <value = float[0, %s] {}> ()"
+    assert_proved(text % body, text % (empty % "1, 2"))
+    assert_open(text % body, text % (empty % "0, 0"))
+
+
+def test_no_trips_of_sizes_that_only_some_runtimes_find_are_open():
+    text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
+    body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
+        k2 = Identity (k) z = Shape (x) u = Concat <axis = 0> (z, z) f = Cast <to = 1> (i)
+        o = Expand (f, u) }>"""
+    for sizes in ("0, 0", "2, 2"):
+        empty = f"y = Constant <value = float[0, {sizes}] {{}}> ()"
+        assert_open(text % body, text % empty, "runtimes may take its scan output")
+
+
 def test_scan_outputs_of_trips_are_stacked_in_their_order():
     text = """g (float[2] x) => (float[2, 2] z)
         <int64 n = {2}, bool yes = {1}, int64[1] a = {0}> { %s }"""

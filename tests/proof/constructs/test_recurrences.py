@@ -115,3 +115,28 @@ def test_outputs_of_one_node_are_told_apart_inside_of_a_loop(node):
     )
     assert_proved(text % (node, "a"), text % (node, "a"))
     assert_open(text % (node, "a"), text % (node, "b"))
+
+
+@pytest.mark.parametrize("condition", ["yes", "d"], ids=("a number ends it", "a condition ends it"))
+@pytest.mark.parametrize("declared", ["float[u, 3]", "float[4, 3]"], ids=("undeclared", "declared"))
+def test_sizes_of_a_scan_output_are_those_of_the_body_only_if_there_is_a_trip(declared, condition):
+    text = """g (float[n, 3] x, float[m, 3] w, bool d) => (y) <int64 k = {0}, int64 one = {1},
+        bool yes = {1}> {
+        r = Shape (x) p = Gather (r, k) s = Shape (w) q = Gather (s, k) %s }"""
+    body = """t = Loop (p, %s) <body = b (int64 i, bool c) => (bool c2, %s o) {
+        c2 = Not (c) o = Neg (w) }> y0 = Shape (t) y = Gather (y0, one)"""
+    body = (
+        body % (condition, declared)
+        if condition == "d"
+        else (body % (condition, declared)).replace("Not", "Identity")
+    )
+    assert_open(text % body, text % "y = Identity (q)")
+    assert_proved(text % body, text % body)
+
+
+def test_sizes_of_a_scan_output_that_the_body_declares_hold_always():
+    text = """g (float[n, 3] x, float[4, 3] w) => (y) <int64 k = {0}, bool yes = {1}> {
+        r = Shape (x) p = Gather (r, k) %s }"""
+    body = """t = Loop (p, yes) <body = b (int64 i, bool c) => (bool c2, float[4, 3] o) {
+        c2 = Identity (c) o = Neg (w) }> y = Shape <start = 1> (t)"""
+    assert_proved(text % body, text % "y = Constant <value_ints = [4, 3]> ()")

@@ -4,8 +4,8 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.speculation import Speculation
+from straightline.analysis.shapes.certainty import runs_certainly
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.trips.certainty import runs_certainly
 
 BODY = (
     "<body = b (int64 i, bool c, float a) => (bool c2, float r) { c2 = Identity (c) r = Neg (a) }>"

@@ -1,0 +1,127 @@
+"""Types of what bodies give out, as shape inference over the whole model finds them.
+
+A runtime infers shapes once, before any input is there. A Loop that makes no trips takes the sizes
+of its scan outputs from there: a size that inference does not find is 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import onnx
+from onnx import helper
+
+from ..ir.boundary import OnnxError, ask_onnx
+from ..ir.splicing import without
+from .bodies import (
+    MOST_SHOWN,
+    askable_imports,
+    drop_constants,
+    hide_unaskable,
+    opset_of,
+    show_constants,
+    subgraphs,
+)
+
+Nodes = Sequence[onnx.NodeProto]
+Types = list[onnx.TypeProto.Tensor]
+
+
+class ElementTypes:
+    """The types of the outputs of all bodies of a model, inferred when they are first asked for.
+
+    Args:
+        model: the model.
+    """
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._model = model
+
+    def of(self, node: onnx.NodeProto, index: int) -> onnx.TypeProto.Tensor | None:
+        """The type of an output of a Loop's body; None where the model has no such node.
+
+        Args:
+            node: the Loop.
+            index: the position among the body's outputs.
+        """
+        types = self._by_node.get(_key(node))
+        return None if types is None else types[index]
+
+    @functools.cached_property
+    def _by_node(self) -> dict[bytes, Types]:
+        types: dict[bytes, Types] = {}
+        for nodes, inferred in (self._main(), *map(self._function, self._model.functions)):
+            for loop, same in _loops(nodes, inferred):
+                own = [info.type.tensor_type for info in _body(same).output]
+                known = types.setdefault(_key(loop), own)
+                if known is not own:  # the same node in two places, which may capture other sizes
+                    types[_key(loop)] = list(map(_common, known, own))
+        return types
+
+    def _main(self) -> tuple[Nodes, Nodes]:
+        model = self._model
+        asked = without(model.graph, {"initializer"})
+        inputs = {info.name for info in asked.input}
+        fixed = [t for t in model.graph.initializer if model.ir_version < 4 or t.name not in inputs]
+        for tensor in fixed:
+            if math.prod(tensor.dims) <= MOST_SHOWN:
+                asked.initializer.append(tensor)
+            elif tensor.name not in inputs:
+                asked.input.append(_without_data(tensor))
+        return model.graph.node, self._inferred(asked, _imports(model))
+
+    def _function(self, function: onnx.FunctionProto) -> tuple[Nodes, Nodes]:
+        asked = onnx.GraphProto(name=function.name, node=function.node)
+        asked.input.extend(onnx.ValueInfoProto(name=name) for name in function.input)
+        return function.node, self._inferred(asked, _imports(function))
+
+    def _inferred(self, graph: onnx.GraphProto, imports: Mapping[str, int]) -> Nodes:
+        """The nodes of a graph with the types that inference finds in their bodies."""
+        drop_constants(graph, opset_of(imports))
+        hide_unaskable(graph)
+        show_constants(graph, {})
+        asked = without(self._model, {"graph"})
+        asked.graph.CopyFrom(graph)
+        del asked.opset_import[:]
+        asked.opset_import.extend(askable_imports(imports))
+        try:
+            inferred = ask_onnx("the model", onnx.shape_inference.infer_shapes, asked)
+        except OnnxError:  # it finds nothing then
+            return graph.node
+        return inferred.graph.node
+
+
+def _key(node: onnx.NodeProto) -> bytes:
+    return node.SerializeToString(deterministic=True)
+
+
+def _imports(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
+    return {entry.domain: entry.version for entry in proto.opset_import}
+
+
+def _body(loop: onnx.NodeProto) -> onnx.GraphProto:
+    return next(attribute.g for attribute in loop.attribute if attribute.name == "body")
+
+
+def _without_data(tensor: onnx.TensorProto) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+
+
+def _loops(nodes: Nodes, inferred: Nodes) -> Iterator[tuple[onnx.NodeProto, onnx.NodeProto]]:
+    """The Loops among nodes and inside of them, each as it is and as inference left it."""
+    for node, same in zip(reversed(nodes), reversed(inferred), strict=False):
+        if node.op_type == "Loop" and not node.domain:
+            yield node, same
+        for one, other in zip(subgraphs(node), subgraphs(same), strict=True):
+            yield from _loops(one.node, other.node)
+
+
+def _common(one: onnx.TypeProto.Tensor, other: onnx.TypeProto.Tensor) -> onnx.TypeProto.Tensor:
+    """A type with the sizes that two types agree on."""
+    common = onnx.TypeProto.Tensor(elem_type=one.elem_type)
+    if one.HasField("shape") and len(one.shape.dim) == len(other.shape.dim):
+        for dim, same in zip(one.shape.dim, other.shape.dim, strict=True):
+            common.shape.dim.add().CopyFrom(dim if dim == same else type(dim)())
+    return common
