@@ -22,7 +22,7 @@ from .stacks import empty_stack, reader_of, stack
 
 if TYPE_CHECKING:
     from ..execution import Execution, Frame, Value
-    from ..programs import Step
+    from ..programs import Program, Step
     from ..terms import Term
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -212,7 +212,8 @@ class Untouched:
         terms, body = execution.terms, step.bodies["body"]
         terms.symbols.depth += 1
         try:
-            facts = [terms.symbols.fact(info.type) for info in body.proto.input]
+            inputs = reader_of(body).inputs
+            facts = [terms.symbols.fact(info.type) for info in inputs]
             leaves: list[Value] = [
                 terms.leaf("bound", (execution.level, "untouched", k, step.node.output[0]), fact)
                 for k, fact in enumerate(facts)
