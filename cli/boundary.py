@@ -164,5 +164,7 @@ def finish(code: int, show: Callable[[], None], *, product: bool) -> int:
 
 
 def _tell_lost(reason: str) -> int:
+    if not terminal.has_reader():
+        return 0
     report.show_error(f"the result could not be shown: {reason}")
     return EXIT_BAD_INPUT

@@ -16,6 +16,9 @@ NARROW = 60
 """Below so many columns nothing stands side by side."""
 _PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
 
+_closed: set[str] = set()
+"""The standard streams that were closed when the process started."""
+
 
 class _Console(Console):
     """A console that tells of a closed pipe, where rich would end the process."""
@@ -49,12 +52,18 @@ def prepare_streams() -> None:
         (2, "stderr", os.O_WRONLY),
     ):
         if getattr(sys, name) is None:
+            _closed.add(name)
             os.open(os.devnull, flags)  # takes the lowest number that is free
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def has_reader() -> bool:
+    """Return whether anything can be shown: else the exit code is the whole answer."""
+    return not {"stdout", "stderr"} <= _closed
 
 
 def delivered(write: Callable[[], None]) -> str:

@@ -97,6 +97,20 @@ def test_streams_that_are_closed():
 
 
 @pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("verify in.onnx in.onnx", 0),
+        ("verify in.onnx other.onnx", 3),
+        ("verify in.onnx none.onnx", 1),
+        ("inspect in.onnx --json", 0),
+        ("convert in.onnx - --opset 18", 1),
+    ],
+)
+def test_where_all_streams_are_closed_the_exit_code_is_the_answer(command, code):
+    assert shell(f"{command} <&- >&- 2>&-")[0] == code
+
+
+@pytest.mark.parametrize(
     "environment",
     [
         {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
