@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .hints import Hint
     from .inspection import Construct, Inspection, inspect
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
+    from .ir.kinds import KindError
     from .outcome import Outcome
     from .passes import (
         PassOptionError,
@@ -53,6 +54,7 @@ __all__ = [
     "GraphError",
     "Hint",
     "Inspection",
+    "KindError",
     "LoadError",
     "MismatchError",
     "ModelError",
@@ -109,6 +111,7 @@ _HOMES = {
     "GraphError": ".ir",
     "Hint": ".hints",
     "Inspection": ".inspection",
+    "KindError": ".ir.kinds",
     "LoadError": ".ir",
     "MismatchError": ".verification.mismatch",
     "ModelError": ".ir",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..ir import TWO_GB
+from ..ir.kinds import PATH, takes
 from ..ir.ways import is_told_to_a_shell
 from ..showing import OnProgress, silent
 from .errors import BatchError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..reference.named_dimensions import Dims
 
 
+@takes(out=PATH)
 def run(
     sources: Given | Sequence[Given],
     out: Given,

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from .kinds import takes
 from .operator import Operator
 from .tensor import Tensor
 from .well_formed.attributes import value_of
@@ -19,6 +20,7 @@ _DTYPES = {
 }
 
 
+@takes(op=Operator)
 def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None:
     """What a Constant operator gives (operator specification, Constant); None where its attribute
     comes from the function around it, is a sparse tensor, or a string that is not UTF-8.
@@ -44,6 +46,7 @@ def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> T
     return None
 
 
+@takes(tensor=Tensor)
 def constant_operator(tensor: Tensor) -> Operator:
     """A Constant operator that gives the tensor."""
     message = onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import onnx
 
 from .graph import Graph
+from .kinds import takes
 from .model import Function
 from .node import Node
 from .structure import Annotation
@@ -48,6 +49,7 @@ def dims_of(type_: onnx.TypeProto) -> Sequence[onnx.TensorShapeProto.Dimension]:
     return getattr(type_, kind).shape.dim if kind in ("tensor_type", "sparse_tensor_type") else ()
 
 
+@takes(source=Graph, target=Graph)
 def copy_graph(
     source: Graph,
     target: Graph,
@@ -100,6 +102,7 @@ def _copy_sources(
             _keep(value, values[value], loosened)
 
 
+@takes(node=Node, target=Graph)
 def copy_node(
     node: Node, target: Graph, values: dict[Value, Value], loosened: Loosened | None = None
 ) -> Node:
@@ -153,6 +156,7 @@ def copy_annotations(
         )
 
 
+@takes(node=Node)
 def captured_by(node: Node) -> list[Value]:
     """The values from around that a node's bodies use."""
     if not node.bodies:
@@ -160,6 +164,7 @@ def captured_by(node: Node) -> list[Value]:
     return [value for graph in node.graphs() for value in graph.captures()]
 
 
+@takes(node=Node)
 def count_nodes(node: Node) -> int:
     """A node and all nodes inside its bodies."""
     if not node.bodies:
@@ -167,6 +172,7 @@ def count_nodes(node: Node) -> int:
     return 1 + sum(count_nodes(n) for g in node.graphs() for n in g.unordered_nodes())
 
 
+@takes(name=str)
 def empty_header(name: str) -> onnx.GraphProto:
     """A header for a graph that is made anew."""
     return onnx.GraphProto(name=name)

@@ -18,6 +18,7 @@ import onnx.numpy_helper
 
 from .errors import LoadError
 from .files import encode
+from .kinds import takes
 from .reading import TWO_GB, open_regular
 from .spans import copy_span
 from .tensor import Extent, Tensor, external_extent, external_path, real_path
@@ -80,6 +81,7 @@ def _holds_graph(attribute: onnx.AttributeProto) -> bool:
     return attribute.type not in PLAIN and bool(attribute.HasField("g") or attribute.graphs)
 
 
+@takes(proto=onnx.ModelProto)
 def out_of_reach(proto: onnx.ModelProto) -> str:
     """Which tensor of a message without a known folder cannot be read, and what to do; empty where
     all elements are in the message."""

@@ -8,6 +8,7 @@ from .block import Block, Environment, Step, parts_of, reader
 from .copying import Loosened, captured_by, copy_annotations, copy_graph, count_nodes
 from .errors import GraphError
 from .graph import Graph
+from .kinds import takes
 from .node import Node
 from .structure import Annotation
 from .tensor import Tensor
@@ -360,6 +361,7 @@ def _captured_in(graph: Graph) -> set[Value]:
     return {value for node in graph.unordered_nodes() for value in captured_by(node)}
 
 
+@takes(body=Graph, into=Graph)
 def instantiate(
     body: Graph, into: Graph, arguments: Sequence[Value], *, fold: Fold | None = None
 ) -> list[Value]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from .kinds import takes
+
 _MOST_LISTED = 30
 _ALIKE = 0.7
 """A name is taken for another one if so much of both is the same, in order."""
@@ -11,6 +13,7 @@ _LONGEST = 200
 """Names longer than this are not compared: it takes their product in time."""
 
 
+@takes(name=str, known=Iterable)
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name that was probably meant, whatever its case; None where none is near."""
     from difflib import get_close_matches
@@ -20,6 +23,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return lower[found[0]] if found else None
 
 
+@takes(name=str, known=Iterable)
 def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
     """The end of a sentence about a name that is unknown: the one that was meant, and all others.
 
@@ -41,6 +45,7 @@ def listed(names: Sequence[str]) -> str:
     return found + (f" and {more} more" if more > 0 else "")
 
 
+@takes(name=str, inputs=Iterable)
 def no_input(name: str, inputs: Iterable[str]) -> str:
     """That a model has no such input."""
     return f"the model has no input '{name}'; {instead(name, inputs, are='it has')}"

@@ -8,12 +8,14 @@ from typing import Any
 import onnx
 
 from .errors import ModelError
+from .kinds import takes
 from .well_formed.attributes import value_of
 from .well_formed.places import FunctionKey, key_of
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
+@takes(name=str)
 def attribute_message(name: str, value: Any) -> onnx.AttributeProto:
     """An attribute with a value as Python sees it; an empty list is one of whole numbers."""
     kind = onnx.AttributeProto.INTS if isinstance(value, list | tuple) and not value else None

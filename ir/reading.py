@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import LoadError, reason
+from .kinds import PATH, takes
 from .ways import by
 
 TWO_GB = 2**31 - 1
@@ -42,6 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
     raise _unreadable(path, kind, "it is not a regular file")
 
 
+@takes(path=PATH)
 def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> bytes | bytearray:
     """Read the content of a file or a pipe.
 

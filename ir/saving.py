@@ -19,6 +19,7 @@ from .external_data import (
     refers_elsewhere,
 )
 from .files import encode, replacing
+from .kinds import PATH, takes
 from .links import LinkData, Links, require_way
 from .model import Model
 from .ordering import nesting
@@ -31,6 +32,7 @@ _MAX_NESTING = 30
 """Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
 
 
+@takes(model=(Model, onnx.ModelProto), path=PATH)
 def save(
     model: Model | onnx.ModelProto,
     path: str | os.PathLike[str],
@@ -168,6 +170,7 @@ class _Message:
         return self.proto
 
 
+@takes(model=Model)
 def to_bytes(model: Model) -> bytes:
     """The model as one message, external data within it.
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeGuard, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    Union,
+    runtime_checkable,
+)
 
 import onnx
 
@@ -15,6 +25,7 @@ from .deserialize import deserialize
 from .errors import LoadError
 from .external_data import external_tensors, files_of, load_external_data
 from .files import parse_bytes, require_graph
+from .kinds import PATH, takes
 from .model import Model
 from .reading import TWO_GB, folder_of, read_all, read_bytes
 from .serialize import serialize
@@ -57,6 +68,14 @@ class Exported(Protocol):
     @property
     def model_proto(self) -> onnx.ModelProto:
         """The model as a message."""
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read at most so many bytes."""
 
 
 class Scripted(Protocol):
@@ -117,6 +136,7 @@ def _name_of(source: Any) -> str:
     return str(getattr(source, "name", type(source).__name__))
 
 
+@takes(path=PATH)
 def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFile:
     """The model in a file or a pipe; external data stays where it is.
 
@@ -135,6 +155,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
     return ModelFile(path, proto, base_dir, files)
 
 
+@takes(stream=Readable)
 def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFile:
     """The model that an open stream holds; external data has no folder there.
 
@@ -223,6 +244,7 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
     return model
 
 
+@takes(model=Model)
 def in_kind(model: Model, source: ModelSource) -> ModelSource:
     """A result in the kind in which its source was given: a message for a path, bytes or a script;
     what torch's ONNXProgram holds for one of these.
@@ -240,3 +262,19 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     if isinstance(source, str | os.PathLike | ModelFile):
         load_external_data(proto, model.base_dir)
     return proto
+
+
+def _reduced(model: Model) -> tuple[Any, ...]:
+    """Give `pickle` and `copy` what a model is made of: its message and where its data lies."""
+    return _restored, (serialize(model), model.base_dir, model.file, model.data_files)
+
+
+def _restored(
+    proto: onnx.ModelProto, base_dir: Path | None, file: Path | None, data_files: frozenset[Path]
+) -> Model:
+    model = deserialize(proto, base_dir)
+    model.file, model.data_files = file, data_files
+    return model
+
+
+copyreg.pickle(Model, _reduced)

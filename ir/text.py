@@ -11,6 +11,7 @@ import onnx.printer
 from .boundary import ask_onnx
 from .deserialize import deserialize
 from .errors import LoadError
+from .kinds import takes
 from .model import Model
 from .serialize import serialize
 from .well_formed.attributes import graphs_in
@@ -18,6 +19,7 @@ from .well_formed.attributes import graphs_in
 _TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
 
 
+@takes(model=Model)
 def to_text(model: Model, most: int | None = None) -> str:
     """The model in ONNX's text syntax.
 
@@ -64,6 +66,7 @@ def _clear(tensor: onnx.TensorProto, most: int) -> None:
         )
 
 
+@takes(text=str)
 def parse(text: str) -> Model:
     """A model from ONNX's text syntax.
 

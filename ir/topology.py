@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import networkx as nx
 
 from .errors import ModelError
+from .kinds import takes
 from .lazy import lazy_property
 
 # One for all, so nobody may write into it.
@@ -189,11 +190,13 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
                 done[vertex] = None
 
 
+@takes(graph=nx.DiGraph, vertices=Iterable)
 def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all that they depend on: `networkx.ancestors` of many at once."""
     return downstream(graph.reverse(copy=False), vertices)
 
 
+@takes(graph=nx.DiGraph, vertices=Iterable)
 def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all that depends on them: `networkx.descendants` of many at once."""
     found = set(vertices)

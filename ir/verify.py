@@ -8,11 +8,13 @@ from .arity import check_bodies
 from .copying import captured_by
 from .errors import ModelError
 from .graph import Graph
+from .kinds import takes
 from .model import Function, Model
 from .node import Node
 from .value import Value
 
 
+@takes(model=Model)
 def verify(model: Model) -> None:
     """Check every invariant of a model.
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..ir import Error
 from ..ir.boundary import one_line
+from ..ir.kinds import PATH, takes
 from . import registry
 from .base import Pass
 
@@ -33,6 +34,7 @@ class PluginError(Error):
     """A pass from outside cannot be used: it does not import, its name clashes, it is no pass."""
 
 
+@takes(path=PATH)
 def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     """Run a Python file, and let pipelines call the passes that it defines by their names.
 

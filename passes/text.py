@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir import instead, nearest
+from ..ir.kinds import takes
 from . import plugins, registry
 from .accelerating import Accelerate, alternatives
 from .base import Pass, PassOptionError
@@ -49,6 +50,7 @@ def accelerate(**options: Any) -> Pipeline:
     return Pipeline(_build([(Accelerate, {})], options))
 
 
+@takes(text=str)
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
     """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
 

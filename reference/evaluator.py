@@ -14,6 +14,7 @@ from onnx.reference.op_run import OpRun
 
 from .. import ir
 from ..ir.external_data import fill
+from ..ir.kinds import takes
 from ..ir.meant import no_input
 from ..ir.well_formed import check_well_formed
 from ..ir.well_formed.places import normal_domain
@@ -192,6 +193,7 @@ def run(
     return evaluator.run(feeds)
 
 
+@takes(node=onnx.NodeProto, opset_imports=Mapping)
 def operator_kernel(
     node: onnx.NodeProto, opset_imports: Mapping[str, int]
 ) -> Callable[[Sequence[Array | None]], list[Any]]:

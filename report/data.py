@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..hints import Hint
 from ..ir import BaseDir, Model, ModelSource, load
+from ..ir.kinds import takes
+from ..outcome import Outcome
 from ..passes import Remark
 from ..passes.pipeline import Timing
 from .constructs import ConstructData, constructs_of
@@ -17,7 +19,6 @@ from .model_data import ModelData, NodeData, Place, describe
 from .origins import Origin, origins
 
 if TYPE_CHECKING:
-    from ..outcome import Outcome
     from ..reference.verdict import Verdict
 
 MOST_REMARKS = 1000
@@ -181,6 +182,7 @@ def gather(
     )
 
 
+@takes(outcome=Outcome)
 def of_outcome(
     outcome: Outcome,
     *,

@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 from ..ir.files import replacing
+from ..ir.kinds import PATH, takes
 from ..showing.plain import visible
 from .data import Report
 from .places import marked_place
@@ -27,6 +28,7 @@ _SCRIPTS = (
 )
 
 
+@takes(report=Report)
 def page(report: Report) -> str:
     """The whole page. It loads nothing, and its policy lets no other script run."""
     scripts = [_asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
@@ -42,6 +44,7 @@ def page(report: Report) -> str:
     )
 
 
+@takes(path=PATH, report=Report)
 def write(
     path: str | os.PathLike[str],
     report: Report,
@@ -64,6 +67,7 @@ def write(
         temporary.write_text(page(report), encoding="utf-8")
 
 
+@takes(path=PATH)
 def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
     """The file that a report may be written to; nothing is touched.
 

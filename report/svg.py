@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.files import replacing
+from ..ir.kinds import PATH, takes
 from .constructs import ConstructData, constructs_of
 from .model_data import GraphData, ModelData, Place, describe
 from .places import marked_place
@@ -92,6 +93,7 @@ def control_flow_svg(model: ModelSource, base_dir: BaseDir = None) -> str:
     )
 
 
+@takes(path=PATH)
 def write_svg(
     path: str | os.PathLike[str],
     model: ModelSource,
@@ -109,6 +111,7 @@ def write_svg(
         temporary.write_text(control_flow_svg(model), encoding="utf-8")
 
 
+@takes(path=PATH)
 def place_of_svg(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
     """The file that a picture may be written to; nothing is touched.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..ir import instead
 from ..ir.errors import reason
+from ..ir.kinds import PATH, takes
 from ..ir.ways import by
 from .description import Target, TargetError
 from .reading import parse
@@ -41,6 +42,7 @@ def find(name: str) -> Target:
     return parse(file.read_text(encoding="utf-8"), name, file.name)
 
 
+@takes(path=PATH)
 def load(path: str | os.PathLike[str]) -> Target:
     """The target of a file; it is called as the file is.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import onnx
 
 from ..ir import MAX_OPSET, Model
+from ..ir.kinds import takes
 from ..passes import Progress
 from .engine import Engine
 from .errors import ConversionError
@@ -17,6 +18,7 @@ from .schemas import OLDEST, changes
 _log = logging.getLogger(__name__)
 
 
+@takes(model=Model)
 def convert(
     model: Model,
     target_opset: int,

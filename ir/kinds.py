@@ -1,0 +1,56 @@
+"""Arguments of the wrong kind: one clear error for whoever calls a public function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from .errors import Error
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Kind = type | tuple[type, ...]
+
+PATH: Kind = (str, os.PathLike)
+"""The kinds of paths."""
+
+_ABSENT = object()
+
+
+class KindError(Error, TypeError):
+    """An argument is of a kind that the function does not take."""
+
+
+def takes(**kinds: Kind) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Check the kinds of some arguments at each call of a function.
+
+    Args:
+        kinds: the class or classes of each argument, by name.
+
+    Raises:
+        KindError: at a call with an argument of another kind.
+    """
+
+    def decorate(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        places = {name: place for place, name in enumerate(inspect.signature(call).parameters)}
+        checks = tuple((places[name], name, kind) for name, kind in kinds.items())
+
+        @functools.wraps(call)
+        def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            for place, name, kind in checks:
+                value: Any = args[place] if place < len(args) else kwargs.get(name, _ABSENT)
+                if not isinstance(value, kind) and value is not _ABSENT:
+                    raise KindError(_text(call.__name__, name, kind, value))
+            return call(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def _text(function: str, name: str, kind: Kind, value: object) -> str:
+    kinds = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+    return f"{function}: '{name}' is of kind {kinds}, not {type(value).__name__}"

@@ -1,0 +1,66 @@
+"""Whatever a public function is called with, an argument of the wrong kind is one clear error."""
+
+import inspect
+
+import pytest
+import straightline as sl
+
+MODULES = (
+    sl,
+    sl.batch,
+    sl.interop,
+    sl.ir,
+    sl.passes,
+    sl.reference,
+    sl.report,
+    sl.targets,
+    sl.versions,
+)
+WRONG = (5, None, object(), [1], {"a": 1}, "no such file", 3.5, b"xx", print)
+
+
+def functions():
+    for module in MODULES:
+        for name in getattr(module, "__all__", dir(module)):
+            function = getattr(module, name)
+            if inspect.isfunction(function) and name[0] != "_":
+                yield f"{module.__name__}.{name}", function
+
+
+def required(function):
+    """How many arguments a function cannot be called without."""
+    parameters = inspect.signature(function).parameters.values()
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.default is p.empty and p.kind in places for p in parameters)
+
+
+@pytest.mark.parametrize(("name", "function"), [*functions()])
+def test_an_argument_of_the_wrong_kind_is_an_error_of_ours(name, function):
+    count = required(function)
+    for value in WRONG if count else ():
+        try:
+            result = function(*[value] * count)
+        except sl.Error as error:
+            assert str(error) and "\n" not in str(error).strip(), name
+        else:
+            assert result is not NotImplemented
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: sl.ir.save(5, "x.onnx"), "save: 'model' is of kind Model or ModelProto, not int"),
+        (lambda: sl.save("x.onnx", "y.onnx"), "'model' is of kind Model or ModelProto, not str"),
+        (lambda: sl.ir.parse(text=5), "parse: 'text' is of kind str, not int"),
+        (lambda: sl.report.page(None), "page: 'report' is of kind Report, not NoneType"),
+    ],
+)
+def test_the_error_names_the_argument_and_its_kind(call, text):
+    with pytest.raises(sl.KindError, match=text) as caught:
+        call()
+    assert isinstance(caught.value, TypeError)
+
+
+def test_a_missing_argument_is_told_by_python():
+    with pytest.raises(TypeError, match="path"):
+        sl.ir.save(sl.ir.parse('<ir_version: 8, opset_import: ["" : 17]> g () => () { }'))
