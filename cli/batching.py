@@ -120,6 +120,7 @@ _AS_THEY_ARE = {
     "require_straight_line": "require_straight_line",
     "require_target": "require_target",
     "freeze_initializers": "freeze_initializers",
+    "keep_nan": "keep_nan",
     "max_trips": "max_trips",
     "max_nodes": "max_nodes",
     "max_input_size": "max_bytes",

@@ -31,6 +31,7 @@ from .options import (
     Freeze,
     Inputs,
     Json,
+    KeepNan,
     KeptCertificate,
     LinkData,
     Load,
@@ -105,6 +106,7 @@ def rewrite(
     fits: FitsTarget = None,
     fits_file: TargetFile = None,
     selects: Selected = False,
+    keep_nan: KeepNan = None,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     max_work: MaxWork = None,
@@ -178,7 +180,7 @@ def rewrite(
             verify=False,
             strict=strict,
             on_progress=progress,
-            **chosen(max_trips=max_trips, max_nodes=max_nodes),
+            **chosen(max_trips=max_trips, max_nodes=max_nodes, keep_nan=keep_nan),
         )
     lacking = require_target and bool(outcome.untaken)
     straight = require_straight_line
@@ -335,6 +337,7 @@ def inspect(
     fits: FitsTarget = None,
     fits_file: TargetFile = None,
     selects: Selected = False,
+    keep_nan: KeepNan = None,
     max_trips: MaxTrips = None,
     max_nodes: MaxNodes = None,
     max_work: MaxWork = None,
@@ -368,7 +371,7 @@ def inspect(
         dims=contents(sizes),
         assume_max=contents(assumed),
         freeze_initializers=freeze_initializers,
-        **chosen(max_trips=max_trips, max_nodes=max_nodes),
+        **chosen(max_trips=max_trips, max_nodes=max_nodes, keep_nan=keep_nan),
     )
     again = functools.partial(command_again, context)
     return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)

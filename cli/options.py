@@ -115,6 +115,14 @@ Selected = Annotated[
         " '--passes selects'.",
     ),
 ]
+KeepNan = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep-nan",
+        help="Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of a"
+        " NaN there.",
+    ),
+]
 MaxTrips = Annotated[
     int | None,
     typer.Option(metavar="N", parser=parsing.whole(), help="Leave loops with more trips."),

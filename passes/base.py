@@ -208,6 +208,11 @@ class Run:
         else:
             self._offers[node.op] = what
 
+    def pass_offer_on(self, node: Node, left: Node) -> None:
+        """Offer of what is left of a construct what was offered of all of it."""
+        if node.op in self._offers:
+            self._offers[left.op] = self._offers.pop(node.op)
+
     def with_offer(self, node: Node, reason: str) -> str:
         """What is said of a construct, with what it could be instead, if that is anything."""
         offered = self._offers.get(node.op)

@@ -1,5 +1,9 @@
 """Every pass there is, a line for each: first those of the default pipeline in their order, with
-what may come before them; then those that are only run when asked for."""
+what may come before them; then those that are only run when asked for.
+
+Recurrences are raised before loops are vectorised: the operator multiplies by the weights that are
+seen in the body.
+"""
 
 # ruff: noqa: I001, PLC0414 - the order says something, and each name is given on
 from .base import Pass
@@ -10,8 +14,8 @@ from .control.forward_invariants import ForwardInvariants as ForwardInvariants
 from .loops.count_loops import CountLoops as CountLoops
 from .loops.hoist_invariants import HoistInvariants as HoistInvariants
 from .functions.inline_functions import InlineFunctions as InlineFunctions
-from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops
 from .recurrences.raise_recurrences import RaiseRecurrences as RaiseRecurrences
+from .loops.vectorize_loops import VectorizeLoops as VectorizeLoops
 from .control.unroll_loops import UnrollLoops as UnrollLoops
 from .scans.unroll_scans import UnrollScans as UnrollScans
 from .control.inline_ifs import InlineIfs as InlineIfs

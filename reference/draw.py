@@ -201,8 +201,9 @@ class Drawer:
             yield Sample(label, self._override(count, [name]))
 
     def strained(self, count: int) -> Iterator[Sample]:
-        """Up to `count` samples that strain a model, one of each kind that it has inputs for."""
-        for number, kind in enumerate(list(KINDS)[:count]):
+        """Samples that strain a model, one of each kind that it has inputs for: one more than
+        `count` at most, and none for 0."""
+        for number, kind in enumerate(list(KINDS)[: count + 1] if count else ()):
             names = [
                 n for n in sorted(self._free) if strains(kind, _innermost(self._types[n]).elem_type)
             ]

@@ -1,4 +1,4 @@
-"""Samples that strain a model: far from zero, of all magnitudes, with special values.
+"""Samples that strain a model: far from zero, of all magnitudes, with special values or one.
 
 Near zero many formulas agree that are not the same: E[x * x] - E[x] * E[x] is a variance there,
 and noise at 3000. These samples are extra: what the original refuses or takes long for says
@@ -30,6 +30,8 @@ def strains(kind: str, elem_type: int) -> bool:
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
     if KINDS[kind] is _special:
         return dtype.kind in "iu" or dtype.name in _SPECIAL
+    if KINDS[kind] is _infinite:
+        return dtype.name in _SPECIAL
     return dtype.name in (*_WIDE, *_NARROW)
 
 
@@ -46,6 +48,9 @@ def strained(
     """
     rng = np.random.default_rng(list(seed))
     change = KINDS[kind]
+    if change is _infinite:
+        by_size = sorted(names, key=lambda name: (-getattr(feeds[name], "size", 0), name))
+        names = by_size[seed[0] % len(by_size) :][:1]
     return {n: _changed(v, change, rng) if n in names else v for n, v in feeds.items()}
 
 
@@ -100,6 +105,16 @@ def _special(array: Array, rng: np.random.Generator) -> Array:
     return changed.reshape(array.shape)
 
 
+def _infinite(array: Array, rng: np.random.Generator) -> Array:
+    """One infinity. Among many special values most results are NaN, whatever is computed of them;
+    of a single one most are numbers, which an infinity times 0 would make NaN."""
+    if array.dtype.name not in _SPECIAL:
+        return array
+    changed = array.copy().reshape(-1)
+    changed[rng.integers(array.size)] = rng.choice((-np.inf, np.inf))
+    return changed.reshape(array.shape)
+
+
 def _nudged(array: Array, rng: np.random.Generator) -> Array:
     """The next numbers above or below."""
     if array.dtype.name not in (*_WIDE, *_NARROW):
@@ -118,4 +133,5 @@ KINDS: dict[str, Change] = {
     "values far from zero": _far,
     "large and tiny values": _scaled,
     "special values": _special,
+    "a single infinity": _infinite,
 }

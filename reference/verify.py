@@ -59,8 +59,9 @@ def verify(
         rtol: relative tolerance for floats of all types; see `compare.Tolerance` for the default.
         atol: absolute tolerance for floats of all types.
         samples: how many plain samples are drawn; overridable initializers add more, and so do
-            values far from zero, large and tiny values, and special values, of which as many are
-            drawn (at most one of each kind) where the original takes them, and no `atol` is given.
+            values far from zero, large and tiny values, special values and a single infinity, of
+            which one more is drawn (at most one of each kind) where the original takes them, and no
+            `atol` is given.
         seed: the same seed draws the same inputs.
         sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
             size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.

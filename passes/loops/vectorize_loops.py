@@ -71,5 +71,6 @@ class VectorizeLoops(Pass):
             run.rewritten(self, node, path, "all trips are computed at once")
         else:
             run.rewritten(self, node, path, found.told)
+            run.pass_offer_on(node, left)
             run.kept(self, left, f"it {found.reason}")
         return True

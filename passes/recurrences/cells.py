@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..loops.repetition import State
 from .affine import Affine, affine, described, require_nothing_left
-from .functions import LINEAR, Function, is_known
+from .functions import LINEAR, OVERFLOWING, Function, is_known
 from .interpretation import Interpretation
 from .polynomials import Activation, Atoms, Carried, Free, Monomial, Product, Sum
 from .weights import Unfit
@@ -57,6 +57,11 @@ def find_cell(of: Interpretation) -> Cell:
     for kind, *_ in cell.functions:
         if not is_known(kind):
             raise Unfit(f"is a {cell.op_type} with the activation {kind}, which it has not")
+        if kind == OVERFLOWING:
+            raise Unfit(
+                f"is a {cell.op_type} with the activation {kind}, which onnxruntime's kernel of it"
+                " makes infinite above 88"
+            )
     return cell
 
 

@@ -12,7 +12,7 @@ import onnx
 from ...ir import Operator, Value
 from .affine import Affine
 from .cells import Cell
-from .functions import attributes_of
+from .functions import attributes_of, loses_nan
 from .interpretation import Interpretation
 from .masks import Packing
 from .polynomials import Free, Monomial
@@ -50,6 +50,8 @@ class _Emission:
         self.weights = Weights(self.emit, self.recurrence.free, dtype)
         self.sequence = Sequence3(of, cell.hidden)
         self.size = of.width(cell.hidden.given)
+        self.max_identity = self.recurrence.trips.max_identity
+        self.spread_nan = self.recurrence.trips.spread_nan
         self.biases: list[list[tuple[float, Monomial]]] = []
         self._vectors: dict[Value, Value] = {}
 
@@ -57,6 +59,7 @@ class _Emission:
         """The operator and what comes of it."""
         hidden = self.cell.hidden
         x, w = self._input()
+        self._require_states_everywhere()
         r = self._joined(self._recurrent(gate) for gate in self.cell.gates)
         mask = self.of.mask
         packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
@@ -91,8 +94,10 @@ class _Emission:
     def _what(self) -> str:
         article = "a" if self.cell.op_type == "GRU" else "an"
         masked = "" if self.of.mask is None else " with a mask"
+        lost = loses_nan(self.cell.op_type, self.cell.functions)
         return (
             f"{article} {self.cell.op_type}{masked}, up to rounding ({TESTED_ULPS} ULPs in tests)"
+            + (", of which onnxruntime may make a number of a NaN" if lost else "")
         )
 
     def _attributes(self) -> dict[str, Any]:
@@ -126,6 +131,7 @@ class _Emission:
         """What is fed trip by trip, and what that is multiplied by; notes what is added else."""
         blocks: list[dict[tuple[Free, ...], Block]] = []
         widths: dict[tuple[Free, ...], int] = {}
+        self._selected: set[tuple[Free, ...]] = set()
         for gate in self.cell.gates:
             own: dict[tuple[Free, ...], Block] = {}
             self.biases.append([])
@@ -138,6 +144,9 @@ class _Emission:
             return self.sequence.nothing(self.weights.dtype), self.weights.zeros(
                 len(blocks) * self.size, 1
             )
+        for source in widths:
+            if source in self._selected or any(source not in own for own in blocks):
+                self._require_finite(source)
         zeros = self.weights.zeros
         rows = [
             self.weights.joined([own.get(s, zeros(self.size, widths[s])) for s in widths], 1)
@@ -166,15 +175,40 @@ class _Emission:
             elif not any(free.width for free in frees):
                 width = 0
             self._require_narrow(frees, width)
+            if max(width, self.size) > 1 and width:
+                self._selected.add(frees)
             yield frees, self._identity(factor, start, width), width or 1
 
     def _require_narrow(self, frees: tuple[Free, ...], width: int) -> None:
-        most = self.recurrence.trips.max_identity
-        if width > most:
+        if width > self.max_identity:
             raise Unfit(
                 f"adds '{frees[0].value.name}', and the operator would multiply its {width} columns"
-                f" by ones and zeros, over max_identity={most}"
+                f" by ones and zeros, over max_identity={self.max_identity}"
             )
+
+    def _require_finite(self, frees: tuple[Free, ...]) -> None:
+        """Require that a product is finite for whatever is fed: 0 times it must be 0."""
+        if self.of.finiteness.holds([free.value for free in frees]):
+            return
+        names = " and ".join(dict.fromkeys(f"'{free.value.name}'" for free in frees))
+        self._refuse_to_spread(f"adds {names}, which")
+
+    def _require_states_everywhere(self) -> None:
+        """Require that gates see all of the states or none: 0 times a state is NaN where that is
+        infinite, or NaN."""
+        seen = [bool(gate.recurrent) for gate in self.cell.gates]
+        if not all(seen):
+            self._refuse_to_spread("has a gate that does not depend on it, where")
+        if any(self.cell.peepholes) and not all(self.cell.peepholes):
+            self._refuse_to_spread("has a gate without a peephole, where")
+
+    def _refuse_to_spread(self, what: str) -> None:
+        if self.spread_nan:
+            return
+        raise Unfit(
+            f"{what} the operator would multiply by 0, so that an infinity or NaN would make NaN of"
+            " other gates or columns; raise-recurrences{spread_nan=true} allows that"
+        )
 
     def _frees(self, monomial: Monomial) -> tuple[Free, ...]:
         atoms = [self.of.atoms[index] for index in monomial]

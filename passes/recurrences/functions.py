@@ -31,8 +31,21 @@ _DISPUTED = ("Affine", "ScaledTanh", "ThresholdedRelu")
 
 _DEFAULTS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
 
+OVERFLOWING = "Softplus"
+"""onnxruntime's kernels of RNN, GRU and LSTM compute it as log (1 + exp (x)), which is infinite for
+x above 88; its operator Softplus is not."""
+
 LINEAR: Function = ("Affine", 1.0, 0.0)
 """No activation."""
+
+
+_LOSING_NAN = ("Relu", "HardSigmoid")
+"""Of these an RNN of onnxruntime makes 0 of NaN. GRU and LSTM clamp whatever they activate."""
+
+
+def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
+    """Whether onnxruntime's kernel may make a number of a NaN."""
+    return op_type != "RNN" or any(kind in _LOSING_NAN for kind, *_ in functions)
 
 
 def is_known(kind: str) -> bool:

@@ -14,6 +14,7 @@ from .rules import RULES
 from .weights import Unfit
 
 _RULES = {**RULES, **ONE_STEP}
+_LOSES_NAN = "of which onnxruntime may make a number of a NaN, and keep_nan is set"
 
 
 def raise_cell(recurrence: Recurrence) -> Raised | str:
@@ -26,6 +27,8 @@ def raise_cell(recurrence: Recurrence) -> Raised | str:
         try:
             of = Interpretation(recurrence, _RULES, hoisted, turned)
             cell = find_cell(of)
+            if recurrence.trips.keep_nan:
+                raise Unfit(f"could be computed by {cell.op_type}, {_LOSES_NAN}")
             _require_gain(recurrence, cell)
             return emit_cell(of, cell)
         except Unfit as reason:

@@ -8,12 +8,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Hashable
 
-from ...facts.fact import Fact, Shape
+from ...facts.fact import Fact, Shape, integers
 from ...ir import Node, Value
 from ...operators.batching import Operand
 from ..loops.repetition import Scanned
 from .interpretation import Interpretation
 from .rows import Row, mapped
+
+_MATRIX = 2
+"""The rank of one."""
+
+_Reader = Callable[[Value, int], Operand]
+"""The elements of a value along an axis, for all trips."""
 
 _DEEPEST = 16
 """So far what is read is followed back."""
@@ -47,20 +53,27 @@ def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
     if source is None or index is None or source.graph is repetition.body or of.shape(index):
         return None
     axis = node.attribute("axis", 0) % len(of.shape(source))
-    return source, _Elements(of, axis, index, lambda s: _gathered(of, node, index, s, axis))
+    return source, _Elements(of, axis, index, lambda s, at: _gathered(of, node, index, s, at))
 
 
-def _element_of(of: Interpretation, scanned: Scanned) -> Callable[[Value], Operand]:
+def _element_of(of: Interpretation, scanned: Scanned) -> _Reader:
     elements = of.recurrence.trips.feeding.elements
-    return lambda source: elements(dataclasses.replace(scanned, source=source))
+    return lambda source, axis: elements(dataclasses.replace(scanned, source=source, axis=axis))
 
 
 def _gathered(of: Interpretation, node: Node, index: Value, source: Value, axis: int) -> Operand:
+    """The elements of a value along an axis, as the node takes them along its own."""
     trips, shape = of.recurrence.trips, of.shape(source)
+    operand, own = trips.feeding.same(source), node.attribute("axis", 0) % len(shape)
+    if axis != own:
+        perm = [other for other in range(len(shape)) if other != axis]
+        perm.insert(own, axis)
+        fact = Fact(operand.fact.elem_type, tuple([shape[number] for number in perm]))
+        operand = Operand(trips.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
-    given = [trips.feeding.same(source), of.recurrence.free(index)]
-    ((operand, _),) = trips.apply_rule(node, given, [fact])
-    return operand
+    given = [operand, of.recurrence.free(index)]
+    ((read, _),) = trips.apply_rule(node, given, [fact])
+    return read
 
 
 class _Elements:
@@ -70,15 +83,13 @@ class _Elements:
         of: what values are made of.
         axis: the axis.
         how: what tells this reading from others.
-        operand: the elements of a value for all trips.
+        operand: reads elements of a value.
     """
 
-    def __init__(
-        self, of: Interpretation, axis: int, how: Hashable, operand: Callable[[Value], Operand]
-    ) -> None:
+    def __init__(self, of: Interpretation, axis: int, how: Hashable, operand: _Reader) -> None:
         self.of = of
         self.axis = axis
-        self.how = axis, how
+        self.how = how
         self.operand = operand
         self._rules = {
             "MatMul": self._matmul,
@@ -86,6 +97,11 @@ class _Elements:
             "Add": self._add,
             "Split": self._split,
             "Identity": self._identity,
+            "Reshape": self._reshape,
+            "Slice": self._slice,
+            "Squeeze": self._narrower,
+            "Unsqueeze": self._narrower,
+            "Transpose": self._transpose,
         }
 
     def row(self, source: Value, depth: int) -> Row:
@@ -101,10 +117,11 @@ class _Elements:
         return self._as_it_is(source)
 
     def _as_it_is(self, source: Value) -> Row:
-        key = self.how, source
+        key = self.axis, self.how, source
         if key not in self.of.stand_ins:
-            made = self.of.recurrence.trips.stand_in(source.name, self.operand(source))
+            made = self.of.recurrence.trips.stand_in(source.name, self.operand(source, self.axis))
             self.of.stand_ins[key] = made
+            self.of.finiteness.stands_for(made, source)
             self.of.recurrence.trips.count_along(source, self.axis)
         return self.of.row(self.of.stand_ins[key])
 
@@ -138,18 +155,25 @@ class _Elements:
         return self.of.multiplied(self._factor(one, depth), self.of.matrix(other))
 
     def _gemm(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        if self.axis or node.attribute("transA", 0):
-            return None
-        matrix = self.of.matrix(inputs[1])
-        matrix = matrix.turned() if node.attribute("transB", 0) else matrix
-        product = self.of.multiplied(self._factor(inputs[0], depth), matrix)
-        alpha, beta = (float(node.attribute(name, 1.0)) for name in ("alpha", "beta"))
-        product = mapped(product, lambda total: total.times(alpha))
-        if len(inputs) == 2:
+        product = None if self.axis else self._product(node, inputs[0], inputs[1], depth)
+        if product is None or len(inputs) == 2:
             return product
-        addend = self._addend(inputs[2], source, depth)
+        return self._with_addend(node, product, self._addend(inputs[2], source, depth))
+
+    def _product(self, node: Node, factor: Value, weight: Value, depth: int) -> Row | None:
+        """What a Gemm or MatMul makes of rows, before it adds to them."""
+        if node.attribute("transA", 0):
+            return None
+        matrix = self.of.matrix(weight)
+        matrix = matrix.turned() if node.attribute("transB", 0) else matrix
+        product = self.of.multiplied(self._factor(factor, depth), matrix)
+        alpha = float(node.attribute("alpha", 1.0))
+        return mapped(product, lambda total: total.times(alpha))
+
+    def _with_addend(self, node: Node, product: Row, addend: Row | None) -> Row | None:
         if addend is None:
             return None
+        beta = float(node.attribute("beta", 1.0))
         pairs = self.of.aligned(product, addend)
         return tuple([(one + other.times(beta), width) for one, other, width in pairs])
 
@@ -170,5 +194,66 @@ class _Elements:
         start = sum(widths[:index])
         return self.of.cut(self.row(inputs[0], depth), start, start + widths[index])
 
+    def _slice(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+        """Some columns."""
+        last = len(self.of.shape(source)) - 1
+        bounds = [integers(self.of.recurrence.fact(value)) for value in inputs[1:]]
+        numbers = [int(bound[0]) for bound in bounds if bound is not None and bound.size == 1]
+        if self.axis == last or len(numbers) < len(bounds) or len(numbers) not in (3, 4):
+            return None
+        start, stop, axis, *steps = numbers
+        if axis % (last + 1) != last or steps not in ([], [1]):
+            return None
+        start, stop, _ = slice(start, stop).indices(self.of.width(inputs[0]))
+        return self.of.cut(self.row(inputs[0], depth), start, stop) if start < stop else None
+
     def _identity(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
         return self.row(inputs[0], depth)
+
+    def _reshape(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+        """A Gemm or MatMul of a matrix whose rows are all rows of a value, end to end."""
+        narrower = self._narrower(node, inputs, source, depth)
+        product = inputs[0].producer
+        if narrower is not None or product is None or not product.is_op("Gemm", "MatMul"):
+            return narrower
+        joined, weight, *addends = product.inputs
+        before = self._before_reshape(joined)
+        if before is None or weight is None or len(addends) > 1:
+            return None
+        if joined is None or not self._is_flattened(before, joined, source):
+            return None
+        result = self._product(product, before, weight, depth)
+        if result is None or not addends or addends[0] is None:
+            return result
+        same = len(self.of.shape(addends[0])) < _MATRIX
+        return self._with_addend(product, result, self.of.row(addends[0]) if same else None)
+
+    def _narrower(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+        """Axes of size 1 that come or go between what is read and the elements."""
+        one, other = self._shapes(inputs[0], source)
+        first = self.axis + 1
+        if min(len(one), len(other)) <= first or one[:first] != other[:first]:
+            return None
+        between = [[d for d in shape[first:-1] if d.value != 1] for shape in (one, other)]
+        same = one[-1] == other[-1] and between[0] == between[1]
+        return self.row(inputs[0], depth) if same else None
+
+    def _transpose(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+        """The same elements along another axis."""
+        rank = len(self.of.shape(source))
+        perm = list(node.attribute("perm", range(rank - 1, -1, -1)))
+        axis = perm.pop(self.axis)
+        if perm != sorted(perm) or rank - 1 in (axis, self.axis):
+            return None
+        return _Elements(self.of, axis, self.how, self.operand).row(inputs[0], depth)
+
+    def _before_reshape(self, value: Value | None) -> Value | None:
+        node = None if value is None else value.producer
+        return node.inputs[0] if node is not None and node.is_op("Reshape") else None
+
+    def _is_flattened(self, before: Value, joined: Value, source: Value) -> bool:
+        """Whether two values differ by their last axes only, and the first was made a matrix."""
+        one, flat, other = (self.of.shape(value) for value in (before, joined, source))
+        if len(flat) != _MATRIX or len(one) != len(other) or self.axis >= len(one) - 1:
+            return False
+        return one[:-1] == other[:-1] and flat[-1] == one[-1] and flat[-1].value is not None

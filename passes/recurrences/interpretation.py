@@ -14,6 +14,7 @@ from ...facts.fact import Shape, integers
 from ...ir import Node, Value
 from ...operators.batching import Unbatchable
 from ..loops.repetition import State
+from .finiteness import Finiteness
 from .masks import find_mask, masked_names
 from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
 from .recurrence import Recurrence
@@ -54,6 +55,7 @@ class Interpretation:
         mask: what keeps the states on some trips, if anything does; what is told of values that
             follow from it holds for the other trips.
         stand_ins: values that stand for what is read outside, by what that is.
+        finiteness: the values that are certainly finite.
         turned: as given.
     """
 
@@ -72,6 +74,7 @@ class Interpretation:
         self._depth = 0
         self._seen: set[Node] = set()
         self.stand_ins: dict[Hashable, Value] = {}
+        self.finiteness = Finiteness(recurrence.repetition, recurrence.fact)
         self.mask = find_mask(recurrence)
         self.scanned = {one.given: one for one in recurrence.repetition.scanned}
         self._circle = set(recurrence.nodes)

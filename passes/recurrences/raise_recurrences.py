@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from .recurrence import Raiser
 
 
-_ALL = "straighten{exact=false}"
-"""The pipeline that makes the operators that are only offered otherwise."""
-
-
 @dataclasses.dataclass(frozen=True)
 class RaiseRecurrences(Pass):
     """Replace recurrences in Loops and Scans by the operators that compute them.
@@ -49,6 +45,9 @@ class RaiseRecurrences(Pass):
         max_identity: how many columns of what is added to gates an operator may multiply by ones
             and zeros, since it takes nothing without a weight.
         costs: leave cells of which the operator would be slower there, and add up in any order.
+        spread_nan: make operators that multiply by weights of ones and zeros what may be infinite
+            or NaN, which then becomes NaN in other gates and columns, too.
+        keep_nan: leave cells, since onnxruntime's GRU, LSTM and RNN may make a number of a NaN.
     """
 
     exact: bool = False
@@ -56,6 +55,8 @@ class RaiseRecurrences(Pass):
     max_bytes: int = 1 << 28
     max_identity: int = 384
     costs: Costs = "none"
+    spread_nan: bool = False
+    keep_nan: bool = False
 
     name: ClassVar[str] = "raise-recurrences"
     by_default: ClassVar[bool] = True
@@ -71,6 +72,16 @@ class RaiseRecurrences(Pass):
             for node in graph.nodes_of(*self.works_on):
                 changed |= self._visit(graph, node, inference, known, run)
         return changed
+
+    def _inexact(self) -> str:
+        """The pipeline that makes the operators that are only offered otherwise."""
+        fields = {field.name: field.default for field in dataclasses.fields(self)}
+        options = {"exact": "false"} | {
+            name: str(value).lower()
+            for name, value in self.options()
+            if name not in self.default_options and value != fields[name]
+        }
+        return f"straighten{{{','.join(f'{name}={value}' for name, value in options.items())}}}"
 
     def _visit(
         self,
@@ -95,7 +106,7 @@ class RaiseRecurrences(Pass):
             run.kept(self, node, f"it could be {raising.what}, which is no shorter than its trips")
             return False
         if self.exact and not raising.is_exact():
-            way = by(f"--passes '{_ALL}'")
+            way = by(f"--passes '{self._inexact()}'")
             offer = f"it could be {raising.what}: {way}"
             run.offer(node, offer)
             run.kept(self, node, offer)
@@ -141,6 +152,8 @@ class _Raising:
             options.max_identity,
             options.straight,
             options.costs,
+            options.spread_nan,
+            options.keep_nan,
         )
         if not trips.made:
             raise Unbatchable("carries nothing that an operator could compute")

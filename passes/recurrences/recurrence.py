@@ -106,11 +106,15 @@ class AllTrips(Batcher):
             operator must whose gates are given to it.
         straight: whether no Loop may be made.
         costs: whose costs decide whether an operator is made.
+        spread_nan: whether an infinity or NaN may spread to other gates and columns.
+        keep_nan: whether cells of which an operator may lose a NaN stay.
 
     Attributes:
         max_identity: as given.
         straight: as given.
         costs: as given.
+        spread_nan: as given.
+        keep_nan: as given.
         made: the operators that were made, and what comes of them.
 
     Raises:
@@ -128,10 +132,14 @@ class AllTrips(Batcher):
         max_identity: int = 384,
         straight: bool = False,
         costs: Costs = "none",
+        spread_nan: bool = False,
+        keep_nan: bool = False,
     ) -> None:
         self.max_identity = max_identity
         self.straight = straight
         self.costs = costs
+        self.spread_nan = spread_nan
+        self.keep_nan = keep_nan
         self._raisers = tuple(raisers)
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}

@@ -138,14 +138,22 @@ class Weights:
         return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
 
     def scaled(self, block: Block, factor: float) -> Block:
-        """A block times a number."""
+        """A block times a number.
+
+        Raises:
+            Unfit: the element type does not hold the number.
+        """
         if factor == 1.0:
             return block
+        with np.errstate(over="ignore", under="ignore"):
+            held = np.asarray(factor, self.dtype)
+        if not np.isfinite(held) or not held:
+            raise Unfit(f"is multiplied by {factor:g}, which its element type does not hold")
         if not isinstance(block, Value):
-            return np.asarray(block * np.asarray(factor, self.dtype))
+            return np.asarray(block * held)
         if factor == -1.0:
             return self.emit.add("Neg", [block], f"{block.name}_negated")
-        scale = self.emit.constant(np.array(factor, self.dtype), "factor")
+        scale = self.emit.constant(held, "factor")
         return self.emit.add("Mul", [block, scale], f"{block.name}_scaled")
 
     def added(self, one: Block | None, other: Block) -> Block:

@@ -185,3 +185,23 @@ def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
     result = run("rewrite", "sequence.onnx", "out.onnx", "--opset", "10")
     assert result.exit_code == 1 and "the lowest opset that it reaches is 11" in result.stderr
     assert not (folder / "out.onnx").exists()
+
+
+RECURRENT = """g (float[T, 2, 4] x, float[2, 4] h0, float[4, 4] u, float[4] b) => (float[2, 4] h1) {
+    h1 = Scan <num_scan_inputs = 1, body = f (float[2, 4] h, float[2, 4] e) => (float[2, 4] h2) {
+        p = MatMul (e, u) q = MatMul (h, u) s = Add (p, q) t = Add (s, b) z = Sigmoid (t)
+        r = Sigmoid (s) k = Mul (r, h) l = MatMul (k, u) m = Add (l, p) n = Tanh (m)
+        d = Sub (h, n) v = Mul (z, d) h2 = Add (n, v) }> (h0, x) }"""
+
+
+def test_cells_stay_where_nan_is_to_be_kept(folder, run):
+    write(folder / "in.onnx", RECURRENT)
+    told = run("rewrite", "in.onnx", "out.onnx", "--passes", "raise-recurrences").output
+    assert "of which onnxruntime may make a number of a NaN" in " ".join(told.split())
+    assert [n.op_type for n in sl.ir.load("out.onnx").graph.nodes() if n.op_type == "GRU"]
+    for more in (("--passes", "raise-recurrences"), ("--target", "onnxruntime"), ()):
+        result = run("rewrite", "in.onnx", "kept.onnx", "--keep-nan", *more)
+        assert result.exit_code == 0
+        assert "GRU" not in {n.op_type for n in sl.ir.load("kept.onnx").graph.nodes()}
+    assert run("inspect", "in.onnx", "--keep-nan").exit_code == 0
+    assert run("rewrite", "in.onnx", "-o", "many", "--keep-nan").exit_code == 0

@@ -49,7 +49,7 @@ def test_a_proof_is_told_in_a_line(folder, run):
 def test_where_there_is_none_it_is_told_what_is_open(folder, run):
     result = run("verify", "halves.onnx", "half.onnx")
     assert result.exit_code == 0
-    assert last(result).startswith("equal on 6 samples (open: output 'y': ")
+    assert last(result).startswith("equal on 7 samples (open: output 'y': ")
     found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
     assert (found["status"], found["proved"]) == ("equal", False)
     assert found["proof"]["status"] == "open"

@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto
 from straightline.reference.strain import KINDS, perturbed, strained, strains
 
-FAR, SCALED, SPECIAL = KINDS
+FAR, SCALED, SPECIAL, INFINITE = KINDS
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 
 
@@ -38,6 +38,16 @@ def test_special_values_are_among_ordinary_ones(dtype):
     assert any(0 < abs(v) < float(ml_dtypes.finfo(dtype).tiny) for v in found.tolist())
     assert any(v == 0 and np.signbit(v) for v in found)
     assert (found == 0.5).sum() > 100
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_value_of_one_input_is_infinite(dtype):
+    feeds = {"small": np.ones(2, dtype), "large": np.ones((3, 4), dtype), "none": np.ones(0, dtype)}
+    for seed, name in enumerate(["large", "small", "none"]):
+        found = strained(feeds, INFINITE, list(feeds), [seed, 0])
+        counts = {key: int(np.isinf(array).sum()) for key, array in found.items()}
+        assert counts == {**dict.fromkeys(feeds, 0), **({name: 1} if name != "none" else {})}
+        assert (found["large"] == 1).sum() >= 11
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])

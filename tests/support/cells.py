@@ -185,7 +185,7 @@ class Spelling:
     def _rnn(self):
         (gate,) = self.gates(1)
         kinds = ["Tanh", "Relu", "Sigmoid", "Softsign", "LeakyRelu <alpha = 0.2>", "Elu"]
-        kinds += ["HardSigmoid", "Softplus"]
+        kinds += ["HardSigmoid"]
         self.new = {"h": self.node(f"{self.draw.choice(kinds)} ({gate})")}
 
     def _gru(self):
@@ -285,7 +285,7 @@ class Spelling:
 
 def raised(model, *passes):
     """A model without its recurrences."""
-    result = run_passes(model, *passes, RaiseRecurrences())
+    result = run_passes(model, *passes, RaiseRecurrences(spread_nan=True))
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"}, result.remarks
     return result.model
 

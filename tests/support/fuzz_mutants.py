@@ -64,6 +64,12 @@ def rewrite(given: Mutant) -> None:
     given.require_same(sl.rewrite(given.source, max_nodes=1000))
 
 
+def choose_passes(given: Mutant) -> None:
+    """Rewrite it by a pipeline that is not the default one."""
+    pipeline = PIPELINES[given.number // len(STAGES) % len(PIPELINES)]
+    given.require_same(sl.rewrite(given.source, pipeline, max_nodes=1000))
+
+
 def convert_down(given: Mutant) -> None:
     given.require_same(sl.convert_version(given.source, 11))
 
@@ -111,6 +117,16 @@ def prove(given: Mutant) -> None:
         sl.prove(before, after, search=False)
 
 
+PIPELINES = (
+    "accelerate",
+    "selects",
+    "inline-ifs,ifs-to-selects",
+    "raise-recurrences",
+    "straighten{exact=false}",
+    "expand-recurrences",
+    "lower-sequences,straighten",
+    "inline-functions,predicate-loops",
+)
 STAGES: tuple[Callable[[Mutant], None], ...] = (
     rewrite,
     inspect,
@@ -119,7 +135,7 @@ STAGES: tuple[Callable[[Mutant], None], ...] = (
     run,
     compare,
     prove,
-    rewrite,
+    choose_passes,
     convert_up,
 )
 

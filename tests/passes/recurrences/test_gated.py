@@ -233,7 +233,7 @@ def test_columns_with_an_addend_of_any_shape(shape):
             => (float[4, 4] h2) {{ q = MatMul (w, h) s = Add (q, e) t = Add (s, v)
             h2 = Tanh (t) }}> (h0, x) }}"""
     model = with_weights(text, w=(4, 4))
-    result = run_passes(model, RaiseRecurrences())
+    result = run_passes(model, RaiseRecurrences(spread_nan=True))
     sizes = [int(size) for size in shape.split(", ")]
     feed = {"x": numbers(5, 4, 4), "h0": numbers(4, 4), "v": numbers(*sizes)}
     assert result.changed == (shape != "4")
@@ -267,8 +267,8 @@ def test_gates_that_are_given_are_multiplied_by_an_identity_if_they_are_narrow()
     text = """g (float[N, 4] x, float[4] h0, float[4, 4] u) => (float[4] h1) {
         r = Relu (x) h1 = Scan <num_scan_inputs = 1, body = f (float[4] h, float[4] e)
             => (float[4] h2) { q = MatMul (h, u) s = Add (q, e) h2 = Tanh (s) }> (h0, r) }"""
-    assert run_passes(HEAD + text, RaiseRecurrences(max_identity=4)).changed
-    result = run_passes(HEAD + text, RaiseRecurrences(max_identity=3))
+    assert run_passes(HEAD + text, RaiseRecurrences(max_identity=4, spread_nan=True)).changed
+    result = run_passes(HEAD + text, RaiseRecurrences(max_identity=3, spread_nan=True))
     assert "multiply its 4 columns by ones and zeros, over max_identity=3" in str(result.kept[0])
 
 

@@ -34,6 +34,15 @@ FOLDED = {
     "a part of a fused one": scan("m = MatMul (x, v) o, p = Split <axis = 2, num_outputs = 2> (m)"),
     "two products": scan("m = MatMul (x, w) o = MatMul (x, w2) q0 = Add (m, o) p = Identity (q0)"),
     "read by a Loop": LOOP,
+    "turned": scan(
+        "t = Transpose <perm = [1, 0, 2]> (x) m = MatMul (t, w) n = Add (m, b)"
+        " p = Transpose <perm = [1, 0, 2]> (n)"
+    ),
+    "of all rows end to end": scan("""r0 = Reshape (x, flat) m = Gemm (r0, w, b) s1 = Shape (x)
+        s2 = Slice (s1, zero, two) s3 = Concat <axis = 0> (s2, four) p = Reshape (m, s3)"""),
+    "some columns": scan("m = MatMul (x, v) p = Slice (m, four, eight, two)"),
+    "axes of size 1": scan("""m = MatMul (x, w) m2 = Unsqueeze (m, two) m3 = Identity (m2)
+        p = Squeeze (m3, two)"""),
 }
 LEFT = {
     "an activation between": scan("m = MatMul (x, w) p = Relu (m)"),
@@ -44,6 +53,10 @@ LEFT = {
 def weighted(text):
     model = as_model(HEAD + text)
     shapes = {"w": (3, 4), "w2": (3, 4), "v": (3, 8), "u": (4, 4), "b": (4,), "z": (1, 1, 4)}
+    vectors = {"flat": [-1, 3], "zero": [0], "two": [2], "four": [4], "eight": [8]}
+    for name, vector in vectors.items():
+        tensor = onnx.numpy_helper.from_array(np.array(vector, np.int64), name)
+        model.graph.initializer.append(tensor)
     for name, shape in shapes.items():
         model.graph.initializer.append(onnx.numpy_helper.from_array(numbers(*shape), name))
     return model

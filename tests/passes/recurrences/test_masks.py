@@ -113,7 +113,7 @@ def test_any_mask_of_rows(kind, gives):
     """What is given out may be the state, that of the trip before, or what would be the next."""
     if (kind, gives) == ("LSTM", "hn"):
         reason = "needs all values of 'c', of which only the last is there"
-        assert_keeps(RaiseRecurrences(), scan(kind, gives=gives), reason)
+        assert_keeps(RaiseRecurrences(spread_nan=True), scan(kind, gives=gives), reason)
     else:
         check(scan(kind, gives=gives), op_type=kind, masks=of_rows)
 
@@ -194,7 +194,7 @@ def test_a_masked_cell_before_and_after():
         "", h2_last = RNN <hidden_size = 4> (x_1, weights, u_t_1, "", steps_2, h)
         h2_last_1 = Where (nothing, h, h2_last)
         h1 = Squeeze (h2_last_1, k) }}"""
-    assert_rewrites(RaiseRecurrences(), text, after, [])
+    assert_rewrites(RaiseRecurrences(spread_nan=True), text, after, [])
 
 
 KEPT = {
@@ -211,12 +211,12 @@ KEPT = {
 @pytest.mark.parametrize("reason", KEPT)
 def test_what_is_no_mask(reason):
     choice, mask, more = KEPT[reason]
-    assert_keeps(RaiseRecurrences(), scan("RNN", choice, mask, more=more), reason)
+    assert_keeps(RaiseRecurrences(spread_nan=True), scan("RNN", choice, mask, more=more), reason)
 
 
 def test_states_of_two_masks():
     model = scan("LSTM", "Where ({0}m, {0}n, {0})", more="hm = Identity (mask) cm = Not (mask)")
-    assert_keeps(RaiseRecurrences(), model, "which is no mask that keeps it")
+    assert_keeps(RaiseRecurrences(spread_nan=True), model, "which is no mask that keeps it")
 
 
 @pytest.mark.parametrize("shape", ["bool[1, B, 1]", "bool[B, 1]"])

@@ -74,7 +74,7 @@ HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes
 @pytest.mark.parametrize("length", ["N", "40"])
 def test_what_rounds_is_offered_where_a_loop_is_unrolled_or_kept(what, length):
     text = HEAD + OFFERED[what](length)
-    said = straighten().run(as_model(text)).remarks
+    said = straighten(spread_nan=True).run(as_model(text)).remarks
     (remark,) = [remark for remark in said if "it could be" in remark.reason]
     assert remark.action == ("kept" if length == "N" else "rewritten")
     hint = HINT.search(remark.reason)
