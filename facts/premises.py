@@ -185,7 +185,7 @@ def same_shape(one: Shape, other: Shape, what: str) -> None:
 
 def _known_range(low: Dimension, high: Dimension) -> str:
     """What is known of a range, if it is more than what the type says."""
-    bounded = [abs(bound.value or 0) < _LARGE for bound in (low, high)]
+    bounded = [is_named(bound) and abs(bound.value or 0) < _LARGE for bound in (low, high)]
     return f"; it is known to lie between {low} and {high}" if all(bounded) else ""
 
 

@@ -51,7 +51,10 @@ class Add(Elementwise):
         return each_known(operator.add, inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return spanned(inputs, lambda a, b: (a.low + b.low, a.high + b.high))
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        return [Bounds(one.low + other.low, one.high + other.high)]
 
 
 @describes("Sub")
@@ -64,7 +67,10 @@ class Sub(Elementwise):
         return each_known(operator.sub, inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return spanned(inputs, lambda a, b: (a.low - b.high, a.high - b.low))
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        return [Bounds(one.low - other.high, one.high - other.low)]
 
 
 @describes("Mul")
@@ -77,6 +83,11 @@ class Mul(Elementwise):
         return each_known(operator.mul, inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        if one.low.less(0) is False and other.low.less(0) is False:
+            return [Bounds(one.low * other.low, one.high * other.high)]
         return spanned(inputs, lambda a, b: [x * y for x in a for y in b])
 
 

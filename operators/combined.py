@@ -40,7 +40,7 @@ class Attention(OperatorRules):
 
 
 @describes(
-    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt"),
+    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"),
 )
 class Wrapper(OperatorRules):
     """What holds tensors, and what is taken out again."""

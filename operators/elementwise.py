@@ -195,6 +195,10 @@ class CastLike(KeepsShape):
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         return _same_everywhere(arrays[0], results[0])
 
+    def prove_safe(self, given: Premises) -> None:
+        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+        require(not is_text, "a string may not spell a number")
+
 
 def negation(known: bool | None) -> bool | None:
     """Not, of what may not be known."""

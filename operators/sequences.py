@@ -8,8 +8,11 @@ from typing import ClassVar
 import numpy as np
 import onnx
 
+from ..facts.dimension import Dimension
 from ..facts.fact import Fact, as_content, decided
+from ..facts.premises import Premises, Unproven, require, same
 from ..ir import Node
+from .combined import Wrapper
 from .rules import OperatorRules, describes
 
 
@@ -22,6 +25,9 @@ class SequenceEmpty(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return 0
 
+    def prove_safe(self, given: Premises) -> None:
+        """Give a sequence: there are no inputs."""
+
 
 @describes("SequenceConstruct")
 class SequenceConstruct(OperatorRules):
@@ -31,6 +37,9 @@ class SequenceConstruct(OperatorRules):
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return len(node.inputs)
+
+    def prove_safe(self, given: Premises) -> None:
+        """Give a sequence: all inputs have one type."""
 
 
 @describes("SequenceInsert")
@@ -42,6 +51,10 @@ class SequenceInsert(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, 1)
 
+    def prove_safe(self, given: Premises) -> None:
+        if given.has(2):
+            given.within(2, [Dimension.constant(_length(given) + 1)])
+
 
 @describes("SequenceErase")
 class SequenceErase(OperatorRules):
@@ -51,6 +64,33 @@ class SequenceErase(OperatorRules):
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, -1)
+
+    def prove_safe(self, given: Premises) -> None:
+        _prove_place(given)
+
+
+@describes("SequenceAt")
+class SequenceAt(Wrapper):
+    """SequenceAt, from opset 11 on."""
+
+    def prove_safe(self, given: Premises) -> None:
+        _prove_place(given)
+
+
+def _prove_place(given: Premises) -> None:
+    """Prove that a place, the last one where none is named, holds an element."""
+    count = _length(given)
+    require(count > 0, f"{given.name(0)} is empty")
+    if given.has(1):
+        given.within(1, [Dimension.constant(count)])
+
+
+def _length(given: Premises) -> int:
+    """The number of elements of the first input."""
+    count = given.inputs[0].fact.count
+    if count is None:
+        raise Unproven(f"the length of {given.name(0)} is not known")
+    return count
 
 
 @describes("SequenceMap")
@@ -87,6 +127,18 @@ class SplitToSequence(OperatorRules):
         length = shape[axis].value
         return None if length is None else -(-length // int(sizes))
 
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), 0)]
+        if not given.has(1):
+            return
+        sizes = given.numbers(1)
+        if sizes.ndim == 0:
+            require(int(sizes) > 0, f"{given.name(1)} is not positive")
+        else:
+            require(min(sizes, default=0) >= 0, f"{given.name(1)} holds a negative size")
+            same(length, int(sizes.sum()), "the sum of its sizes")
+
 
 @describes("SequenceLength")
 class SequenceLength(OperatorRules):
@@ -100,3 +152,6 @@ class SequenceLength(OperatorRules):
         if count is None:
             return None
         return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
+
+    def prove_safe(self, given: Premises) -> None:
+        """Give a number: each sequence has a length."""

@@ -21,6 +21,7 @@ from .exact import is_exact
 from .facts import TermFacts, is_empty
 from .heads import Head, Heads
 from .rules import RULES
+from .safety import Safety
 from .scopes import Sizes
 from .spellings import SPELLINGS
 from .spellings.axes import speaks_of_no_axis
@@ -67,6 +68,7 @@ class Terms:
         rounded: constants that were folded by an operator whose bits depend on the kernel.
         late: the names of such operators that were folded where terms are compared.
         comparing: whether terms are compared.
+        safety: whether operators may fail.
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -91,6 +93,7 @@ class Terms:
         self.rounded: set[Term | None] = set()
         self.late: set[str] = set()
         self.comparing = False
+        self.safety = Safety(self)
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._elements = Elements()

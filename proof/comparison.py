@@ -41,6 +41,7 @@ class Comparison:
         self.narrowing = Narrowing(terms)
         self.induction = Induction(terms, self.narrowing)
         self._asked: set[Pair] = set()
+        self._trial: set[Pair] | None = None
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
         sums = Sums(terms, self.narrowing, self.induction)
@@ -94,14 +95,33 @@ class Comparison:
             reason = f"output '{output}': {one.head.name} is {other.head.name} only if it is"
             raise Difference(reason, one, other, needed)
 
+    def holds(self, before: Term, after: Term) -> bool:
+        """Whether two terms are known to be equal; where they are not, nothing is kept of it."""
+        partners, positive = dict(self._partners), set(self.positive)
+        self._trial = set()
+        try:
+            self.require(before, after, "")
+        except Difference:
+            self._stack.clear()
+            self._partners = partners
+            self.induction.positive = positive
+            return False
+        else:
+            self._asked |= self._trial
+            return True
+        finally:
+            self._trial = None
+
     def _ask(self, one: Term | None, other: Term | None) -> None:
         if one is other:
             return
         if one is None or other is None:
             raise Difference("a value is absent in one of the models", one, other)
-        if (one, other) not in self._asked:
-            self._asked.add((one, other))
-            self._stack.append((one, other))
+        pair = one, other
+        if pair in self._asked or (self._trial is not None and pair in self._trial):
+            return
+        (self._asked if self._trial is None else self._trial).add(pair)
+        self._stack.append(pair)
 
     def _compared(self, one: Term, other: Term) -> list[Pair] | None:
         """The pairs that must be equal for two terms to be equal; None where none are known."""

@@ -17,7 +17,8 @@ from .constructs import CONSTRUCTS
 from .exact import is_exact
 from .heads import Head
 from .meanings import is_known
-from .programs import ABSENT, Operation, Program, Step
+from .obligations import Guards, Log, Obligation, moved
+from .programs import ABSENT, Program, Step
 from .terms import Args, Term
 from .validity import LEFT_OUT, require_valid
 
@@ -39,6 +40,8 @@ class Execution:
         assumed: what is certain of truth values where the branch of an If is run.
         drawn: how many operators were met of which nothing is known, or that draw.
         folded: what was folded of which the bits depend on the kernel.
+        guards: the conditions and the loops around the place that is run.
+        log: the nodes that may fail.
     """
 
     def __init__(
@@ -57,7 +60,10 @@ class Execution:
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
         self.folded: set[tuple[Head, Args]] = set()
-        self._calls: dict[Hashable, list[Value]] = {}
+        self.guards: Guards = ()
+        self.log: Log = []
+        self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
+        self._noted: dict[Hashable, int] = {}
         self._constants: dict[int, Term] = {}
 
     def run(
@@ -132,7 +138,7 @@ class Execution:
             require_valid(step, types)
             operation.valid.add(types)
         if operation.is_plain:
-            return self._plain(operation, args)
+            return self._plain(step, args)
         construct = CONSTRUCTS.get(operation.op_type)
         if construct is not None:
             return construct(self, step, args, frame)
@@ -141,20 +147,51 @@ class Execution:
         if self._draws(step, args):
             return self._drawn(step, args)
         operation.is_plain = not (step.head.draws or step.head.unknown)
-        return self._plain(operation, args)
+        operation.never_fails = self.terms.safety.is_total(step.head)
+        return self._plain(step, args)
 
-    def _plain(self, operation: Operation, args: tuple[Value, ...]) -> Sequence[Value]:
-        """A function of its inputs; where their facts tell all, the next one is not asked about."""
-        assert operation.head is not None
-        results = self.terms.apply(operation.head, args, operation.width)
-        if not self.terms.rounded.isdisjoint(results) and not is_exact(
-            operation.head.name, (*args, *results)
+    def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
+        """A function of its inputs; where their facts tell all, that it cannot fail included, the
+        next one is not asked about."""
+        operation, terms, head = step.operation, self.terms, step.head
+        results = terms.apply(head, args, operation.width)
+        if not terms.rounded.isdisjoint(results) and not is_exact(head.name, (*args, *results)):
+            self.folded.add((head, args))
+        facts = terms.settled(head, args, operation.width)
+        if (
+            operation.is_plain
+            and facts
+            and (operation.never_fails or terms.safety.holds_by_facts(head, args, operation.width))
         ):
-            self.folded.add((operation.head, args))
-        facts = self.terms.settled(operation.head, args, operation.width)
-        if operation.is_plain and facts:
             operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
+        elif not operation.never_fails:
+            self.demand(head, args, step, results[0])
         return results
+
+    def demand(self, head: Head, args: Args, step: Step, result: Value = None) -> None:
+        """Note that a node may fail.
+
+        Args:
+            head: what it applies, or the name of a demand.
+            args: the operands.
+            step: the node.
+            result: its first output.
+        """
+        while args and args[-1] is None:
+            args = args[:-1]
+        width, guards = step.operation.width, self.guards
+        self.log.append(Obligation(head, args, width, guards, step.node, result, self.path))
+
+    def forget(self, start: int) -> None:
+        """Drop what was noted from some obligation on: what was run there is run anew, or never."""
+        del self.log[start:]
+        while self._noted and next(reversed(self._noted.values())) >= start:
+            self._noted.popitem()
+
+    @property
+    def path(self) -> str:
+        """Where the node that is run stands, in words; empty where nobody asks."""
+        return ""
 
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
         """Whether nothing is known of an operator, or it draws random numbers."""
@@ -171,6 +208,7 @@ class Execution:
         """An operator that may give another result each time: a term of its own for each run."""
         head = step.head
         self.drawn += 1
+        self.demand(head, args, step)
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
         facts = self.terms.facts_of(head, args, step.operation.width)
         return self.terms.raw(own, (*args, *self.trip), facts)
@@ -179,10 +217,20 @@ class Execution:
         """A call of a function: the same arguments give the same results, unless it draws."""
         key = program, args, tuple(self.assumed.items())
         known = self._calls.get(key)
-        if known is None:
-            before = self.drawn
-            missing = [None] * (len(program.inputs) - len(args))
-            known = self.run(program, [*args, *missing])
-            if self.drawn == before:
-                self._calls[key] = known
-        return known
+        if known is not None:
+            self._repeat(key, known[1])
+            return known[0]
+        before, start = self.drawn, len(self.log)
+        missing = [None] * (len(program.inputs) - len(args))
+        results = self.run(program, [*args, *missing])
+        if self.drawn == before:
+            self._calls[key] = results, moved(self.log, start, len(self.guards), ())
+            self._noted[key, self.guards] = start
+        return results
+
+    def _repeat(self, call: Hashable, log: Log) -> None:
+        """Note once more what may fail in a call, where other guards are around it."""
+        if (call, self.guards) not in self._noted:
+            self._noted[call, self.guards] = len(self.log)
+            self.terms.budget.step(len(log))
+            self.log += moved(log, 0, 0, self.guards)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import onnx
 
-from .terms import Term
+from ..facts.fact import Fact
+from .heads import Head
+from .terms import Args, Term
 
 _MOST_LINES = 12
 _MOST_KEY = 40
@@ -27,6 +29,15 @@ def shown(term: Term | None, depth: int = 2) -> str:
     # They are numbered as they were made, arguments first; the name of an input says all of it.
     nodes = sorted(found - {term}, key=lambda at: (at.number, at.index))
     return "\n".join([*(_line(at) for at in nodes if at.head.name != "input"), _line(term)])
+
+
+def applied(head: Head, args: Args) -> str:
+    """An operator, as ONNX text, with the terms that it is applied to; "absent" for no operator."""
+    if head.op is None:
+        return shown(None)
+    operands = dict.fromkeys(line for arg in args if arg for line in shown(arg, 1).splitlines())
+    given = [line for line in operands if " = input " not in line]
+    return "\n".join([*given, in_a_line(Term(head, args, 0, 0, Fact()))])
 
 
 def _line(term: Term) -> str:

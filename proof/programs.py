@@ -41,6 +41,7 @@ class Operation:
         function: what it calls.
         made: what its head gives, by what it is applied to.
         is_plain: whether it was found to be a function of its inputs alone.
+        never_fails: whether it gives a result whatever it is given.
         valid: the element types of inputs that its version was found to take.
         outcomes: the facts of its outputs by those of its inputs, where these tell all.
     """
@@ -53,6 +54,7 @@ class Operation:
     function: Program | None = None
     made: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
     is_plain: bool = False
+    never_fails: bool = False
     valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
 

@@ -32,13 +32,15 @@ from .answer import Proof
 from .budget import Budget, OpenError
 from .comparison import Comparison
 from .constants import Places, key_of
+from .definedness import Definedness, UndefinedError
 from .differences import Difference
 from .exact import assumed
 from .execution import Execution
 from .heads import Head
 from .history import BODIES
 from .inputs import input_terms, overridable, require_same_defaults
-from .printing import shown
+from .obligations import Log
+from .printing import applied, shown
 from .programs import Compiler, subgraphs_of
 from .terms import Args, Term, reach
 from .tracing import Trace, TracedExecution, places, users
@@ -54,6 +56,12 @@ GENERAL_SHARE = 8
 
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
+
+_TWIN = (
+    "the same operator on equal operands in the original, wherever this node runs; or types, sizes"
+    " and bounds that exclude a failure"
+)
+"""What is needed where a node of the rewrite may fail."""
 
 
 @paused_collector
@@ -141,16 +149,21 @@ class _Question:
         if not proved and (self.generalized or self.budget.steps < 0):
             self.loop_steps, self.budget = MOST_STEPS, dataclasses.replace(self.whole)
             answer = self._attempt()
+        if isinstance(answer, UndefinedError):
+            return self._undefined(answer)
         return self._open(answer) if isinstance(answer, Difference) else answer
 
-    def _attempt(self) -> Proof | Difference:
-        """Compare the models; where they are not known to be equal, what differs first."""
+    def _attempt(self) -> Proof | Difference | UndefinedError:
+        """Compare the models; where they are not known to be equal, what differs first, or which
+        node of the rewrite may fail."""
         self.used: set[str] = set()
         self.assumptions: set[str] = set()
         try:
             counts = self._all_readings()
         except Difference as difference:
             return difference
+        except UndefinedError as error:
+            return error
         except RecursionError:
             return Proof("open", "values stand too deep inside each other to be compared")
         except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
@@ -174,6 +187,23 @@ class _Question:
             first=(shown(one), shown(other)),
             paths=places(self.trace, one, other, difference.compared),
             needed=needed(one, other, users(one, other, difference.compared)),
+        )
+
+    def _undefined(self, error: UndefinedError) -> Proof:
+        """Which node of the rewrite may fail, and where: the question is asked once more."""
+        self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
+        try:
+            self._all_readings()
+        except UndefinedError as again:
+            error = again
+        node = error.obligation
+        return Proof(
+            "open",
+            str(error),
+            tuple(sorted(self.used)),
+            first=(shown(None), applied(node.head, node.args)),
+            paths=("", node.path),
+            needed=_TWIN,
         )
 
     def _fault(self) -> str:
@@ -231,11 +261,13 @@ class _Question:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
             self.folded: list[set[tuple[Head, Args]]] = []
-            one, other = (self._run(side, inputs) for side in (0, 1))
+            (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
             comparison = Comparison(terms)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
+            definedness = Definedness(comparison, required)
+            definedness.require(obligations)
         finally:
             self.used |= terms.used
             self.generalized |= terms.generalized
@@ -243,9 +275,11 @@ class _Question:
         folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
         self.assumptions |= comparison.assumptions | assumed((), folded)
         names = [info.name for info in self.protos[0].graph.output]
-        return _counts(names, one), comparison.positive | terms.positive
+        positive = comparison.positive | terms.positive | definedness.positive
+        return _counts(names, one), positive
 
-    def _run(self, side: int, inputs: Mapping[str, Term]) -> list[Term | None]:
+    def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
+        """The outputs of a model, and its nodes that may fail."""
         proto = self.protos[side]
         made = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
@@ -261,7 +295,7 @@ class _Question:
                 self.defaults[side][name] = execution.constant(by_place[place])
             given.append(execution.constant(by_place[place]) if default else inputs[name])
         self.folded.append(execution.folded)
-        return execution.run(program, given)
+        return execution.run(program, given), execution.log
 
 
 def none_of(trips: Dimension) -> dict[str, Dimension]:

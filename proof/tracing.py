@@ -62,6 +62,11 @@ class TracedExecution(Execution):
 
     _path: tuple[str, ...] = ()
 
+    @property
+    def path(self) -> str:
+        """Where the node that is run stands."""
+        return " / ".join(self._path)
+
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
         """The outputs of a node, which are from there."""
         around, trace = self._path, self.terms.trace
@@ -73,7 +78,7 @@ class TracedExecution(Execution):
         step.operation.outcomes.clear()  # so that each run of it is seen here
         for result in results:
             if result is not None:
-                trace.gave(self.side, result, " / ".join(self._path))
+                trace.gave(self.side, result, self.path)
         self._path = around
         return results
 

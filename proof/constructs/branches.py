@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..budget import OpenError
+from ..obligations import ONE_ELEMENT, Guard
 from ..rules.choosing import choose
 from .registry import construct
 
@@ -24,6 +25,7 @@ def run_if(
     assert given is not None
     terms = execution.terms
     shape = given.fact.shape
+    require_one(execution, step, given)
     condition = given if shape is None else terms.view(given, ())
     holds = truth(execution, condition)
     if holds is not None:
@@ -34,6 +36,13 @@ def run_if(
     x = _under(execution, step.bodies[one], condition, True, frame)
     y = _under(execution, step.bodies[other], condition, False, frame)
     return [_chosen(execution, condition, *pair) for pair in zip(x, y, strict=True)]
+
+
+def require_one(execution: Execution, step: Step, term: Term) -> None:
+    """Demand that a condition or a trip count holds one element."""
+    shape = term.fact.shape
+    if shape is None or any(dim.value != 1 for dim in shape):
+        execution.demand(execution.terms.heads.own(ONE_ELEMENT), (term,), step)
 
 
 def truth(execution: Execution, condition: Term) -> bool | None:
@@ -57,12 +66,13 @@ def stripped_of_not(condition: Term) -> tuple[bool, Term]:
 def _under(
     execution: Execution, branch: Program, condition: Term, holds: bool, frame: Frame
 ) -> list[Value]:
-    before = execution.assumed
+    before, around = execution.assumed, execution.guards
     execution.assumed = {**before, condition: holds}
+    execution.guards = (*around, Guard(("if", condition, holds), condition=condition, holds=holds))
     try:
         return execution.run(branch, [], frame)
     finally:
-        execution.assumed = before
+        execution.assumed, execution.guards = before, around
 
 
 def _chosen(execution: Execution, condition: Term, x: Value, y: Value) -> Value:

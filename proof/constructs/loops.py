@@ -15,10 +15,10 @@ from ...reference.bodies import label
 from ...reference.errors import EvaluationError
 from ..budget import OpenError
 from ..terms import descendants
-from .branches import truth
+from .branches import require_one, truth
 from .recurrences import Recurrence, recur
 from .registry import construct
-from .stacks import empty_stack, reader_of, stack
+from .stacks import empty_stack, reader_of, require_same, stack
 
 if TYPE_CHECKING:
     from ..execution import Execution, Frame, Value
@@ -42,6 +42,9 @@ def run_loop(
     limit, condition, *carried = (*args, None, None)[: max(len(args), 2)]
     terms, body = execution.terms, step.bodies["body"]
     run = execution.bound(body, frame)
+    for value in (limit, condition):
+        if value is not None:
+            require_one(execution, step, value)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
     if condition is None and limit is not None and terms.heeded:
@@ -53,9 +56,11 @@ def run_loop(
     if keep is False or trips == 0:
         return _collected(execution, step, run, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):
+        start = len(execution.log)
         done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
         if done is not None:
             return done
+        execution.forget(start)
     if keep is None and limit is not None and condition is not None:
         count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
         if count.value == 0:
@@ -137,7 +142,9 @@ def _collected(
         if len(values) + k not in read:
             outputs.append(None)
         elif elements:
-            outputs.append(stack(execution.terms, [trip[k] for trip in elements], step.head))
+            made = [trip[k] for trip in elements]
+            require_same(execution, step, made)
+            outputs.append(stack(execution.terms, made, step.head))
         else:
             outputs.append(empty_stack(execution.terms, untouched.of(len(values) + k)))
     return outputs
@@ -211,6 +218,7 @@ class Untouched:
         execution, step = self._execution, self._step
         terms, body = execution.terms, step.bodies["body"]
         terms.symbols.depth += 1
+        start = len(execution.log)
         try:
             inputs = reader_of(body).inputs
             facts = [terms.symbols.fact(info.type) for info in inputs]
@@ -221,6 +229,7 @@ class Untouched:
             made = self._run(leaves)
         finally:
             terms.symbols.depth -= 1
+            execution.forget(start)
         if any(term.head.name == "drawn" for term in descendants(made)):
             raise OpenError(
                 f"{label(step.node)}: without a trip its sizes follow from an unknown operator"
@@ -262,7 +271,7 @@ def _symbolic(
         trip=trip,
         read=read,
         empty=Untouched(execution, step, run).of,
-        place=label(step.node),
+        step=step,
     )
     return recur(made)
 

@@ -74,7 +74,7 @@ def _any_element(
             trip=trip,
             read=step.read,
             empty=empty,
-            place=label(step.node),
+            step=step,
         )
     )
 
@@ -86,6 +86,9 @@ def _at(
     terms, head = execution.terms, step.head
     assert head is not None
     place = terms.size(number)
+    for arg in args[1:]:
+        if arg is not None and not arg.fact.elem_type:
+            execution.demand(terms.heads.made("SequenceAt", head), (arg, place), step)
     return [
         arg if arg is None or arg.fact.elem_type else terms.op("SequenceAt", head, arg, place)
         for arg in args

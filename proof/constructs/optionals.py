@@ -48,6 +48,7 @@ def run_get_element(
     (value,) = args
     if value is not None and _is_certain(value):
         return [value]
+    execution.demand(step.head, args, step)
     return execution.terms.apply(step.head, args)
 
 

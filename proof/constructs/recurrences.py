@@ -9,12 +9,18 @@ integers that grow by the same number on each, are none: they are put in as what
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...facts.dimension import Dimension
 from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
+from ...operators.axes import ONE
+from ...reference.bodies import label
 from ..budget import OpenError
+from ..obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..terms import Term, descendants
 from . import counters
 from .collecting import rows_added, together
@@ -23,9 +29,13 @@ from .ends import ended_by_number, holds, untouched
 if TYPE_CHECKING:
     from ..algebra import Terms
     from ..execution import Execution, Value
+    from ..programs import Step
 
 Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
+
+MOST_TRIPS = 1 << 40
+"""A loop of more trips is one that does not end."""
 
 MOST_ALIKE = 4
 """With so many loops that begin alike a loop is compared, to see whether it is one of them."""
@@ -44,8 +54,9 @@ class Recurrence:
         trip: one trip: given its number and the states, whether there is another, and the outputs.
         read: the outputs that are read.
         empty: an element of the scan output after so many outputs, if there are no trips.
-        place: how messages call it.
+        step: its node.
         tag: what its variables are called by.
+        start: how many obligations there were before it.
     """
 
     execution: Execution
@@ -56,8 +67,14 @@ class Recurrence:
     trip: Trip
     read: set[int]
     empty: Callable[[int], Fact]
-    place: str
+    step: Step
     tag: str = ""
+    start: int = 0
+
+    @property
+    def place(self) -> str:
+        """The node as messages call it."""
+        return label(self.step.node)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,23 +102,77 @@ def recur(loop: Recurrence) -> list[Value]:
     index = terms.symbols.trip(name, level)
     if loop.trips is not None:
         terms.limits[name] = loop.trips
-    execution.level, around = level + 1, execution.trip
+    execution.level, around, guards = level + 1, execution.trip, execution.guards
     execution.trip = (*around, terms.size(index))
     terms.symbols.depth += 1
+    loop.start = len(execution.log)
     try:
         states, again, outputs = _identified(loop, level, index)
+        _demand_same_sizes(loop, outputs)
     finally:
-        execution.level, execution.trip = level, around
+        guard = execution.guards[-1] if execution.guards is not guards else None
+        execution.level, execution.trip, execution.guards = level, around, guards
         terms.symbols.depth -= 1
     if loop.condition is not None:
         ended = ended_by_number(
             loop, loop.condition, counters.Loop(level, index, loop.inits, states, outputs), again
         )
-        if ended is not None and ended.trips == 0:
-            return untouched(loop, outputs)
         if ended is not None:
-            return recur(ended)
+            execution.forget(loop.start)
+            return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
+    assert guard is not None
+    guard.collected = functools.partial(_collected, loop, name, states, again, outputs)
+    _demand_end(loop, guard)
     return _results(loop, name, states, again, outputs)
+
+
+def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
+    """What says when a trip is made."""
+    (name,), first = index.symbols, loop.condition
+    if first is None:
+        return Guard(name, level, loop.trips)
+    certain = holds(loop.execution.terms, first)
+    trips = ONE if loop.trips is None else loop.trips
+    return Guard((name, loop.tag), level, trips if certain else None)
+
+
+def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
+    """Demand of what is stacked that it is of one shape on all trips."""
+    terms, level = loop.execution.terms, loop.execution.level - 1
+    for output in outputs[len(loop.inits) :]:
+        shape = None if output is None else output.fact.shape
+        symbols = {name for dim in shape or () for name in dim.symbols}
+        inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
+        varies = not terms.symbols.varying.isdisjoint(symbols) or any(
+            name.startswith(inside) for name in symbols
+        )
+        if shape is None or varies:
+            loop.execution.demand(terms.heads.own(SAME_SIZES), (output,), loop.step)
+
+
+def _demand_end(loop: Recurrence, guard: Guard) -> None:
+    """Demand of a loop that nothing but run time ends that it ends."""
+    terms = loop.execution.terms
+    assert guard.collected is not None
+    if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:
+        every = guard.collected(terms.constant(np.array(True)))
+        loop.execution.demand(terms.heads.own(ENDS), (every,), loop.step)
+
+
+def _collected(
+    loop: Recurrence,
+    name: str,
+    states: list[Term],
+    again: Term,
+    outputs: list[Value],
+    term: Term,
+) -> Term:
+    """What a loop would stack if a term of its body were a scan output."""
+    made = dataclasses.replace(loop, read={len(outputs)})
+    live = _live(made, states, again, [*outputs, term])
+    recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
+    head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
+    return loop.execution.terms.keep(head, (recurrence,), Fact())
 
 
 def _name_of_trip(loop: Recurrence) -> str:
@@ -119,25 +190,28 @@ def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
     terms = loop.execution.terms
     begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
+    around = loop.execution.guards
     for tag, known in list(alike.items())[:MOST_ALIKE]:
         loop.tag = tag
-        found = _settled(loop, level, index)
+        found = _settled(loop, level, index, around)
         if found == known:
             return found
     terms.loop_count += 1
     loop.tag = f"{level}.{terms.loop_count}"
-    found = alike[loop.tag] = _settled(loop, level, index)
+    found = alike[loop.tag] = _settled(loop, level, index, around)
     return found
 
 
-def _settled(loop: Recurrence, level: int, index: Dimension) -> Settled:
+def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled:
     """The states as a trip finds them, whether another one follows, and what it gives out: run
     until what is said of the states holds of what a trip makes of them."""
-    count = len(loop.inits)
+    count, execution = len(loop.inits), loop.execution
+    execution.guards = (*around, _guard(loop, level, index))
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
     closed: dict[int, Term | None] = {}
     for _ in range(MOST_ROUNDS):
         states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
+        execution.forget(loop.start)
         again, outputs = loop.trip(index, states)
         changed = False
         for k in range(count):
@@ -247,16 +321,9 @@ def _results(
     rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()
-    kept = [k for k in range(count) if k in live]
-    honoured = loop.condition is not None
-    bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
-    ends = (again,) if honoured else ()
-    updates = [outputs[k] for k in kept]
-    head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
-    inits = [loop.inits[k] for k in kept]
-    recurrence = terms.keep(head, (loop.limit, loop.condition, *inits), Fact())
+    recurrence, kept = _recurrence(loop, name, states, again, outputs, live)
     trips = loop.trips
-    if honoured or trips is None:
+    if loop.condition is not None or trips is None:
         trips = terms.symbols.told_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
     results: list[Value] = []
     for k, output in enumerate(outputs):
@@ -270,6 +337,26 @@ def _results(
         else:
             results.append(_stacked(loop, recurrence, name, output, k, trips))
     return results
+
+
+def _recurrence(
+    loop: Recurrence,
+    name: str,
+    states: list[Term],
+    again: Term,
+    outputs: list[Value],
+    live: set[int],
+) -> tuple[Term, list[int]]:
+    """The term of a loop with some of its states, and which these are."""
+    terms = loop.execution.terms
+    kept = [k for k in range(len(states)) if k in live]
+    honoured = loop.condition is not None
+    bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
+    ends = (again,) if honoured else ()
+    updates = [outputs[k] for k in kept]
+    head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
+    inits = [loop.inits[k] for k in kept]
+    return terms.keep(head, (loop.limit, loop.condition, *inits), Fact()), kept
 
 
 def _live(

@@ -11,9 +11,10 @@ from ...facts.dimension import Dimension
 from ...facts.fact import Fact
 from ...reference.bodies import label
 from ..budget import OpenError
+from ..obligations import SAME_SIZES
 from ..rules.parts import backward
 from .recurrences import Recurrence, recur
-from .stacks import empty_stack, nothing, stack, trips_of
+from .stacks import empty_stack, nothing, require_same, stack, trips_of
 
 if TYPE_CHECKING:
     from ..algebra import Terms
@@ -57,7 +58,15 @@ class Scan:
         self.output_axes = self._list("scan_output_axes", self.outputs)
         self.output_backward = self._list("scan_output_directions", self.outputs)
         lengths = [trips_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
+        self._demand_same(lengths)
         self.length = next((n for n in lengths if n.value is not None), lengths[0])
+
+    def _demand_same(self, lengths: Sequence[Dimension]) -> None:
+        """Demand that all that is read has as many elements."""
+        different = tuple(dict.fromkeys(lengths))
+        if len(different) > 1:
+            sizes = tuple(map(self.terms.size, different))
+            self.execution.demand(self.terms.heads.own(SAME_SIZES), sizes, self.step)
 
     def _list(self, name: str, count: int) -> list[int]:
         if self.step.head.opset == 8:
@@ -100,6 +109,7 @@ class Scan:
                 self.terms, element, self._axis(self.output_axes[k], len(element.shape or ()) + 1)
             )
         made = [trip[k] for trip in elements]
+        require_same(self.execution, self.step, made)
         shape = None if made[0] is None else made[0].fact.shape
         if shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
@@ -129,7 +139,7 @@ class Scan:
             trip=trip,
             read=self.step.read,
             empty=self._empty,
-            place=label(self.step.node),
+            step=self.step,
         )
         results = recur(made)
         count = len(self.states)

@@ -14,6 +14,7 @@ from ...facts.fact import Fact
 from ...operators.axes import ONE
 from ...reference.bodies import label
 from ..budget import OpenError
+from ..obligations import IS_PART, IS_SIZE, Guard
 from ..rules.choosing import choose
 from ..rules.filling import padded_to, zeros
 from .recurrences import Recurrence, recur
@@ -144,7 +145,7 @@ def _row_by_row(
             trip=lambda index, _: (always, one(index)),
             read=step.read,
             empty=empty,
-            place=label(step.node),
+            step=step,
         )
     )
 
@@ -180,6 +181,7 @@ def _of_length(
     sample = [term.fact for term in states] + [_inner(x.fact, 1) for x in scanned]
     flag = terms.op("Cast", step.head, terms.view(own, (ONE,)), to=onnx.TensorProto.BOOL)
     holds = terms.view(flag, ())
+    _demand_length(execution, step, own, holds, [terms.size(longest), *cut])
     made: list[Value] = []
     for k, result in enumerate(results):
         if result is None:
@@ -193,6 +195,30 @@ def _of_length(
             zero = zeros(terms, result.fact.elem_type, (longest, *blank))
             made.append(choose(terms, holds, padded_to(terms, result, longest), zero))
     return made
+
+
+def _demand_length(
+    execution: Execution, step: Step, own: Term, holds: Term, parts: list[Term]
+) -> None:
+    """Demand that the length of a row is one, unless it is 0.
+
+    Args:
+        execution: what runs the Scan.
+        step: its node.
+        own: the length.
+        holds: whether it is not 0.
+        parts: the largest length, and what is in front of so many elements.
+    """
+    terms, around = execution.terms, execution.guards
+    longest, *cut = parts
+    vectors = [terms.view(size, (ONE,)) for size in (longest, own)]
+    rest = terms.op("Sub", step.head, *vectors)
+    execution.guards = (*around, Guard(("if", holds, True), condition=holds))
+    for size in (own, rest):
+        execution.demand(terms.heads.own(IS_SIZE), (terms.view(size, ()),), step)
+    for part in cut:
+        execution.demand(terms.heads.own(IS_PART), (part,), step)
+    execution.guards = around
 
 
 def _inner(fact: Fact, axes: int) -> Fact:

@@ -14,11 +14,13 @@ from ...operators.axes import ONE
 from ...reference.bodies import Body
 from ...reference.errors import EvaluationError
 from ..budget import OpenError
+from ..obligations import SAME_SIZES
 
 if TYPE_CHECKING:
     from ..algebra import Terms
+    from ..execution import Execution
     from ..heads import Head
-    from ..programs import Program
+    from ..programs import Program, Step
     from ..terms import Term
 
 
@@ -37,6 +39,13 @@ def reader_of(body: Program) -> Body:
     """What reads the declarations of a body."""
     assert isinstance(body.proto, onnx.GraphProto)
     return Body(SimpleNamespace(proto_=body.proto), body.imports, len(body.inputs))
+
+
+def require_same(execution: Execution, step: Step, elements: Sequence[Term | None]) -> None:
+    """Demand that tensors are of one shape, as what a scan output is made of must be."""
+    shapes = {None if element is None else element.fact.shape for element in elements}
+    if len(shapes) > 1 or None in shapes:
+        execution.demand(execution.terms.heads.own(SAME_SIZES), tuple(elements), step)
 
 
 def nothing(

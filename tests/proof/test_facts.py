@@ -128,5 +128,5 @@ def test_elements_of_a_sequence_may_have_other_sizes_though_their_names_are_one(
 
 def test_a_name_that_a_tensor_has_is_one_size():
     text = """g (seq(float[h]) s, float[h] t) => (int64[1] y) <int64 a = {0}, int64 b = {1}> {
-        x = SequenceAt (s, %s) y = Shape (x) }"""
+        v = SequenceAt (s, a) w = SequenceAt (s, b) x = SequenceAt (s, %s) y = Shape (x) }"""
     assert_proved(text % "a", text % "b")
