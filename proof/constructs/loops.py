@@ -107,6 +107,7 @@ def _iterate(
         trip += 1
         terms.budget.step(_TRIP)
         if not small and steps - terms.budget.steps > min(MOST_TRIED, terms.loop_steps):
+            terms.generalized |= terms.loop_steps < MOST_TRIED
             return None
         assert keep is not None
         holds = truth(execution, _scalar(execution, keep))

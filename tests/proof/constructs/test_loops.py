@@ -162,3 +162,15 @@ def test_what_many_trips_make_is_counted(body):
     given = model(text)
     with pytest.raises(OpenError):
         terms_of(given, Budget(steps=20_000))
+
+
+def test_a_loop_that_ends_by_itself_after_some_time_is_run():
+    before = """g (float[n] x) => (float[n] y) <int64 zero = {0}, int64 one = {1}, bool yes = {1},
+        int64 most = {100}> { k = Loop (, yes, zero) <body = b (int64 i, bool c, int64 s)
+        => (bool d, int64 t) { t = Add (s, one) u = Mul (t, t) d = Less (u, most) }>
+        f = Cast <to = 1> (k) y = Add (x, f) }"""
+    after = "g (float[n] x) => (float[n] y) <float ten = {10}> { y = Add (x, ten) }"
+    many = before.replace("{100}", "{90000}"), after.replace("{10}", "{300}")
+    assert_proved(before, after)
+    assert_proved(*many)
+    assert_open(many[0], after)
