@@ -35,6 +35,7 @@ types: $(VENV)/.installed
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models, and special values
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
+	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
 
 # SEEDS: how many of each kind are put together at random.

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 import ml_dtypes
@@ -120,11 +119,9 @@ def test_a_crash_is_told_with_its_signal_and_the_worker_starts_again(worker):
 
 def test_an_endless_loop_is_ended(workers):
     worker = workers.get("onnxruntime", timeout=1)
-    start = time.monotonic()
     with pytest.raises(RuntimeFailure, match="no answer within 1 s") as caught:
         worker.run(source(ENDLESS), {"x": np.float32([1])})
     assert caught.value.reason == "timed out"
-    assert time.monotonic() - start < 30
     worker.timeout = 60
     assert worker.run(source(DOUBLE), {"x": np.float32([3])})[0].tolist() == [6]
 

@@ -1,10 +1,10 @@
 """All that a report tells, as data."""
 
 import json
-import time
 
 import numpy as np
 import straightline as sl
+from counting import assert_linear
 from reports import DECODER, rewritten
 from straightline import report
 from straightline.passes import Remark
@@ -98,14 +98,12 @@ def chain(count):
     return sl.ir.parse(HEAD + f"g (float[2] v0) => (float[2] v{count}) {{ {nodes} }}")
 
 
-def test_time_grows_as_the_model_does():
-    spent = []
-    for count in (2000, 16000):
+def test_work_grows_as_the_model_does():
+    def work(count):
         model = chain(count)
-        started = time.process_time()
-        report.page(report.gather(model, model))
-        spent.append(time.process_time() - started)
-    assert spent[1] < 8 * spent[0] * 3
+        return lambda: report.page(report.gather(model, model))
+
+    assert_linear(work, 500, 8)
 
 
 def test_an_outcome_tells_all_of_it_and_what_is_left_once():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import onnx
 import pytest
+from counting import assert_linear
 from harness import as_model
 from onnx import helper
 from straightline import ir
@@ -56,19 +55,22 @@ def test_control_flow_counts_for_all_that_lead_to_it():
     assert sorted(order) == sorted(functions)
 
 
-def test_a_long_chain_of_calls_takes_time_as_its_length():
-    def seconds(size):
+def test_a_long_chain_of_calls_takes_work_as_its_length():
+    """What each function reaches is not written out."""
+
+    def work(size):
         calls = {f"f{k}": f"f{k + 1}" for k in range(size - 1)} | {f"f{size - 1}": "If"}
         _, functions = calling(**calls)
         keyed = {function.key: function for function in functions.values()}
-        started = time.process_time()
-        graph = CallGraph(keyed)
-        assert graph.callees_first()[0] is functions[f"f{size - 1}"]
-        assert len(named(functions, graph.holds_control_flow)) == size
-        return time.process_time() - started
 
-    least = [min(seconds(size) for _ in range(3)) for size in (200, 1600)]
-    assert least[1] < 30 * least[0], "what each one reaches was written out"
+        def run():
+            graph = CallGraph(keyed)
+            assert graph.callees_first()[0] is functions[f"f{size - 1}"]
+            assert len(named(functions, graph.holds_control_flow)) == size
+
+        return run
+
+    assert_linear(work, 200, 8)
 
 
 def test_calls_in_bodies_count():
