@@ -100,7 +100,9 @@ class _Namer:
         if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
             names = [taken.unique(label) for label in labels]
             self.chosen.update(zip(labelled, names, strict=True))
-        else:  # all keep their labels
+        elif len(fresh) < len(taken.names):  # all keep their labels
+            taken.names |= fresh
+        else:
             fresh |= taken.names
             taken.names = fresh
 

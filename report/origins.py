@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
@@ -60,13 +61,15 @@ class _Known:
 
     def __init__(self, before: ModelData) -> None:
         self.model = before
-        self.named: dict[str, list[tuple[Place, str]]] = {}
+        self.named: dict[str, dict[str, list[Place]]] = {}  # by operator, the first one first
+        self.counts: Counter[str] = Counter()
         self.inner: dict[str, Place] = {}
         self.calls: set[str] = set()
         for place, node in before.places():
             operator = before.operators[node.operator].name
             for name in dict.fromkeys(filter(None, (*node.outputs, node.name))):
-                self.named.setdefault(name, []).append((place, operator))
+                self.named.setdefault(name, {}).setdefault(operator, []).append(place)
+                self.counts[name] += 1
             if node.graphs:
                 self.calls.add(node.label)
             for graph in node.graphs:
@@ -95,18 +98,20 @@ class _Known:
         for start, end in self._parted(name):
             known = self.named.get(start)
             if known:
-                return Origin("for", known[0][0], end, len(known) - 1)
+                return Origin("for", next(iter(known.values()))[0], end, self.counts[start] - 1)
             if start in self.inner:
                 return Origin("for", self.inner[start], end)
         return None
 
     def _of(self, name: str, end: str, operator: str, alike: bool) -> Origin | None:
-        known = self.named.get(name, ())
-        places = [place for place, other in known if (other == operator) == alike]
-        if not places:
-            return None
-        kind: Kind = "instead" if not alike else "copy" if end else "same"
-        return Origin(kind, places[0], end, len(places) - 1)
+        known = self.named.get(name, {})
+        same = known.get(operator, ())
+        if alike:
+            kind: Kind = "copy" if end else "same"
+            return Origin(kind, same[0], end, len(same) - 1) if same else None
+        places = next((places for other, places in known.items() if other != operator), None)
+        others = self.counts[name] - len(same) - 1
+        return None if places is None else Origin("instead", places[0], end, others)
 
     def _parted(self, name: str) -> Iterator[tuple[str, str]]:
         """A name parted before its last words, the shortest end first."""
