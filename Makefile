@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
+# setuptools warns of each editable install, of folders with the name of the package.
+export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 
 .PHONY: demo test lint types fuzz hostile mutants browser bench clients docs wheel clean
 

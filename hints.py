@@ -16,6 +16,7 @@ from .analysis.trips.constructs import control_flow, deciding
 from .analysis.trips.maximum import parts
 from .budget import limit
 from .ir import Error, Model, Node, Value
+from .ir.lazy import lazy_property
 from .passes import FreezeInitializers, Pipeline, Remark
 from .rewriting import Rewriting, count_all_nodes
 from .showing import Block, Code, Line, OnProgress, silent
@@ -52,6 +53,11 @@ class Hint:
     decides: tuple[str, ...]
     stand_ins: tuple[str, ...] = ()
     arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @lazy_property
+    def decided(self) -> frozenset[str]:
+        """The constructs that go, for a quick look."""
+        return frozenset(self.decides)
 
     def renamed(self, names: Mapping[str, str]) -> Hint:
         """The same with other names for constructs."""
@@ -92,7 +98,7 @@ class Advice:
     def reason(self, key: Key, reason: str) -> str:
         """What is said of a construct: without a hint that turned out to be untrue; of one that was
         not tried, that it was not."""
-        if any(named(key) in hint.decides for hint in self.hints):
+        if any(named(key) in hint.decided for hint in self.hints):
             return reason
         if key not in self.refuted:
             return _OFFER.sub(r"; \1 may decide it, which was not tried", reason)
@@ -196,7 +202,7 @@ class _Found:
 
     def decides(self, key: Key) -> bool:
         """Whether there is a hint for a construct."""
-        return any(named(key) in hint.decides for hint in self.hints.values())
+        return any(named(key) in hint.decided for hint in self.hints.values())
 
     def took(self, way: Way, trials: _Trials, wanted: Sequence[Key]) -> bool:
         """Whether a way decides any of some constructs; it is tried, and a hint then. That it does
