@@ -10,6 +10,7 @@ import onnx
 from ..ir import MAX_OPSET, Model
 from ..ir.kinds import takes
 from ..passes import Progress
+from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version
@@ -91,9 +92,12 @@ def _carry(model: Model, source: int, target: int, progress: Progress | None) ->
     if all(root.opset() == target for root in roots):
         return
     engine = Engine(model)
+    unread_before = set().union(*[unread(root.graph) for root in roots])
     for root in roots:
         _log.info("converting %s from opset %d to %d", root, root.opset(), target)
         engine.convert(root, target, progress)
+        if not engine.failures:
+            sweep(root.graph, unread_before)
     if engine.failures:
         # What stands for one node may fail in several places.
         count = len({failure.path for failure in engine.failures})

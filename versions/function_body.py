@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import onnx
 
+from ..analysis.constants.folding import Folder
 from ..analysis.shapes.asking import connected
-from ..ir import Node, OnnxError, Operator, Template, Value, ask_onnx, captured_by, load
+from ..ir import (
+    Function,
+    Graph,
+    Node,
+    OnnxError,
+    Operator,
+    Template,
+    Value,
+    ask_onnx,
+    captured_by,
+    load,
+)
 from ..ir.ordering import free_names
 from ..ir.well_formed.attributes import graphs_in
 from ..operators import rules_of
@@ -119,26 +131,58 @@ def _holds(proto: onnx.FunctionProto, written: int, version: int) -> bool:
 def instantiate_function(
     proto: onnx.FunctionProto, node: Node, version: int, types: Types
 ) -> tuple[list[Value | None], list[Node]]:
-    """Copy a function's body beside a node that it defines.
+    """Copy a function's body beside a node that it defines, and fold what is known of it.
 
     Returns:
         the values of the node's outputs, and the new nodes, which are written in `version`.
     """
     graph = node.graph
     assert graph is not None
-    body = load(_body_of(proto, node, version)).graph
+    model = load(_body_of(proto, node, version))
+    body = model.graph
     for inner in reversed(body.nodes()):
         if not body.is_needed(inner):
             body.remove(inner)
     arguments = [node.input(index) for index in range(len(body.inputs))]
-    results = Template(body, graph, keep_infos=False).instantiate(arguments)
+    # A function has no initializers, and older Constant nodes do not hold all types.
+    fold = None if isinstance(graph.root, Function) else Folder(model).fold
+    results = Template(body, graph, fold=fold, keep_infos=False).instantiate(arguments)
     added = _computing(results, arguments)
     inside = list(_with_inner(added))
     for new in inside:
         types.add(new, version)
     declare_results(inside, types)
+    if fold is not None:
+        _fold(graph, results, added, types)
+        added = [new for new in added if new.graph is not None]
     made = iter(results)
     return [None if output is None else next(made) for output in node.outputs], added
+
+
+def _fold(graph: Graph, results: Sequence[Value], added: Sequence[Node], types: Types) -> None:
+    """Make constant what sizes decide, and remove casts of values to their own type."""
+    final = set(results)
+    for node in added:
+        value = node.outputs[0]
+        if len(node.outputs) != 1 or value is None or node.bodies or node.graph is None:
+            continue
+        source, known = node.input(0), types.decided(value)
+        if known is not None and value not in final:
+            graph.replace_uses(value, graph.add_initializer(value.name, known))
+        elif _keeps_type(node, types) and source is not None and value not in final:
+            graph.replace_uses(value, source)
+    for node in reversed(added):
+        if not graph.is_needed(node) and not any(value in final for value in node.outputs):
+            graph.remove(node)
+
+
+def _keeps_type(node: Node, types: Types) -> bool:
+    """Whether a node casts values to the type that they have."""
+    if not node.is_op("Cast", "CastLike"):
+        return False
+    known = types.elem_type(node.input(0))
+    wanted = node.op.attribute("to") if node.is_op("Cast") else types.elem_type(node.input(1))
+    return known is not None and known == wanted
 
 
 def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> list[Node]:

@@ -7,9 +7,10 @@ unused = Exp(x)     ->
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Set
 from typing import ClassVar
 
-from ...ir import Graph, Model, Node
+from ...ir import Graph, Model, Node, Value
 from ..base import Pass, Run
 
 
@@ -25,25 +26,38 @@ class EliminateDeadNodes(Pass):
         """Remove them in every graph, users before what they used."""
         changed = False
         for root in model.roots():
-            changed |= _sweep(root.graph)
+            changed |= sweep(root.graph)
         return changed
 
 
-def _sweep(graph: Graph) -> bool:
-    """Sweep a graph, then the graphs inside it, then whatever those alone kept alive."""
-    changed = _sweep_nodes(graph)
+def unread(graph: Graph) -> set[Node | Value]:
+    """The nodes and constants that nothing uses, in a graph and all inside it."""
+    found: set[Node | Value] = set()
+    for inner in graph.walk():
+        found.update(inner.unneeded(), _unused_initializers(inner))
+    return found
+
+
+def sweep(graph: Graph, keep: Set[Node | Value] = frozenset()) -> bool:
+    """Remove what nothing uses: in a graph, the graphs inside it, then what those alone used.
+
+    Args:
+        graph: the graph.
+        keep: nodes and constants that stay all the same.
+    """
+    changed = _sweep_nodes(graph, keep)
     inner_changed = False
     for node in graph.holders():
         for inner in node.graphs():
-            inner_changed |= _sweep(inner)
+            inner_changed |= sweep(inner, keep)
     if inner_changed:
-        _sweep_nodes(graph)
-    return _sweep_initializers(graph) or changed or inner_changed
+        _sweep_nodes(graph, keep)
+    return _sweep_initializers(graph, keep) or changed or inner_changed
 
 
-def _sweep_nodes(graph: Graph) -> bool:
+def _sweep_nodes(graph: Graph, keep: Set[Node | Value]) -> bool:
     """Remove what nothing needs, then what only that had needed."""
-    dead = graph.unneeded()
+    dead = [node for node in graph.unneeded() if node not in keep]
     if not dead:
         return False
     view = graph.view()
@@ -51,18 +65,23 @@ def _sweep_nodes(graph: Graph) -> bool:
         node = dead.pop()
         sources = list(view.pred[node])
         graph.remove(node)
-        dead += [s for s in sources if isinstance(s, Node) and not graph.is_needed(s)]
+        used = [s for s in sources if isinstance(s, Node) and s not in keep]
+        dead += [s for s in used if not graph.is_needed(s)]
     return True
 
 
-def _sweep_initializers(graph: Graph) -> bool:
+def _sweep_initializers(graph: Graph, keep: Set[Node | Value]) -> bool:
+    unused = [value for value in _unused_initializers(graph) if value not in keep]
+    for value in unused:
+        graph.remove_initializer(value)
+    return bool(unused)
+
+
+def _unused_initializers(graph: Graph) -> list[Value]:
     unused = [
         value
         for value in graph.initializers
         if value.constant is not None and not value.pinned and not graph.is_used(value)
     ]
     inputs = set(graph.inputs) if unused else set()
-    unused = [value for value in unused if value not in inputs]
-    for value in unused:
-        graph.remove_initializer(value)
-    return bool(unused)
+    return [value for value in unused if value not in inputs]

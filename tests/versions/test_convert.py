@@ -345,3 +345,30 @@ def test_an_operator_that_came_later_is_refused_by_name():
     reason = "Gelu does not exist in opset 16; it came with opset 20"
     with pytest.raises(ConversionError, match=reason):
         convert_version(model, 13)
+
+
+def test_what_nothing_reads_any_more_is_gone() -> None:
+    """The longer form of a run-time `k` computes what no output needs."""
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 3] x, float[3] w) => (y) <float[1] unread = {1}> {
+            dead = Neg (x)
+            y, mean, deviation = LayerNormalization (x, w)
+            other = Mul (mean, deviation)
+        }
+    """)
+    after = convert_version(proto, 11)
+    read = {name for node in after.graph.node for name in node.input} | {"y"}
+    unread = [node.op_type for node in after.graph.node if read.isdisjoint(node.output)]
+    assert unread == ["Neg", "Mul"]  # which nothing read before
+    assert [t.name for t in after.graph.initializer if t.name not in read] == ["unread"]
+
+
+def test_what_a_function_leaves_is_folded() -> None:
+    """Casts to the type that is there, sizes that are known."""
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Softsign (x) z = Mish (x) u = CastLike (x, y) }
+    """)
+    ops = [node.op_type for node in convert_version(proto, 9).graph.node]
+    assert "Cast" not in ops and "CastLike" not in ops
