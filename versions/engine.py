@@ -13,6 +13,7 @@ from ..ir.well_formed.attributes import LARGE
 from ..operators.schemas import operators, schema_at
 from ..passes import Progress
 from . import scans
+from .absent import AbsentInputs
 from .adapters import adapt, detour
 from .agenda import Agenda
 from .check import conform, keep_defaults, require_types, target_schema
@@ -47,6 +48,7 @@ class Engine:
         self.types = Types(model)
         self.failures: list[Failure] = []
         self._conformance = Conformance(model)
+        self._absent = AbsentInputs(model)
         self._folder = Folder(model)
         self._constants = Constants(self.types, self._folder)
         self._stuck: set[Node] = set()
@@ -137,11 +139,12 @@ class Engine:
         Raises:
             Refused: that version cannot say what the node does.
         """
-        site = Site(node, source, target, self.types, self._constants)
+        site = self._site(node, source, target)
         known = schema_at(node.op_type, target)
         if known is not None:
             keep_defaults(site, known)
         if has_adapter(site):
+            self._require_presence(site)
             require_types(site)
         outcome = adapt(site)
         self._come_from(node, site.added)
@@ -161,9 +164,10 @@ class Engine:
     def _by_another_way(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
         """Say in the old version what can be converted: in another type, in a longer form, or by a
         function."""
-        site = Site(node, source, target, self.types, self._constants)
+        site = self._site(node, source, target)
         results: Sequence[Value | None] | None
         try:
+            self._require_presence(site)
             results, added = detour(site), site.added
             if results is None:
                 results, added = self._in_other_words(site)
@@ -183,7 +187,8 @@ class Engine:
         Raises:
             Refused: it has neither there; the model stays as it is.
         """
-        site = Site(node, version, version - 1, self.types, self._constants)
+        site = self._site(node, version, version - 1)
+        self._require_presence(site)
         results, _ = self._in_other_words(site)
         self._supersede(node, results)
 
@@ -195,9 +200,34 @@ class Engine:
         Raises:
             Refused: it cannot be made of this node; the model stays as it is.
         """
-        site = Site(node, version, version, self.types, self._constants)
+        site = self._site(node, version, version)
+        self._require_presence(site)
         require_types(site)
-        self._supersede(node, form(site))
+        results = form(site)
+        self._require_conformance(node, site.added, version)
+        self._supersede(node, results)
+
+    def _site(self, node: Node, source: int, target: int) -> Site:
+        """A draft of a node, without the inputs that every call of its function leaves out."""
+        if not self._absent.always.isdisjoint(node.inputs):
+            graph = node.graph
+            assert graph is not None
+            for index, value in enumerate(node.inputs):
+                if value in self._absent.always:
+                    graph.set_input(node, index, None)
+        return Site(node, source, target, self.types, self._constants)
+
+    def _require_presence(self, site: Site) -> None:
+        """Check that no input of the function around a node is absent in some calls alone.
+
+        Raises:
+            Refused: one is.
+        """
+        for value in site.node.inputs:
+            if value is not None and value in self._absent.sometimes:
+                site.refuse(
+                    f"'{value.name}' is left out by some calls of the function; inline it first"
+                )
 
     def _in_other_words(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
         """What stands for a node in its own version, and the nodes that were added for it."""

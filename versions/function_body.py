@@ -138,41 +138,43 @@ def instantiate_function(
     """
     graph = node.graph
     assert graph is not None
-    model = load(_body_of(proto, node, version))
-    body = model.graph
+    body = load(_body_of(proto, node, version)).graph
     for inner in reversed(body.nodes()):
         if not body.is_needed(inner):
             body.remove(inner)
     arguments = [node.input(index) for index in range(len(body.inputs))]
-    # A function has no initializers, and older Constant nodes do not hold all types.
-    fold = None if isinstance(graph.root, Function) else Folder(model).fold
-    results = Template(body, graph, fold=fold, keep_infos=False).instantiate(arguments)
+    results = Template(body, graph, keep_infos=False).instantiate(arguments)
     added = _computing(results, arguments)
     inside = list(_with_inner(added))
     for new in inside:
         types.add(new, version)
     declare_results(inside, types)
-    if fold is not None:
-        _fold(graph, results, added, types)
+    # A function has no initializers, and older Constant nodes do not hold all types.
+    if not isinstance(graph.root, Function):
+        _fold(graph, results, added, types, Folder(types.model))
         added = [new for new in added if new.graph is not None]
     made = iter(results)
     return [None if output is None else next(made) for output in node.outputs], added
 
 
-def _fold(graph: Graph, results: Sequence[Value], added: Sequence[Node], types: Types) -> None:
-    """Make constant what sizes decide, and remove casts of values to their own type."""
+def _fold(
+    graph: Graph, results: Sequence[Value], added: Sequence[Node], types: Types, folder: Folder
+) -> None:
+    """Make constant what constants and sizes decide, and remove casts of values to their type."""
     final = set(results)
     for node in added:
         value = node.outputs[0]
-        if len(node.outputs) != 1 or value is None or node.bodies or node.graph is None:
+        if len(node.outputs) != 1 or value is None or value in final or node.bodies:
             continue
-        source, known = node.input(0), types.decided(value)
-        if known is not None and value not in final:
+        source, held = node.input(0), [v and v.constant for v in node.inputs]
+        folded = folder.fold(node, held, types.version_of(node)) if all(held) else None
+        known = value.constant or (folded[0] if folded else types.decided(value))
+        if known is not None:
             graph.replace_uses(value, graph.add_initializer(value.name, known))
-        elif _keeps_type(node, types) and source is not None and value not in final:
+        elif _keeps_type(node, types) and source is not None:
             graph.replace_uses(value, source)
     for node in reversed(added):
-        if not graph.is_needed(node) and not any(value in final for value in node.outputs):
+        if not graph.is_needed(node) and final.isdisjoint(node.outputs):
             graph.remove(node)
 
 
@@ -186,18 +188,20 @@ def _keeps_type(node: Node, types: Types) -> bool:
 
 
 def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> list[Node]:
-    """The nodes of one graph from which results are computed, as far as the arguments."""
-    seen: set[Value | None] = {None, *arguments}
+    """The nodes of one graph from which results are computed, as far as the arguments, in order."""
+    known: set[Value | None] = {None, *arguments}
     found: dict[Node, None] = {}
-    open_: list[Value | None] = list(results)
+    open_: list[Value | Node | None] = list(results)
     while open_:
-        value = open_.pop()
-        node = None if value is None or value in seen else value.producer
-        seen.add(value)
-        if node is not None and node not in found:
-            found[node] = None
-            open_ += (*node.inputs, *captured_by(node))
-    return list(reversed(found))
+        last = open_.pop()
+        if isinstance(last, Node):
+            found.setdefault(last)
+        elif last not in known:
+            known.add(last)
+            node = last.producer
+            if node is not None and node not in found:
+                open_ += (node, *node.inputs, *captured_by(node))
+    return list(found)
 
 
 def _body_of(proto: onnx.FunctionProto, node: Node, version: int) -> onnx.ModelProto:

@@ -19,6 +19,7 @@ from ..site import Site
 def as_product_of_matrices(site: Site) -> Outcome:
     """Below opset 12: a MatMul, where one label at most is summed over."""
     terms, output = _parsed(site)
+    stretched = _stretched(site, terms, output)
     others = _others(terms, output)
     values = [
         _summed(site, site.input(index), term, besides)
@@ -28,6 +29,8 @@ def as_product_of_matrices(site: Site) -> Outcome:
         "".join(label for label in term if label in besides)
         for term, besides in zip(terms, others, strict=True)
     ]
+    for index, label in stretched:
+        values[index] = _as_long(site, values, terms, index, label)
     if len(terms) == 1:
         result = _ordered(site, values[0], terms[0], output)
         return [site.emit("Identity", [result]) if result in site.inputs else result]
@@ -71,6 +74,36 @@ def _parsed(site: Site) -> tuple[list[str], str]:
     if not fits or len(set(output)) < len(output) or not set(output) <= counts.keys():
         site.refuse("its equation does not fit its inputs")
     return terms, output
+
+
+def _stretched(site: Site, terms: list[str], output: str) -> list[tuple[int, str]]:
+    """The operands with a label that is summed over of which the size may be 1, and the other one's
+    larger: Einsum stretches these, where a product of matrices does not."""
+    if len(terms) < 2:
+        return []
+    shapes = [site.types.dimensions(site.input(index)) for index in range(2)]
+    found = []
+    for label in terms[0]:
+        if label in output or label not in terms[1]:
+            continue
+        sizes = [s and s[term.index(label)] for s, term in zip(shapes, terms, strict=True)]
+        if None not in sizes and sizes[0] == sizes[1]:
+            continue
+        known = [None if size is None else size.value for size in sizes]
+        found += [(i, label) for i in range(2) if known[i] in (None, 1) and known[1 - i] != 1]
+    return found
+
+
+def _as_long(site: Site, values: list[Value], terms: list[str], index: int, label: str) -> Value:
+    """An operand, stretched along a label to the size that the other one has."""
+    other, own = terms[1 - index], terms[index]
+    shape = site.emit("Shape", [values[1 - index]], "shape")
+    place = site.ints([other.index(label)], "place")
+    size = site.emit("Gather", [shape, place], "size", axis=0)
+    counts = own.index(label), len(own) - 1 - own.index(label)
+    before, behind = (site.ints([1] * count, "ones") for count in counts)
+    sizes = site.emit("Concat", [before, size, behind], "sizes", axis=0)
+    return site.emit("Expand", [values[index], sizes], "stretched")
 
 
 def _others(terms: list[str], output: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses
+from conversions import assert_becomes, assert_carried, assert_refuses, model
+from straightline import convert_version, reference
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5}
 
@@ -74,3 +75,34 @@ def test_what_is_no_product_of_matrices_is_refused(equation, reason):
     inputs = ", ".join("xzw"[: equation.count(",") + 1])
     signature = ", ".join(f"float[2, 2, 2] {name}" for name in "xzw")
     assert_refuses(f'y = Einsum <equation = "{equation}"> ({inputs})', 12, 11, reason, signature)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    ("equation", "one", "other"),
+    [
+        ("ij,jk->ik", (2, 1), (3, 4)),
+        ("ij,jk->ik", (2, 3), (1, 4)),
+        ("ij,jk->ik", (2, 3), (3, 4)),
+        ("bij,bjk->bik", (1, 2, 3), (5, 3, 4)),
+        ("bij,bjk->bik", (1, 2, 1), (5, 3, 4)),
+        ("ij,ij->ij", (2, 1), (2, 3)),
+        ("ij,ij->i", (2, 1), (2, 3)),
+        ("i,i->", (1,), (3,)),
+    ],
+)
+def test_labels_of_size_one_are_stretched(equation, one, other, is_known):
+    """As numpy and onnxruntime stretch them."""
+    rng = np.random.default_rng(0)
+    feeds = {"x": rng.normal(size=one), "z": rng.normal(size=other)}
+    declared = {
+        name: ", ".join(
+            str(size) if is_known else f"{name}{axis}" for axis, size in enumerate(a.shape)
+        )
+        for name, a in feeds.items()
+    }
+    signature = ", ".join(f"double[{sizes}] {name}" for name, sizes in declared.items())
+    body = f'y = Einsum <equation = "{equation}"> (x, z)'
+    for target in (11, 9, 8):
+        (found,) = reference.run(convert_version(model(body, 12, signature), target), feeds)
+        np.testing.assert_allclose(found, np.einsum(equation, *feeds.values()), 1e-12)

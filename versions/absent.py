@@ -1,0 +1,50 @@
+"""Inputs of functions that calls leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir import Function, Model, Node, Value
+from ..passes.functions.calls import CallGraph
+
+
+class AbsentInputs:
+    """The inputs of a model's functions that calls leave out.
+
+    Attributes:
+        always: inputs that every call leaves out.
+        sometimes: inputs that some calls leave out, and others give.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.always: set[Value] = set()
+        self.sometimes: set[Value] = set()
+        calls = {root: list(_calls_in(root, model)) for root in model.roots()}
+        if any(_leaves_out(model, call) for each in calls.values() for call in each):
+            self._find(model, calls)
+
+    def _find(self, model: Model, calls: dict[Model | Function, list[Node]]) -> None:
+        """Follow absent inputs through the calls, callers first."""
+        given: set[Value] = set()
+        absent: set[Value] = set()
+        for root in (model, *reversed(CallGraph(model.functions).callees_first())):
+            for call in calls[root]:
+                for index, value in enumerate(model.functions[call.op.function_key].graph.inputs):
+                    argument = call.input(index)
+                    if argument is None or argument in absent:
+                        absent.add(value)
+                    if argument is not None and (argument not in absent or argument in given):
+                        given.add(value)
+        self.always, self.sometimes = absent - given, absent & given
+
+
+def _calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
+    for graph in root.graph.walk() if model.functions else ():
+        for node in graph.unordered_nodes():
+            if node.op.function_key in model.functions:
+                yield node
+
+
+def _leaves_out(model: Model, call: Node) -> bool:
+    wanted = len(model.functions[call.op.function_key].graph.inputs)
+    return None in call.inputs or len(call.inputs) < wanted
