@@ -12,6 +12,7 @@ import onnx
 from ..budget import limit
 from ..facts.dimension import Dimension
 from ..facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
+from ..facts.types import INTEGER_BITS
 from ..ir import Array, Tensor, normal_domain
 from ..operators import rules_of
 from .budget import Budget, OpenError
@@ -32,6 +33,7 @@ from .whole import Whole
 if TYPE_CHECKING:
     from .tracing import Trace
 
+_WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
@@ -130,7 +132,9 @@ class Terms:
     def numbers(self, term: Term | None) -> list[int] | None:
         """The elements of a constant of integers, such as axes."""
         tensor = self.tensor(term)
-        return None if tensor is None else [int(n) for n in tensor.numpy().reshape(-1)]
+        if tensor is None or tensor.elem_type not in _WHOLE or not tensor.is_readable:
+            return None
+        return [int(n) for n in tensor.numpy().reshape(-1)]
 
     def elements_of(self, sequence: Term | None) -> tuple[Term, ...] | None:
         """The elements of a sequence; None where they are not known one by one."""

@@ -42,6 +42,8 @@ class Execution:
         folded: what was folded of which the bits depend on the kernel.
         guards: the conditions and the loops around the place that is run.
         log: the nodes that may fail.
+        tries: how many loops around the place that is run are compared with loops before them.
+        forms: what the states of loops were found to be, by the place of the loop.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class Execution:
         self.trip: tuple[Term, ...] = ()
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
+        self.tries = 0
+        self.forms: dict[str, Sequence[Any]] = {}
         self.folded: set[tuple[Head, Args]] = set()
         self.guards: Guards = ()
         self.log: Log = []

@@ -11,12 +11,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...facts.dimension import Dimension
 from ...facts.fact import PRIVATE, Fact, Shape, content_from, element
+from ...ir import Signal
 from ...operators.axes import ONE
 from ...reference.bodies import label
 from ..budget import OpenError
@@ -36,6 +37,10 @@ MOST_ROUNDS = 6
 
 MOST_TRIPS = 1 << 40
 """A loop of more trips is one that does not end."""
+
+_RUN = 16
+"""Steps that it takes to look at a loop inside another one, times the square of how many are around
+it: one that its condition ends is looked at twice, and so is all that stands in it."""
 
 MOST_ALIKE = 4
 """With so many loops that begin alike a loop is compared, to see whether it is one of them."""
@@ -187,26 +192,121 @@ Settled = tuple[list[Term], Term, "list[Value]"]
 def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
     """What a trip is over variables of its own: two loops have them in common only if they are the
     same, so that what is known of a variable, such as its sizes, says whose it is."""
-    terms = loop.execution.terms
+    execution, terms = loop.execution, loop.execution.terms
     begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
     around = loop.execution.guards
     for tag, known in list(alike.items())[:MOST_ALIKE]:
         loop.tag = tag
-        found = _settled(loop, level, index, around)
-        if found == known:
-            return found
+        if _tried(loop, level, index, around) == known:
+            return known
+    if execution.tries:
+        raise _UnlikeError("what stands around this loop is another loop, too")
     terms.loop_count += 1
     loop.tag = f"{level}.{terms.loop_count}"
     found = alike[loop.tag] = _settled(loop, level, index, around)
     return found
 
 
+class _UnlikeError(Signal):
+    """A loop is compared with one before it, and a loop inside of it is none of that one's."""
+
+
+def _tried(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled | None:
+    """What a trip is over the variables of another loop; None where the two are not the same."""
+    loop.execution.tries += 1
+    try:
+        return _settled(loop, level, index, around)
+    except _UnlikeError:
+        return None
+    finally:
+        loop.execution.tries -= 1
+
+
+class _Form(NamedTuple):
+    """What a state was found to be.
+
+    Attributes:
+        counted: whether its initial value was one known integer.
+        step: by how much it grows on each trip; None for a state that is a true one.
+        open: the axes whose sizes may be others on each trip; None for all of it.
+    """
+
+    counted: bool
+    step: int | None
+    open: tuple[int, ...] | None
+
+
 def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled:
-    """The states as a trip finds them, whether another one follows, and what it gives out: run
-    until what is said of the states holds of what a trip makes of them."""
+    """The states as a trip finds them, whether another one follows, and what it gives out: as was
+    found when this loop was met before, or else from the beginning. So a nest of loops takes no
+    more than one run of a body for each loop around it."""
+    loop.execution.terms.budget.step(_RUN * level * level)
+    loop.execution.guards = (*around, _guard(loop, level, index))
+    forms = loop.execution.forms.get(loop.place)
+    found = None if forms is None else _as_before(loop, level, index, forms)
+    if found is None:
+        found = _found(loop, level, index)
+    return found
+
+
+def _as_before(
+    loop: Recurrence, level: int, index: Dimension, forms: Sequence[_Form]
+) -> Settled | None:
+    """One trip over states of forms that are known; None where they are not these."""
+    if len(forms) != len(loop.inits):
+        return None
+    states = []
+    for k, (init, form) in enumerate(zip(loop.inits, forms, strict=True)):
+        if form.counted is not _is_counted(init.fact):
+            return None
+        if form.step is not None:
+            moved = form.step and _number(loop, element(init.fact) + index * form.step, init)
+            states.append(moved or init)
+        else:
+            states.append(_variable(loop, level, k, _opened(loop, init.fact, k, form.open)))
+    loop.execution.forget(loop.start)
+    again, outputs = loop.trip(index, states)
+    for k, (state, form) in enumerate(zip(states, forms, strict=True)):
+        made = outputs[k]
+        if made is None:
+            return None
+        if form.step is not None:
+            if made is not _next(loop, state, index):
+                return None
+        elif _wider(loop, state.fact, made.fact, k) or not _is_needed(loop, k, made, form.open):
+            return None
+    return states, again, outputs
+
+
+def _is_counted(fact: Fact) -> bool:
+    return fact.content is not None and isinstance(element(fact), Dimension)
+
+
+def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
+    """What is said of a state: the type and shape of its initial value, but for some axes."""
+    fact = dataclasses.replace(_plain(fact), count=None)
+    if axes == () or fact.other is not None:
+        return fact if axes == () else Fact()
+    if axes is None or fact.shape is None or axes[-1] >= len(fact.shape):
+        return Fact(fact.elem_type)
+    shape = [_any_size(loop, k, n) if n in axes else dim for n, dim in enumerate(fact.shape)]
+    return Fact(fact.elem_type, tuple(shape))
+
+
+def _is_needed(loop: Recurrence, k: int, made: Term, axes: tuple[int, ...] | None) -> bool:
+    """Whether less is said of a state than of its initial value for a reason."""
+    first, after = loop.inits[k].fact.shape, made.fact.shape
+    if axes == ():
+        return True
+    if axes is None or first is None or after is None or len(first) != len(after):
+        return axes is None and (first is None or after is None or len(first) != len(after))
+    return all(first[axis] != after[axis] for axis in axes)
+
+
+def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
+    """The same, run until what is said of the states holds of what a trip makes of them."""
     count, execution = len(loop.inits), loop.execution
-    execution.guards = (*around, _guard(loop, level, index))
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
     closed: dict[int, Term | None] = {}
     for _ in range(MOST_ROUNDS):
@@ -235,8 +335,24 @@ def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> 
             if wider is not None:
                 facts[k], changed = wider, True
         if not changed:
+            execution.forms[loop.place] = [
+                _form(loop, k, closed.get(k), fact, index) for k, fact in enumerate(facts)
+            ]
             return states, again, outputs
     raise OpenError(f"{loop.place}: the sizes of its states do not settle")
+
+
+def _form(loop: Recurrence, k: int, closed: Term | None, fact: Fact, index: Dimension) -> _Form:
+    init = loop.inits[k].fact
+    counted = _is_counted(init)
+    if closed is not None:
+        step = 0 if closed is loop.inits[k] else (element(closed.fact) - element(init)).terms
+        (symbol,) = index.symbols
+        return _Form(counted, step if isinstance(step, int) else step.get((symbol,), 0), ())
+    if fact.shape is None or init.shape is None or len(fact.shape) != len(init.shape):
+        return _Form(counted, None, () if fact.shape is init.shape is None else None)
+    pairs = enumerate(zip(fact.shape, init.shape, strict=True))
+    return _Form(counted, None, tuple([axis for axis, (a, b) in pairs if a != b]))
 
 
 def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
@@ -300,16 +416,20 @@ def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
     if fact.shape is None or made.shape is None or len(fact.shape) != len(made.shape):
         shape = None
     else:
-        symbols = loop.execution.terms.symbols
         shape = tuple(
             [
-                a if a == b else symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
+                a if a == b else _any_size(loop, k, axis)
                 for axis, (a, b) in enumerate(zip(fact.shape, made.shape, strict=True))
             ]
         )
     if (elem_type, shape) == (fact.elem_type, fact.shape):
         return None
     return Fact(elem_type, shape)
+
+
+def _any_size(loop: Recurrence, k: int, axis: int) -> Dimension:
+    """A size of a state that may be another one on each trip."""
+    return loop.execution.terms.symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
 
 
 def _results(

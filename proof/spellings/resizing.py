@@ -46,7 +46,8 @@ def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
 
 
 def _is_empty(terms: Terms, position: int, arg: Term | None) -> bool:
-    return position > 0 and arg is not None and terms.numbers(arg) == []
+    tensor = terms.tensor(arg)
+    return position > 0 and tensor is not None and not tensor.size
 
 
 def _whole(terms: Terms, scales: Term | None) -> bool:
@@ -55,4 +56,4 @@ def _whole(terms: Terms, scales: Term | None) -> bool:
     if tensor is None:
         return False
     inverse = [1 / float(scale) for scale in tensor.numpy().reshape(-1) if 0 < scale < 1]
-    return all(number == round(number) for number in inverse)
+    return all(number.is_integer() for number in inverse)

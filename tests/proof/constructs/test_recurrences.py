@@ -140,3 +140,34 @@ def test_sizes_of_a_scan_output_that_the_body_declares_hold_always():
     body = """t = Loop (p, yes) <body = b (int64 i, bool c) => (bool c2, float[4, 3] o) {
         c2 = Identity (c) o = Neg (w) }> y = Shape <start = 1> (t)"""
     assert_proved(text % body, text % "y = Constant <value_ints = [4, 3]> ()")
+
+
+def nest(depth, update, last="y = Neg (y0)"):
+    """Loops inside each other, each with a state and a number that counts from 0."""
+    text = update
+    for level in reversed(range(depth)):
+        outer = f"v{level - 1}" if level else "x"
+        text = f"""y{level}, p{level} = Loop (n, , {outer}, zero) <body = b{level}
+            (int64 i{level}, bool c{level}, float[3] v{level}, int64 a{level}) =>
+            (bool e{level}, float[3] w{level}, int64 f{level}) {{ e{level} = Identity (c{level})
+            {text} f{level} = Add (a{level}, one) w{level} = Sin (y{level + 1}) }}>"""
+    signature = "g (float[3] x, int64 n) => (float[3] y) <int64 one = {1}, int64 zero = {0}>"
+    return f"{signature} {{ {text} {last} }}"
+
+
+def test_a_deep_nest_of_loops_takes_no_more_than_a_run_for_each_loop_around():
+    one, other = (nest(20, f"y20 = {op} (v19)") for op in ("Exp", "Log"))
+    assert_proved(one, nest(20, "y20 = Exp (v19)", "h = Identity (y0) y = Neg (h)"))
+    assert_open(one, other, "Exp is not known to be Log")
+
+
+def test_a_state_of_another_form_in_the_same_place_is_looked_at_anew():
+    text = """g (float[3] x, int64 n, int64 m) => (float[3] y, int64 z) <int64 one = {1}> {
+        y, z = Loop (n, , x, one) <body = a (int64 i, bool c, float[3] v, int64 k) =>
+            (bool c2, float[3] w, int64 l) { c2 = Identity (c)
+            w, q = Loop (n, , v, k) <body = b (int64 j, bool d, float[3] s, int64 p) =>
+                (bool d2, float[3] t, int64 r) { d2 = Identity (d) r = Add (p, one)
+                f = Cast <to = 1> (p) t = Mul (s, f) }>
+            l = Mul (k, %s) }> }"""
+    assert_proved(text % "m", text % "m")
+    assert_open(text % "m", text % "n")

@@ -45,3 +45,8 @@ def test_reversed_twice_is_as_it_was():
     same = "g (float[n, 2] x) => (float[n, 2] z) { z = Identity (x) }"
     assert_proved(text % (0, 0), same)
     assert_open(text % (0, 1), same)
+
+
+def test_lengths_that_are_no_vector_are_open():
+    text = "g (float[3] x) => (float[3] y) <int64 n = {3}> { y = Split (x, n) }"
+    assert_open(text, text.replace("Split (x, n)", "Identity (x)"))

@@ -2,6 +2,7 @@
 
 import pytest
 from spelled import model, require_open, require_same
+from straightline.proof import prove
 
 SIGNATURE = "(float[1,1,2,3] x) => (float[1,1,4,6] y)"
 SCALES = "<float[4] s = {1, 1, 2, 2}>"
@@ -43,3 +44,9 @@ def test_other_pixels_are_another_resize():
     old = f"{SCALES} {{ y = Resize (x, s) }}"
     new = f'{SCALES} {{ y = Resize <mode = "linear"> (x, "", s) }}'
     require_open(model(old, 10, SIGNATURE), model(new, 13, SIGNATURE))
+
+
+def test_scales_of_which_the_inverse_is_no_number_leave_nothing():
+    text = '<float[3] s = {1, 1, %s}> { y = Resize <mode = "nearest"> (x, s) }'
+    signature = "(float[1,1,4] x) => (float[1,1,k] y)"
+    assert prove(*(model(text % scale, 10, signature) for scale in ("1e-45", "1e-44"))).proved
