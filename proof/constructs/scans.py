@@ -59,9 +59,13 @@ def _scan_8(
         raise OpenError(f"{label(step.node)} lacks an input")
     if lengths is not None and len(lengths.fact.shape or ()) != 1:
         raise OpenError(f"{label(step.node)}: lengths that are not known to be a vector")
-    trips = terms.numbers(lengths) if lengths is not None else [longest or 0] * (batch or 0)
-    if batch is None or longest is None or trips is None:
+    trips = terms.numbers(lengths)
+    if batch is None or longest is None or (lengths is not None and trips is None):
         return _row_by_row(execution, step, frame, lengths, states, scanned)
+    total = batch * longest if trips is None else sum(trips)
+    if not terms.runs_loop(max(batch, total), len(body.steps)):
+        return _row_by_row(execution, step, frame, lengths, states, scanned)
+    trips = [longest] * batch if trips is None else trips
     flags = list(step.head.attribute("directions") or [0] * count)
     call = execution.bound(body, frame)
     finals, rows = [], []
@@ -124,7 +128,7 @@ def _row_by_row(
             return _of_length(execution, step, frame, own, rows[0], rows[1])
         return list(Scan(execution, step, frame, rows[0], rows[1]).run())
 
-    if batch.value:
+    if batch.value and terms.runs_loop(batch.value, len(body.steps)):
         made = [one(Dimension.constant(b)) for b in range(batch.value)]
         columns = zip(*made, strict=True)
         return [None if c[0] is None else stack(terms, c, step.head) for c in columns]

@@ -159,3 +159,12 @@ def test_lengths_of_no_known_rank_are_left_open():
         given="more",
     ).replace("int64[2] lengths", "int64[2] lengths, int64[r] l")
     assert_open(text, text, "lengths that are not known to be a vector", opset=8)
+
+
+def test_a_batch_too_large_to_be_run_is_compared_by_any_of_its_elements():
+    text = """g (float[4000000, 2] s, float[4000000, 5, 2] x)
+        => (float[4000000, 2] y, float[4000000, 5, 2] z) {
+        y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) =>
+            (float[2] c, float[2] o) { c = Add (a, e) o = %s (e) }> ("", s, x) }"""
+    assert_proved(text % "Neg", text % "Neg", opset=8)
+    assert_open(text % "Neg", text % "Abs", opset=8)
