@@ -14,9 +14,7 @@ import onnx
 
 from .dimension import Dimension
 from .fact import Content, Fact
-
-MOST_FACTOR = 1 << 31
-"""A size times less than this is taken to fit into the integers in which a model computes it."""
+from .magnitudes import Magnitudes
 
 
 class Bounds(NamedTuple):
@@ -63,9 +61,10 @@ def known(fact: Fact, bounds: Bounds | None = None) -> Known:
     if whole is None:
         return Known(fact)
     exact = _of_content(fact.content) if fact.content is not None else None
-    for candidate in (exact, bounds):
-        if candidate is not None and _fits(candidate, whole, fact.elem_type):
-            return Known(fact, candidate)
+    if exact is not None:
+        return Known(fact, exact)
+    if bounds is not None and _fits(bounds, fact.elem_type):
+        return Known(fact, bounds)
     return Known(fact, whole)
 
 
@@ -135,16 +134,13 @@ def _of_type(elem_type: int) -> Bounds | None:
     return Bounds(Dimension.constant(info.min), Dimension.constant(info.max))
 
 
-def _fits(bounds: Bounds, whole: Bounds, elem_type: int) -> bool:
+def _fits(bounds: Bounds, elem_type: int) -> bool:
     """Whether the type can hold everything between the bounds."""
-    for bound in bounds:
-        if bound.value is None:
-            large = any(abs(factor) >= MOST_FACTOR for factor in bound.terms.values())
-            if elem_type != onnx.TensorProto.INT64 or large:
-                return False
-        elif not whole.low.value <= bound.value <= whole.high.value:  # type: ignore[operator]
-            return False
-    return True
+    numbers = all(bound.value is not None for bound in bounds)
+    magnitudes = Magnitudes()
+    return (numbers or elem_type == onnx.TensorProto.INT64) and all(
+        magnitudes.hold(bound, elem_type) for bound in bounds
+    )
 
 
 def _of_content(content: Content) -> Bounds | None:

@@ -14,6 +14,7 @@ import onnx
 
 from ..ir import Tensor
 from .dimension import Dimension
+from .magnitudes import Magnitudes
 
 Shape = tuple[Dimension, ...]
 Content = npt.NDArray[Any]
@@ -114,10 +115,12 @@ class Symbols:
 
     Attributes:
         made: how many symbols without a name there are so far.
+        magnitudes: how large the sizes may be.
     """
 
     def __init__(self) -> None:
         self.made = 0
+        self.magnitudes = Magnitudes()
         self._known: dict[str, Dimension] = {}
 
     def fresh(self) -> Dimension:

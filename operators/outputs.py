@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
-from ..facts.bounds import MOST_FACTOR, Known, known
-from ..facts.dimension import Dimension
+from ..facts.bounds import Known, known
+from ..facts.dimension import Dimension, product
 from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..facts.magnitudes import Magnitudes
 from ..ir import Node
 from .rules import rules_of
 
@@ -32,13 +33,16 @@ def shapes_of(node: Node, inputs: Sequence[Fact], symbols: Symbols) -> list[Shap
         return None
 
 
-def content_of(node: Node, inputs: Sequence[Fact], elem_type: int) -> Content | None:
+def content_of(
+    node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes | None = None
+) -> Content | None:
     """The content of a node's first output; None where it is not followed.
 
     Args:
         node: a node that is free of references to function attributes.
         inputs: what is known about its inputs.
         elem_type: the element type of the output.
+        magnitudes: how large sizes may be.
     """
     if elem_type not in FOLLOWED:
         return None
@@ -49,25 +53,42 @@ def content_of(node: Node, inputs: Sequence[Fact], elem_type: int) -> Content | 
         return None
     if content is None or content.size > MAX_CONTENT:
         return None
-    return content_from(np.frompyfunc(lambda element: _held(element, elem_type), 1, 1)(content))
+    held = _Held(node, inputs, elem_type, magnitudes or Magnitudes())
+    return content_from(np.frompyfunc(held.of, 1, 1)(content))
 
 
-def _held(element: Any, elem_type: int) -> Any:
-    """An element if the type holds it; None (not known) where integers would overflow."""
-    if elem_type == onnx.TensorProto.BOOL:
-        return element if isinstance(element, bool) else None
-    if not isinstance(element, Dimension):
-        return None
-    if element.value is None:
-        return element if all(abs(f) < MOST_FACTOR for f in element.terms.values()) else None
-    least, most = _limits(elem_type)
-    return element if least <= element.value <= most else None
+class _Held:
+    """Elements that a type holds, whatever the sizes are: others may have wrapped."""
 
+    def __init__(
+        self, node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes
+    ) -> None:
+        self._node, self._inputs = node, inputs
+        self._elem_type = elem_type
+        self._magnitudes = magnitudes
 
-@functools.cache
-def _limits(elem_type: int) -> tuple[int, int]:
-    limits = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-    return int(limits.min), int(limits.max)
+    def of(self, element: Any) -> Any:
+        """An element; None (not known) where it may be another one."""
+        if self._elem_type == onnx.TensorProto.BOOL:
+            return element if isinstance(element, bool) else None
+        if not isinstance(element, Dimension):
+            return None
+        if element.value is None and element in self._certain:
+            return element
+        return element if self._magnitudes.hold(element, self._elem_type) else None
+
+    @functools.cached_property
+    def _certain(self) -> Collection[Any]:
+        """What elements of this type there are before the node, and sizes of what it reads."""
+        if self._node.is_op("Shape", "Size"):
+            sizes = self._inputs[0].shape or ()
+            return {*sizes, product(sizes)}
+        return {
+            element
+            for fact in self._inputs
+            if fact.content is not None and fact.elem_type == self._elem_type
+            for element in fact.content.reshape(-1)
+        }
 
 
 def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:

@@ -158,6 +158,8 @@ class Execution:
         """A function of its inputs; where their facts tell all, that it cannot fail included, the
         next one is not asked about."""
         operation, terms, head = step.operation, self.terms, step.head
+        if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
+            terms.symbols.magnitudes.exists(args[0].fact.shape)
         results = terms.apply(head, args, operation.width)
         if not terms.rounded.isdisjoint(results) and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))

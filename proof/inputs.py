@@ -45,6 +45,7 @@ def input_terms(
         else:
             fact = _in_case(fact, terms.given)
             terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
+            terms.symbols.magnitudes.exists(fact.shape)
             found[name] = terms.leaf("input", name, terms.facts.one(fact))
     return found
 

@@ -54,6 +54,9 @@ rewrite had unrolled it, the rewrite would be as large."""
 GENERAL_SHARE = 8
 """The first attempt may take one in so many of the steps of a proof."""
 
+NARROW = "no size that is computed in 32 bits is 2^30 or more"
+"""What is taken for granted where a model has sizes in 32 bits."""
+
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
 
@@ -274,6 +277,8 @@ class _Question:
             self.two_readings |= terms.two_readings
         folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
         self.assumptions |= comparison.assumptions | assumed((), folded)
+        if terms.symbols.magnitudes.narrow:
+            self.assumptions.add(NARROW)
         names = [info.name for info in self.protos[0].graph.output]
         positive = comparison.positive | terms.positive | definedness.positive
         return _counts(names, one), positive

@@ -112,6 +112,8 @@ class ShapeInference:
         """Take a fact for granted: the hypothesis of a body, or what a rewrite just made."""
         self._facts[value] = fact
         self.symbols.remember(fact.shape)
+        if fact.shape and value.graph is self.model.graph:  # it is there whatever is fed
+            self.symbols.magnitudes.exists(fact.shape)
 
     def enter(self, value: Value, fact: Fact) -> None:
         """Take a fact about an input of a body for granted.

@@ -113,7 +113,9 @@ class NodeFacts:
         types = self._asked.elem_types(node, inputs, kind)
         facts = [Fact(*known) for known in zip(types, shapes, strict=False)]
         if facts:
-            facts[0] = _with_content(facts[0], content_of(node, inputs, types[0]))
+            facts[0] = _with_content(
+                facts[0], content_of(node, inputs, types[0], self._symbols.magnitudes)
+            )
         return facts
 
     def _held(self, shape: Shape | None) -> Shape | None:
@@ -130,7 +132,7 @@ class NodeFacts:
         shape = theirs.shape if ours.shape is None else ours.shape
         content = ours.content
         if index == 0 and not ours.elem_type:
-            content = content_of(node, inputs, theirs.elem_type)
+            content = content_of(node, inputs, theirs.elem_type, self._symbols.magnitudes)
         return Fact(theirs.elem_type or ours.elem_type, shape, content, theirs.other)
 
 

@@ -230,7 +230,9 @@ class NodeBatcher(abc.ABC):
         facts = [Fact() if operand is None else operand.fact for operand in operands]
         if fact.content is not None or all(known.content is None for known in facts):
             return fact
-        return dataclasses.replace(fact, content=content_of(node, facts, fact.elem_type))
+        magnitudes = self.inference.symbols.magnitudes
+        content = content_of(node, facts, fact.elem_type, magnitudes)
+        return dataclasses.replace(fact, content=content)
 
     def require_room(self, node: Node, fact: Fact) -> None:
         """Check that all trips of what a node gives are not too large.

@@ -107,6 +107,8 @@ def recur(loop: Recurrence) -> list[Value]:
     index = terms.symbols.trip(name, level)
     if loop.trips is not None:
         terms.limits[name] = loop.trips
+        if loop.condition is None and not (level or execution.assumed):
+            terms.symbols.magnitudes.exists((loop.trips,))
     execution.level, around, guards = level + 1, execution.trip, execution.guards
     execution.trip = (*around, terms.size(index))
     terms.symbols.depth += 1
@@ -387,7 +389,10 @@ def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension)
     step = after - before
     if step.value is None or made.fact.shape != init.fact.shape:
         return None
-    return _number(loop, first + index * step.value, init)
+    form = first + index * step.value
+    if not loop.execution.terms.symbols.magnitudes.hold(form, init.fact.elem_type):
+        return None  # it may wrap
+    return _number(loop, form, init)
 
 
 def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:

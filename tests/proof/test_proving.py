@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from proofs import assert_open, assert_proved
 from straightline import ir
 from straightline.proof import prove
 from straightline.proof.budget import Budget
@@ -199,3 +200,22 @@ class TestExternalData:
         (tmp_path / "a").unlink()
         proof = prove(path, path)
         assert proof.status == "open" and "'w'" in proof.reason
+
+
+def test_sizes_that_may_wrap_are_no_numbers():
+    """46341 squared is negative in 32 bits, 8000^5 in 64."""
+    narrow = """g (float[N] x) => (int64[1] y) { s = Shape (x) t = Cast <to = 6> (s)
+        u = Mul (t, t) y = Cast <to = 7> (u) }"""
+    wide = "g (float[N] x) => (int64[1] y) { s = Shape (x) y = Mul (s, s) }"
+    assert_open(narrow, wide)
+    text = """g (float[N] x) => (bool[1] y) <int64[1] none = {0}, int64[1] one = {1}> { %s }"""
+    power = """s = Shape (x) s2 = Mul (s, s) s4 = Mul (s2, s2) s5 = Mul (s4, s) t = Add (s5, one)
+        y = Greater (t, none)"""
+    assert_open(text % power, text % "y = Equal (one, one)")
+
+
+def test_sizes_in_32_bits_are_assumed_to_be_small():
+    text = "g (float[N] x) => (int64[1] y) <int32[1] one = {1}, int64[1] k = {1}> { %s }"
+    narrow = "s = Shape (x) t = Cast <to = 6> (s) u = Add (t, one) y = Cast <to = 7> (u)"
+    proof = assert_proved(text % narrow, text % "s = Shape (x) y = Add (s, k)")
+    assert proof.assumptions == ("no size that is computed in 32 bits is 2^30 or more",)

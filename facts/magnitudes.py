@@ -1,0 +1,79 @@
+"""How large sizes may be: which integers made of them certainly do not wrap.
+
+No process addresses 2^47 elements, so all sizes of one tensor but 0 multiply to less than that; the
+product of sizes of several tensors may be as large as it likes. In 32 bits a size is taken to be
+less than 2^30, which whoever relies on it has to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import onnx
+
+from .abbreviation import Abbreviation, Monomial
+from .dimension import Dimension, product
+
+MOST_ELEMENTS = (1 << 47) - 1
+"""More elements than these, sizes of 0 not counted, are in no tensor."""
+
+MOST_IN_32_BITS = (1 << 30) - 1
+"""Larger sizes are not expected where a model computes sizes in 32 bits."""
+
+_NUMBERS = ("?least0", "?if")
+"""Symbols of the proof for numbers that are no sizes: any integer of 64 bits that is at least 0."""
+
+
+class Magnitudes:
+    """What is known of the sizes of one model.
+
+    Attributes:
+        narrow: whether a size was taken to be small since it is computed in 32 bits.
+    """
+
+    def __init__(self) -> None:
+        self.narrow = False
+        self._together: set[Monomial] = set()
+
+    def exists(self, shape: tuple[Dimension, ...] | None) -> None:
+        """Note that there certainly is a tensor of a shape, or that a loop makes so many trips."""
+        sizes = [dim for dim in shape or () if dim.value is None]
+        if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:
+            self._together.update(whole)
+
+    def hold(self, element: Dimension, elem_type: int) -> bool:
+        """Whether a type has an integer that is made of sizes, whatever they are."""
+        info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+        if element.value is not None:
+            return bool(info.min <= element.value <= info.max)
+        if info.bits < 32:
+            return False
+        most = MOST_ELEMENTS if info.bits == 64 else MOST_IN_32_BITS
+        low = high = element.terms.get((), 0)
+        for monomial, factor in element.terms.items():
+            if monomial:
+                largest = self._largest(monomial, most) * factor
+                low, high = min(low, low + largest), max(high, high + largest)
+        fits = bool(info.min <= low and high <= info.max)
+        self.narrow |= fits and info.bits == 32
+        return fits
+
+    def _largest(self, monomial: Monomial, most: int) -> int:
+        """The largest number that a product of symbols may be."""
+        if len(monomial) > 1 and any(_divides(monomial, other) for other in self._together):
+            return MOST_ELEMENTS
+        largest = 1
+        for name in monomial:
+            if isinstance(name, Abbreviation):
+                return _UNBOUNDED
+            is_size = not name.startswith(_NUMBERS) or (name,) in self._together
+            largest *= most if is_size else (1 << 63) - 1
+        return largest
+
+
+_UNBOUNDED = 1 << 300
+
+
+def _divides(monomial: Monomial, other: Monomial) -> bool:
+    return len(monomial) <= len(other) and Counter(monomial) <= Counter(other)
