@@ -30,7 +30,8 @@ from ..base import Pass, Run
 class CorrectDeclarations(Pass):
     """Declare what is inferred where what is declared contradicts it; pipelines end with this.
 
-    What a model or a function promises its callers stays, with a remark.
+    That of an output of the model is corrected with a remark, since checkers refuse the model else.
+    What a function promises its callers stays, with a remark.
     """
 
     name: ClassVar[str] = "correct-declarations"
@@ -42,7 +43,7 @@ class CorrectDeclarations(Pass):
         dissolved = {r.op_type for r in run.remarks if r.action == "rewritten"}
         bodies = any(graph.holder is not None for graph in model.graphs())
         # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
-        if not declared and not bodies and dissolved.issubset(("Loop", "Scan")):
+        if not declared and not bodies and not dissolved:
             return False
         inference = run.new_inference(model)
         for value, fact in run.facts.items():
@@ -66,12 +67,16 @@ class CorrectDeclarations(Pass):
             type_ = corrected(info.type, inference.fact(value))
             if type_ == info.type:
                 continue
-            if not _is_promise(graph):
+            of_model = graph is graph.root.graph
+            if of_model and not _is_same_but_for_sizes(info.type, type_):
+                continue  # an output keeps its type
+            if of_model or not _is_promise(graph):
                 infos[slot] = onnx.ValueInfoProto()
                 infos[slot].CopyFrom(info)
                 infos[slot].type.CopyFrom(type_)
-            elif value.producer is not None:
-                run.noted(self, value.producer, _promised(info, type_))
+            if _is_promise(graph) and value.producer is not None:
+                does = "which is declared now" if of_model else "correct the declaration there"
+                run.noted(self, value.producer, f"{_false(info, type_)}; {does}")
         changed = any(new is not old for new, old in zip(infos, graph.output_infos, strict=True))
         graph.output_infos = tuple(infos)
         return changed
@@ -118,8 +123,13 @@ def _is_promise(graph: Graph) -> bool:
     return graph.holder is None or graph.holder.op.references
 
 
-def _promised(info: onnx.ValueInfoProto, is_: onnx.TypeProto) -> str:
+def _is_same_but_for_sizes(one: onnx.TypeProto, other: onnx.TypeProto) -> bool:
+    """Whether two types are tensors of one element type."""
+    types = [type_.tensor_type.elem_type for type_ in (one, other) if type_.HasField("tensor_type")]
+    return len(types) == len((one, other)) and len(set(types)) == 1
+
+
+def _false(info: onnx.ValueInfoProto, is_: onnx.TypeProto) -> str:
     return (
-        f"the output '{info.name}' is declared as {type_text(info.type)}, but is"
-        f" {type_text(is_)}; correct the declaration in the model"
+        f"the output '{info.name}' was declared as {type_text(info.type)}, but is {type_text(is_)}"
     )

@@ -5,6 +5,7 @@ import onnx
 import onnx.checker
 import onnx.parser
 import pytest
+import straightline as sl
 from harness import assert_equal_outputs
 from straightline import ir
 from straightline.facts.dimension import Dimension
@@ -102,15 +103,32 @@ def test_sizes_and_symbols_that_are_not_false_stay():
     assert dims["r"] == [2, "B"]
 
 
-def test_what_a_model_promises_stays_with_a_remark():
-    model = parse("g (float[2,3] x) => (float[6] y) <bool yes = {1}> {" + HIDDEN + " y = Neg (z) }")
+@pytest.mark.parametrize("declared", ["float[6]", "float[2,5]", "float[2,3,1]"])
+def test_what_a_model_declares_falsely_of_its_outputs_is_corrected_with_a_remark(declared):
+    text = f"g (float[2,3] x) => ({declared} y) <bool yes = {{1}}> {{ {HIDDEN} y = Neg (z) }}"
+    model = parse(text)
     result = parse_pipeline("inline-ifs").run(model)
     assert not result.kept
     assert [str(remark) for remark in result.remarks if remark.action == "noted"] == [
-        "Neg 'y': noted, the output 'y' is declared as float[6], but is float[2,3];"
-        " correct the declaration in the model"
+        f"Neg 'y': noted, the output 'y' was declared as {declared}, but is float[2,3];"
+        " which is declared now"
     ]
-    assert result.model.graph.output == model.graph.output
+    onnx.checker.check_model(result.model, full_check=True)
+    (info,) = result.model.graph.output
+    assert info.name == "y" and [d.dim_value for d in info.type.tensor_type.shape.dim] == [2, 3]
+    assert_equal_outputs(result.model, result.model, X)
+    verdict = sl.verify(model, result.model)
+    assert verdict.equal, verdict
+
+
+def test_what_a_loop_hides_is_corrected_of_outputs_too():
+    model = parse("""g (float[2,3] x) => (float[6] y) <int64 two = {2}, bool yes = {1}> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        y = Neg (z) }""")
+    result = parse_pipeline("straighten").run(model)
+    onnx.checker.check_model(result.model, full_check=True)
+    assert "was declared as float[6]" in result.remarks[-1].reason
 
 
 def test_a_scan_output_is_declared_as_it_is():
