@@ -6,12 +6,15 @@ import abc
 import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ..analysis.shapes.asking import Memory
 from ..analysis.shapes.inference import ShapeInference
 from ..facts.fact import Fact
 from ..ir import Error, Model, Node, Operator, Value
+
+if TYPE_CHECKING:
+    from .conformance import NewNodes
 
 Action = Literal["rewritten", "kept", "noted"]
 
@@ -91,6 +94,7 @@ class Run:
         seconds: how long each pass took, all its runs together.
         progress: called now and then during long work.
         watcher: told before and after each pass.
+        new_nodes: the nodes that passes add, where they are to be checked in the end.
         told_at: the level at which the passes are logged; what is only tried is told in detail.
         standard: the passes of the default pipeline, for a pass that tries what they would do.
         facts: what passes knew of values outside of bodies that they made; more may be known since.
@@ -114,6 +118,7 @@ class Run:
         self.seconds: dict[str, float] = {}
         self.progress = progress
         self.watcher: Watcher | None = None
+        self.new_nodes: NewNodes | None = None
         self.told_at = logging.DEBUG
 
     @property

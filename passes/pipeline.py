@@ -12,6 +12,7 @@ from ..budget import current, governed
 from ..ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ..ir.collector import paused_collector
 from .base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
+from .conformance import NewNodes
 from .registry import default_passes
 from .running import rewrite_model
 from .watching import current_watcher
@@ -145,14 +146,20 @@ class Pipeline:
             progress: told what is worked on.
             trial: it is only tried: logged in detail alone, and no watcher is told.
             run: takes the remarks, and has its own watcher, if any; a new one where it is None.
+
+        Raises:
+            EmissionError: a pass emitted a node that its opset does not take.
         """
         if run is None:
             run = Run(progress)
             run.watcher = None if trial else current_watcher()
         run.told_at = logging.DEBUG if trial else logging.INFO
         run.standard = default_passes()
+        run.new_nodes = None if trial else NewNodes(model)
         with governed(), notes() as noted:
             changed = rewrite_model(self.passes, model, run, self.repeat)
+        if changed and run.new_nodes is not None:
+            run.new_nodes.require_conformance()
         timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
         return Result(model, changed, (*run.remarks, *noted), timings)
 

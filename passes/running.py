@@ -96,6 +96,8 @@ def _run_timed(pass_: Pass, model: Model, run: Run, held: Held) -> bool:
         changed = held.give_work(pass_) and pass_.run(model, run)
         if changed:
             run.forget_facts()
+            if run.new_nodes is not None and not isinstance(pass_, Repeated):
+                run.new_nodes.note(pass_.name)
         did = "changed the model" if changed else "changed nothing"
         _log.log(run.told_at, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
         if run.watcher is not None:

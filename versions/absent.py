@@ -27,7 +27,9 @@ class AbsentInputs:
         """Follow absent inputs through the calls, callers first."""
         given: set[Value] = set()
         absent: set[Value] = set()
-        for root in (model, *reversed(CallGraph(model.functions).callees_first())):
+        callees_first = CallGraph(model.functions).callees_first()
+        roots: list[Model | Function] = [model, *reversed(callees_first)]
+        for root in roots:
             for call in calls[root]:
                 for index, value in enumerate(model.functions[call.op.function_key].graph.inputs):
                     argument = call.input(index)

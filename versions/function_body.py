@@ -166,7 +166,8 @@ def _fold(
         value = node.outputs[0]
         if len(node.outputs) != 1 or value is None or value in final or node.bodies:
             continue
-        source, held = node.input(0), [v and v.constant for v in node.inputs]
+        source = node.input(0)
+        held = [None if v is None else v.constant for v in node.inputs]
         folded = folder.fold(node, held, types.version_of(node)) if all(held) else None
         known = value.constant or (folded[0] if folded else types.decided(value))
         if known is not None:
@@ -189,14 +190,14 @@ def _keeps_type(node: Node, types: Types) -> bool:
 
 def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> list[Node]:
     """The nodes of one graph from which results are computed, as far as the arguments, in order."""
-    known: set[Value | None] = {None, *arguments}
+    known: set[Value | None] = {*arguments}
     found: dict[Node, None] = {}
     open_: list[Value | Node | None] = list(results)
     while open_:
         last = open_.pop()
         if isinstance(last, Node):
             found.setdefault(last)
-        elif last not in known:
+        elif last is not None and last not in known:
             known.add(last)
             node = last.producer
             if node is not None and node not in found:

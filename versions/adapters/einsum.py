@@ -86,8 +86,11 @@ def _stretched(site: Site, terms: list[str], output: str) -> list[tuple[int, str
     for label in terms[0]:
         if label in output or label not in terms[1]:
             continue
-        sizes = [s and s[term.index(label)] for s, term in zip(shapes, terms, strict=True)]
-        if None not in sizes and sizes[0] == sizes[1]:
+        sizes = [
+            None if shape is None else shape[term.index(label)]
+            for shape, term in zip(shapes, terms, strict=True)
+        ]
+        if sizes[0] is not None and sizes[0] == sizes[1]:
             continue
         known = [None if size is None else size.value for size in sizes]
         found += [(i, label) for i in range(2) if known[i] in (None, 1) and known[1 - i] != 1]

@@ -1,0 +1,55 @@
+"""New nodes of a rewrite against the schemas of their opsets."""
+
+from __future__ import annotations
+
+from ..analysis.conformance import Conformance
+from ..ir import Error, Model, Node, Operator
+
+
+class EmissionError(Error):
+    """A pass emitted a node that its opset does not take; the rewrite is withheld."""
+
+
+class NewNodes:
+    """The nodes of a model that passes add, each with the pass that added it.
+
+    Args:
+        model: the model before the first pass.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._before: dict[Node, Operator] = {
+            node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
+        }
+        self._made: dict[Node, str] = {}
+
+    def note(self, pass_name: str) -> None:
+        """Take note of what a pass has added."""
+        for graph in self._model.graphs():
+            for node in graph.latest_nodes():
+                if node in self._before or node in self._made:
+                    break
+                self._made[node] = pass_name
+
+    def require_conformance(self) -> None:
+        """Check nodes that are new, or of another operator, and are no copies of others.
+
+        Raises:
+            EmissionError: a pass emitted a node that its opset does not take.
+        """
+        asked = Conformance(self._model)
+        for graph in self._model.graphs():
+            for node in graph.unordered_nodes():
+                if self._before.get(node) is node.op:
+                    continue
+                fault = asked.fault(node)
+                if fault is not None and not self._is_copy(node):
+                    raise EmissionError(
+                        f"{self._made.get(node, 'a pass')} emitted {node.op_type} '{node.path}',"
+                        f" which {fault}; nothing was written"
+                    )
+
+    def _is_copy(self, node: Node) -> bool:
+        """Whether a node was copied from one that was there before, whose faults are its own."""
+        return any(node.op.origin is op.origin for op in self._before.values())

@@ -1,0 +1,70 @@
+"""New nodes of a rewrite against the schemas of their opsets."""
+
+import dataclasses
+from typing import ClassVar
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.ir import Operator
+from straightline.passes import Pass, Pipeline
+from straightline.passes.base import Run
+from straightline.passes.conformance import EmissionError, NewNodes
+
+TEXT = """<ir_version: 8, opset_import: ["": 13]>
+    g (float[3] x, bool c) => (float[3] y) {
+        a = Neg (x)
+        y = If (c) <then_branch = t () => (float[3] p) { p = Relu (a) },
+                    else_branch = e () => (float[3] q) { q = Identity (a) }> }"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Emits(Pass):
+    """Put an operator beside Relu, wherever that stands."""
+
+    name: ClassVar[str] = "emits"
+    op: Operator = dataclasses.field(default=Operator("Neg"), metadata={"code_only": True})
+
+    def run(self, model: ir.Model, run: Run) -> bool:
+        for graph in model.graphs():
+            for node in graph.nodes_of("Relu"):
+                graph.add_node(self.op, node.inputs, ["new"])
+        return True
+
+
+@pytest.mark.parametrize(
+    ("op", "fault"),
+    [
+        (Operator("Gelu"), "emits emitted Gelu 'y/new', which is not an operator of opset 13"),
+        (Operator("Not"), "which does not fit"),
+        (Operator("Add"), "has 1 inputs"),
+        (Operator.make("Neg", axis=1), "an attribute 'axis'"),
+        (Operator("Neg"), None),
+        (Operator("Anything", None, "my.own"), None),
+    ],
+)
+def test_what_a_pass_emits_fits_its_opset(op, fault):
+    model = ir.load(as_model(TEXT))
+    if fault is None:
+        Pipeline([Emits(op)]).apply(model)
+    else:
+        with pytest.raises(EmissionError, match=fault):
+            Pipeline([Emits(op)]).apply(model)
+
+
+def test_what_was_there_before_and_its_copies_are_not_asked():
+    """Models that onnxruntime runs may say more than their opset knows."""
+    text = TEXT.replace("Relu (a)", "Relu <beyond = 1> (a)")
+    model = ir.load(as_model(text))
+    (branch,) = [graph for graph in model.graphs() if graph.nodes_of("Relu")]
+    (relu,) = branch.nodes_of("Relu")
+    Pipeline([Emits(relu.op)]).apply(model)
+
+
+def test_a_node_whose_operator_changes_is_asked():
+    model = ir.load(as_model(TEXT))
+    new = NewNodes(model)
+    (neg,) = model.graph.nodes_of("Neg")
+    model.graph.set_operator(neg, Operator("Not"))
+    with pytest.raises(EmissionError, match="Not 'a'"):
+        new.require_conformance()
