@@ -31,7 +31,8 @@ from .passes.tools.budget import DEFAULT_MAX_NODES, Budget
 from .rewriting import Rewriting
 from .targets.description import Target, TargetError
 from .targets.expanding import Replaced, replace_untaken
-from .targets.outputs import given_inputs, shared_outputs
+from .targets.names import name_nodes
+from .targets.outputs import give_own_conditions, given_inputs, shared_outputs
 from .targets.taking import Judge
 from .versions import ConversionError
 from .versions.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -84,8 +85,22 @@ class FitTarget(Pass):
             run.follow(model)
             changed = True
         self._keep_constants(model, run)
+        changed |= self._finish(model, run)
         best.tell(self, model, run)
         return changed or best.changed
+
+    def _finish(self, model: Model, run: Run) -> bool:
+        """Write conditions and names as the target wants them."""
+        assert self.target is not None
+        loops = give_own_conditions(model) if self.target.own_conditions else []
+        for loop in loops:
+            what = f"{self.target.name} wants its body to give out a condition of its own"
+            run.rewritten(self, loop, loop.path, what)
+        named = name_nodes(model) if self.target.names_nodes else 0
+        if named:
+            what = f"{named} unnamed nodes were named, as {self.target.name} names them alike"
+            run.rewritten_as_a_whole(self, model, what)
+        return bool(loops) or named > 0
 
     def _keep_constants(self, model: Model, run: Run) -> None:
         """Let constants that were made be neither inputs nor nodes, as they are below IR version 4:

@@ -105,6 +105,8 @@ class Target:
         domains: domains of which all operators are taken.
         functions: whether functions of the model's own are taken.
         own_outputs: whether each output of the model must be all that a node gives.
+        own_conditions: whether a Loop's body may not give out the condition that it is fed.
+        names_nodes: whether it names unnamed nodes by operator and number, as others may be named.
         anywhere: what holds for every operator.
         forms: for some, by name, the forms that are taken; one of them must fit.
         passes: the pipeline that suits it better than the default one.
@@ -121,6 +123,8 @@ class Target:
     domains: frozenset[str] = frozenset()
     functions: bool = False
     own_outputs: bool = False
+    own_conditions: bool = False
+    names_nodes: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Graph, Model, Operator, Value
+from ..ir import Graph, Model, Node, Operator, Value
 
 
 def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
@@ -37,3 +37,22 @@ def give_own_outputs(model: Model, constants: bool = True) -> list[Value]:
         }
         graph.set_outputs([own[v].output() if v in own else v for v in graph.outputs])
     return shared
+
+
+def give_own_conditions(model: Model) -> list[Node]:
+    """Put an Identity between the condition that a body of a Loop is fed and the one that it gives.
+
+    Returns:
+        the Loops whose body gave out its condition as it is.
+    """
+    changed = []
+    for graph in list(model.graphs()):
+        for node in graph.nodes_of("Loop"):
+            body = node.body("body") if "body" in node.bodies else None
+            if body is None or len(body.inputs) < 2 or body.outputs[0] is not body.inputs[1]:
+                continue
+            condition = body.inputs[1]
+            own = body.add_node(Operator("Identity"), [condition], [condition.name]).output()
+            body.set_outputs([own, *body.outputs[1:]])
+            changed.append(node)
+    return changed

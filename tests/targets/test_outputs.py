@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import onnx
+import pytest
 from straightline import transform
 from straightline.targets import Opsets
 
@@ -90,3 +91,19 @@ def test_a_constant_that_identity_does_not_take_ends_nevertheless():
     outcome = transform(onnx.parser.parse_model(model), target="onnx2torch", verify=False)
     assert [node.op_type for node in outcome.model.graph.node] == ["Identity"]
     assert outcome.remarks[-1].action == "kept"
+
+
+LOOPS = """<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, int64 n) => (float[3] y)
+    <bool yes = {1}> { y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] a)
+        => (bool d, float[3] e) { d = Identity (c) k = Exp (a)
+            e = Loop (i, c, k) <body = b2 (int64 j, bool c2, float[3] p) => (bool d2, float[3] q) {
+                d2 = Identity (c2) q = Mul (p, a) }> }> }"""
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_body_gives_out_its_own_condition(wanted):
+    """OpenVINO refuses one that gives out the condition that it is fed."""
+    given = {"x": X[0, :3], "n": np.array(3)}
+    outcome = fitted(LOOPS, lacking("Abs", own_conditions=wanted), given)
+    bodies = [node.body("body") for g in outcome.ir.graphs() for node in g.nodes_of("Loop")]
+    assert bodies and all((b.outputs[0] is not b.inputs[1]) == wanted for b in bodies)
