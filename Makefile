@@ -6,7 +6,7 @@ PY := $(BIN)/python
 # setuptools warns of each editable install, of folders with the name of the package.
 export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 
-.PHONY: demo test lint types fuzz hostile mutants browser bench clients docs wheel clean
+.PHONY: demo test lint types fuzz attack hostile mutants browser bench clients docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -39,6 +39,13 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models
 	$(PY) tests/support/fuzz_mutants.py
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
+
+# SEED: another one makes other mutants; 200 models give about 10,000 that a run tells apart.
+attack: $(VENV)/.installed  ## mutants of rewrites, rules on small numbers, opsets: no false proof
+	$(PY) tests/support/attacked_rules.py --cases 3000 --seed $(or $(SEED),0)
+	$(PY) tests/support/attacked_opsets.py
+	$(PY) tests/support/proof_mutants.py --models 200 --seed $(or $(SEED),0)
+	$(PY) tests/support/fuzz_mutants.py --stage prove --mutants 50000 --seed $(or $(SEED),0)
 
 # SEEDS: how many of each kind are put together at random.
 hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under limits of memory and time

@@ -1,5 +1,6 @@
 """What a run tells apart is never proved (a few of the mutants; proof_mutants.py makes more)."""
 
+import attacked_opsets
 import proof_mutants
 
 
@@ -8,3 +9,10 @@ def test_no_mutant_that_a_run_tells_apart_is_proved():
     assert [text for text in wrong if "told apart" in text] == []
     assert counts["told apart"] >= 60
     assert counts["originals proved"] >= 0.6 * counts["originals"]
+
+
+def test_no_node_that_two_opsets_run_otherwise_is_proved():
+    counts, wrong = attacked_opsets.checked(every=12)
+    assert wrong == []
+    assert counts["alike"] >= 500
+    assert counts["told apart"] >= 1

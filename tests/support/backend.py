@@ -1,5 +1,6 @@
 """The models with control flow among onnx's own backend tests."""
 
+import functools
 import warnings
 
 import onnx
@@ -18,9 +19,20 @@ def holds_control_flow(nodes) -> bool:
 
 
 def cases():
+    return [case for case in _collected() if holds_control_flow(case.model.graph.node)]
+
+
+def cases_of_nodes():
+    """Tests of one operator without bodies, with inputs and outputs."""
+    found = [case for case in _collected() if case.data_sets and len(case.model.graph.node) == 1]
+    return [case for case in found if not holds_control_flow(case.model.graph.node)]
+
+
+@functools.cache
+def _collected():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [case for case in collect_testcases() if holds_control_flow(case.model.graph.node)]
+        return [case for case in collect_testcases() if case.model is not None]
 
 
 CASES = cases()
