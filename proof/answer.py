@@ -17,7 +17,8 @@ class Proof:
     """Whether two models give equal outputs for every input. True only where that is proved.
 
     Attributes:
-        status: "proved"; "refuted", by an input on which runs differ; or "open".
+        status: "proved"; "refuted", by an input on which runs differ, or since the rewrite is not a
+            valid model; or "open".
         reason: one sentence that says why.
         rules: the rules that the proof used.
         outputs: for each output the number of terms that it is made of.
@@ -25,7 +26,7 @@ class Proof:
         first: where it is not proved, the first terms that differ, as ONNX text.
         paths: the nodes of both models that these are from, with what they stand in.
         needed: where it is open, what rule would make these one, in words.
-        feeds: where it is refuted, the input.
+        feeds: where it is refuted by an input, that input.
         seconds: time spent.
     """
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import onnx
 
 from ..facts.dimension import Dimension
 from ..facts.fact import PRIVATE, UNKNOWN, Fact, is_private
 from ..ir import Array
+from ..reference.signature import dims_of, type_text
 from .algebra import Terms
 from .budget import OpenError
 from .terms import Term
@@ -48,6 +49,42 @@ def input_terms(
             terms.symbols.magnitudes.exists(fact.shape)
             found[name] = terms.leaf("input", name, terms.facts.one(fact))
     return found
+
+
+def narrower(before: onnx.ModelProto, after: onnx.ModelProto, bound: Container[str]) -> set[str]:
+    """What the rewrite declares of its inputs beyond what the original does: it must hold.
+
+    Args:
+        before: the original.
+        after: the rewrite.
+        bound: inputs whose value was fixed.
+    """
+    types = {info.name: info.type for info in before.graph.input}
+    return {
+        f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
+        for info in after.graph.input
+        if info.name in types and info.name not in bound and _says_more(info.type, types[info.name])
+    }
+
+
+def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:
+    """Whether a type tells a kind, a rank or a number that another one leaves open."""
+    kind = other.WhichOneof("value")
+    if kind != type_.WhichOneof("value"):
+        return kind is None
+    if kind in ("sequence_type", "optional_type"):
+        return _says_more(getattr(type_, kind).elem_type, getattr(other, kind).elem_type)
+    if kind != "tensor_type":
+        return False
+    one, two = type_.tensor_type, other.tensor_type
+    if one.elem_type and not two.elem_type:
+        return True
+    dims, others = dims_of(one), dims_of(two)
+    if dims is None or others is None:
+        return dims is not None
+    return any(
+        isinstance(a, int) and not isinstance(b, int) for a, b in zip(dims, others, strict=False)
+    )
 
 
 def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term]) -> None:

@@ -20,6 +20,7 @@ from ..reference.functions import specialize
 from .budget import OpenError
 from .heads import Head, Heads
 from .terms import Args, Term
+from .validity import require_form
 
 ABSENT = 0
 """The place in each frame that holds nothing: what an absent input reads."""
@@ -248,6 +249,7 @@ class Compiler:
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             return Operation(node.op_type, width, function=self._function(key, node, depth))
+        require_form(node, imports)
         attributes = {a.name: a for a in given}
         for attribute in attributes.values():
             if attribute.ref_attr_name:

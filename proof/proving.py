@@ -38,12 +38,13 @@ from .exact import assumed
 from .execution import Execution
 from .heads import Head
 from .history import BODIES
-from .inputs import input_terms, overridable, require_same_defaults
+from .inputs import input_terms, narrower, overridable, require_same_defaults
 from .obligations import Log
 from .printing import applied, shown
 from .programs import Compiler, subgraphs_of
 from .terms import Args, Term, reach
 from .tracing import Trace, TracedExecution, places, users
+from .validity import InvalidError
 from .wanting import needed
 
 FEW_LOOP_STEPS = 64
@@ -141,6 +142,10 @@ class _Question:
         return answer
 
     def _answer(self) -> Proof:
+        try:
+            self._require_well_formed(1)
+        except ModelError as error:
+            return _invalid(str(error), 1)
         fault = self._fault()
         if fault:
             return Proof("open", fault)
@@ -160,13 +165,15 @@ class _Question:
         """Compare the models; where they are not known to be equal, what differs first, or which
         node of the rewrite may fail."""
         self.used: set[str] = set()
-        self.assumptions: set[str] = set()
+        self.assumptions = narrower(*self.protos, self.bound)
         try:
             counts = self._all_readings()
         except Difference as difference:
             return difference
         except UndefinedError as error:
             return error
+        except InvalidError as error:
+            return _invalid(str(error), error.side)
         except RecursionError:
             return Proof("open", "values stand too deep inside each other to be compared")
         except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
@@ -211,10 +218,6 @@ class _Question:
 
     def _fault(self) -> str:
         """What stands against a comparison before anything is run; empty where nothing does."""
-        try:
-            self._require_well_formed(1)
-        except ModelError as error:
-            return f"the rewrite is not a valid model: {error}"
         before, after = map(Signature.of, self.protos)
         problems = mismatches(before, after, self.bound)
         return f"the signatures differ: {'; '.join(problems)}" if problems else ""
@@ -285,6 +288,13 @@ class _Question:
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         """The outputs of a model, and its nodes that may fail."""
+        try:
+            return self._executed(side, inputs)
+        except InvalidError as error:
+            error.side = side
+            raise
+
+    def _executed(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         proto = self.protos[side]
         made = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
@@ -301,6 +311,13 @@ class _Question:
             given.append(execution.constant(by_place[place]) if default else inputs[name])
         self.folded.append(execution.folded)
         return execution.run(program, given), execution.log
+
+
+def _invalid(fault: str, side: int) -> Proof:
+    """The answer where a model is none: against the rewrite only if the original is one."""
+    if side:
+        return Proof("refuted", f"the rewrite is not a valid model: {fault}")
+    return Proof("open", f"the original is not a valid model: {fault}")
 
 
 def none_of(trips: Dimension) -> dict[str, Dimension]:

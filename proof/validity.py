@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
@@ -22,8 +22,57 @@ LEFT_OUT = -1
 """The element type of an input that is absent."""
 
 
+class InvalidError(OpenError):
+    """A node is none that its opset has: a checker refuses the model.
+
+    Attributes:
+        side: 0 for a node of the original, 1 for one of the rewrite.
+    """
+
+    side = 0
+
+
+def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
+    """See that an operator is in its opset, with so many inputs and outputs, and such attributes.
+
+    Args:
+        node: a node that calls no function.
+        imports: the opsets that it is written for.
+
+    Raises:
+        InvalidError: it is not.
+    """
+    domain = normal_domain(node.domain)
+    if domain not in imports:
+        raise InvalidError(f"{label(node)} is of domain '{domain}', which is not imported")
+    version, name = imports[domain], label(node)
+    schema = schema_of(node.op_type, version, domain)
+    if schema is None:
+        if not domain and onnx.defs.has(node.op_type):
+            raise InvalidError(f"{name} is not in opset {version}")
+        return
+    if schema.deprecated:
+        raise InvalidError(f"{name} is not in opset {version} any more")
+    if not schema.min_input <= len(node.input) <= schema.max_input:
+        raise InvalidError(f"{name} has {len(node.input)} inputs in opset {version}")
+    if not schema.min_output <= len(node.output) <= schema.max_output:
+        raise InvalidError(f"{name} has {len(node.output)} outputs in opset {version}")
+    attributes = {attribute.name for attribute in node.attribute}
+    for attribute in sorted(attributes - set(schema.attributes)):
+        raise InvalidError(f"{name} has no '{attribute}' in opset {version}")
+    if _is_bare_split(node, schema.since_version):
+        raise InvalidError(f"{name} has neither sizes nor their number in opset {version}")
+
+
+def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
+    """Whether a Split says neither the sizes of its outputs nor their number (18 on)."""
+    given = any(attribute.name == "num_outputs" for attribute in node.attribute)
+    sized = len(node.input) > 1 and bool(node.input[1])
+    return node.op_type == "Split" and since >= 18 and not node.domain and not (given or sized)
+
+
 def require_valid(step: Step, elem_types: Sequence[int]) -> None:
-    """See that an operator has the inputs, types and attributes that its version takes.
+    """See that an operator has the inputs and types that its version takes.
 
     Args:
         step: a node that calls no function.
@@ -31,19 +80,12 @@ def require_valid(step: Step, elem_types: Sequence[int]) -> None:
             not known.
 
     Raises:
-        OpenError: it has not.
+        InvalidError: it has not.
     """
-    node, version, width = step.node, step.operation.version, step.operation.width
+    node, version = step.node, step.operation.version
     schema = schema_of(node.op_type, version, normal_domain(node.domain))
     if schema is None:
         return
-    if not schema.min_input <= len(elem_types) <= schema.max_input:
-        raise OpenError(f"{label(node)} has {len(elem_types)} inputs in opset {version}")
-    if not schema.min_output <= width <= schema.max_output:
-        raise OpenError(f"{label(node)} has {width} outputs in opset {version}")
-    for attribute in node.attribute:
-        if attribute.name not in schema.attributes:
-            raise OpenError(f"{label(node)} has no '{attribute.name}' in opset {version}")
     formals = _formals(schema.name, schema.domain, schema.since_version)
     _require_present(step, elem_types, formals)
     _require_types(step, elem_types, formals)
@@ -63,7 +105,7 @@ def _require_present(step: Step, elem_types: Sequence[int], formals: Sequence[_F
     """Nothing is left out that is needed; what a function's body reads may be."""
     for position, elem_type in enumerate(elem_types):
         if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
-            raise OpenError(f"{label(step.node)} is given no input {position}")
+            raise InvalidError(f"{label(step.node)} is given no input {position}")
 
 
 def _require_types(step: Step, elem_types: Sequence[int], formals: Sequence[_Formal]) -> None:
@@ -76,9 +118,9 @@ def _require_types(step: Step, elem_types: Sequence[int], formals: Sequence[_For
             continue
         name = onnx.TensorProto.DataType.Name(elem_type).lower()
         if f"tensor({name})" not in formal.allowed:
-            raise OpenError(f"{label(step.node)} takes no {name} in opset {version}")
+            raise InvalidError(f"{label(step.node)} takes no {name} in opset {version}")
         if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
-            raise OpenError(f"{label(step.node)} has inputs of types that do not fit")
+            raise InvalidError(f"{label(step.node)} has inputs of types that do not fit")
 
 
 @functools.cache

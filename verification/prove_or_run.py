@@ -80,7 +80,7 @@ def prove(
     before, after = read(before), read(after)
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
     proof = decide(before, after, bound=bound, base_dir=base_dir)
-    if not proof.proved and search:
+    if proof.status == "open" and search:
         from ..reference.verify import verify as run
 
         verdict = run(

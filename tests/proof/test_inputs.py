@@ -1,6 +1,9 @@
 """Inputs of both models: one term for each name, and the same defaults."""
 
-from proofs import assert_open, assert_proved
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.proof import prove
+from straightline.reference.signature import type_text
 
 
 def test_a_default_that_a_caller_may_override_is_the_same():
@@ -42,3 +45,19 @@ def test_signatures_that_differ_stay_open():
         "g (float[2] x) => (float[2] y) { y = Neg (x) }",
         "signatures differ",
     )
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [("float[n]", "float[3]"), ("float[]", "float[n]"), ("seq(float[n])", "seq(float[3])")],
+)
+def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
+    text = "g (%s x) => (%s y) { y = Identity (x) }"
+    before, after = (model(text % (kind, kind)) for kind in (declared, told))
+    proof = prove(before, after)
+    assert proof.assumptions == (
+        f"input 'x' is {type_text(after.graph.input[0].type)}, as the rewrite declares it",
+    )
+    assert "if input 'x' is" in proof.claim
+    assert prove(after, before).assumptions == ()
+    assert prove(before, before).assumptions == ()
