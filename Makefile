@@ -76,6 +76,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) benchmarks/many_models.py
 	$(PY) -m straightline.benchmarks.loops
 	$(PY) benchmarks/unrolling_cost.py
+	$(PY) benchmarks/row_memory.py
 	$(PY) benchmarks/recurrence_cost.py
 	$(PY) benchmarks/scale.py
 	$(PY) benchmarks/large_data.py --sparse

@@ -64,6 +64,20 @@ LIMITS = {
         "",
         "rules make ten at most; a rule that fell into a circle would take all memory",
     ),
+    "row_bytes": Limit(
+        1 << 17,
+        "bytes of a value of one iteration that is computed for all iterations at once, where only"
+        " run time tells how many there are; more where the loop gives out more for each",
+        "straighten{row_bytes=...}",
+        "from there on it is slower in onnxruntime (benchmarks/row_memory.py), and memory has no"
+        " bound",
+    ),
+    "window_elements": Limit(
+        1 << 16,
+        "elements along an axis of what a moving Slice takes, to be taken for all iterations",
+        "",
+        "their places are written as a constant",
+    ),
     "condition_trips": Limit(
         1_000_000,
         "trips of which a while loop's condition is computed",

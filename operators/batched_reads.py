@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 
+from ..budget import allowed, limit
 from ..facts.dimension import Dimension
 from ..ir import Node, Value
 from .batched_sizes import counted
@@ -93,6 +94,8 @@ def moving_slice(given: Batch) -> Value:
             raise Unbatchable("moves backward")
         length, short = _length(given, start, end, axis)
         first, offsets = _start(given, position), range(0, length, step)
+        if len(offsets) > limit("window_elements"):
+            raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
         if short is Short.RUNS:
             if batched:
                 raise Unbatchable(PAST_THE_END)

@@ -15,7 +15,7 @@ FLOORS = {
     "showing": (),
     "reference": ("budget", "ir", "showing"),
     "facts": ("budget", "ir"),
-    "operators": ("ir", "facts"),
+    "operators": ("budget", "ir", "facts"),
     "analysis": ("budget", "ir", "reference", "facts", "operators"),
     "proof": ("budget", "ir", "showing", "reference", "facts", "operators", "analysis"),
     "verification": ("budget", "ir", "showing", "reference", "proof"),

@@ -26,7 +26,6 @@ class Batcher(NodeBatcher):
     Args:
         repetition: the Loop or Scan.
         feeding: what it is fed with.
-        max_bytes: how large a value of all trips may be, where sizes are known.
         trip_by_trip: what stands for a value of the body that is not computed here.
         certain: whether there is one trip at least.
     """
@@ -35,12 +34,11 @@ class Batcher(NodeBatcher):
         self,
         repetition: Repetition,
         feeding: Feeding,
-        max_bytes: int,
         trip_by_trip: Callable[[Value], Operand],
         certain: bool,
     ) -> None:
         extent = Extent(feeding.number, feeding.most_dimension(), certain)
-        super().__init__(feeding, max_bytes, feeding.emit, extent)
+        super().__init__(feeding, feeding.emit, extent)
         self.repetition = repetition
         self._trip_by_trip = trip_by_trip
         self._trips = feeding.trip_dimension()

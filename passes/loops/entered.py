@@ -45,9 +45,7 @@ class _Entered(NodeBatcher):
     """
 
     def __init__(self, around: NodeBatcher, mask: Value | None) -> None:
-        super().__init__(
-            around.feeding, around.max_bytes, around.emit, around.extent, around.speculation
-        )
+        super().__init__(around.feeding, around.emit, around.extent, around.speculation)
         self._around = around
         self.mask = mask
         self._known: dict[Value, Known] = {}

@@ -13,6 +13,7 @@ from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ir.lazy import lazy_property
 from ...operators.batching import Operand, Unbatchable, spread
 from ..tools.emit import Emitter, Room
+from .memory import IterationMemory, MemoryBounds
 from .repetition import Repetition, Scanned
 
 OLDEST_OPSET = 11
@@ -45,8 +46,10 @@ class Feeding:
     Args:
         repetition: the Loop or Scan.
         inference: facts about the model's values.
+        memory: holds values of all iterations to bounds; to the default ones where it is None.
 
     Attributes:
+        memory: as given.
         emit: adds nodes to the graph.
         trips: how many trips there are, a vector of one int64.
         number: that of any trip, a symbol.
@@ -59,9 +62,15 @@ class Feeding:
         Unbatchable: something is not known that decides the form.
     """
 
-    def __init__(self, repetition: Repetition, inference: ShapeInference) -> None:
+    def __init__(
+        self,
+        repetition: Repetition,
+        inference: ShapeInference,
+        memory: IterationMemory | None = None,
+    ) -> None:
         self.repetition = repetition
         self.inference = inference
+        self.memory = memory or IterationMemory(repetition, inference, MemoryBounds())
         graph = repetition.node.graph
         assert graph is not None
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
@@ -182,6 +191,22 @@ class Feeding:
         if shape is None or not -len(shape) <= scanned.axis < len(shape):
             raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
         return shape
+
+    @lazy_property
+    def _most_trips(self) -> int | None:
+        return self.most_trips()
+
+    def require_room(self, what: str, fact: Fact) -> None:
+        """Check that the values of all iterations are not too large.
+
+        Args:
+            what: makes the value; the reason begins with it.
+            fact: about the value of one iteration.
+
+        Raises:
+            Unbatchable: they are too large.
+        """
+        self.memory.require(what, fact, self._most_trips)
 
     def most_trips(self) -> int | None:
         """How many trips there are at most; None where only run time tells."""

@@ -34,7 +34,6 @@ class _Body(NodeBatcher):
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
         super().__init__(
             around.feeding,
-            around.max_bytes,
             Emitter(graph, room=around.emit.room),
             around.extent,
             around.speculation,

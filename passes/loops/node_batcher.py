@@ -6,11 +6,8 @@ import abc
 import dataclasses
 from collections.abc import Sequence
 
-import onnx
-
 from ...analysis.safety.speculation import Speculation
 from ...facts.bounds import Known
-from ...facts.dimension import product
 from ...facts.fact import Fact
 from ...ir import Node, Value, normal_domain
 from ...operators import rules_of
@@ -28,7 +25,6 @@ class NodeBatcher(abc.ABC):
 
     Args:
         feeding: what the loop is fed with.
-        max_bytes: how large a value of all trips may be, where sizes are known.
         emit: makes the nodes.
         extent: what is known of the trips before run time.
         speculation: tells which nodes may fail; made anew where it is not given.
@@ -45,19 +41,16 @@ class NodeBatcher(abc.ABC):
     def __init__(
         self,
         feeding: Feeding,
-        max_bytes: int,
         emit: Emitter,
         extent: Extent,
         speculation: Speculation | None = None,
     ) -> None:
         self.feeding = feeding
-        self.max_bytes = max_bytes
         self.emit = emit
         self.extent = extent
         self.inference = feeding.inference
         self.operands: dict[Value, Operand] = {}
         self.ragged: dict[Value, tuple[Operand, Ragged]] = {}
-        self._most_trips = feeding.most_trips()
         functions = self.inference.model.functions
         self.speculation = speculation or Speculation(self.inference, functions)
 
@@ -240,18 +233,7 @@ class NodeBatcher(abc.ABC):
         Raises:
             Unbatchable: they are.
         """
-        if self._most_trips is None or fact.shape is None or not fact.elem_type:
-            return
-        elements = product(fact.shape).value
-        if elements is None:
-            return
-        each = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
-        size = self._most_trips * elements * each
-        if size > self.max_bytes:
-            raise Unbatchable(
-                f"holds {node}, of which all trips take {size} bytes, over"
-                f" max_bytes={self.max_bytes}"
-            )
+        self.feeding.require_room(f"holds {node}", fact)
 
     def may_run(self, node: Node) -> bool:
         """Whether a node that is the same on every trip gives a result where there are none."""

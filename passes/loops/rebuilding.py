@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...ir import Node, Value, captured_by, copy_node, empty_header
+from ...ir.lazy import lazy_property
 from ...operators.batching import Operand
 from ..scans.layout import add_holder, declaration
 from ..tools.emit import Emitter
@@ -238,7 +238,7 @@ class _Loop(_Rebuilding):
             self.graph, node.op, {}, ["body"], [*inputs, *self.initial()], self.labels(), node.name
         )
 
-    @functools.cached_property
+    @lazy_property
     def number(self) -> Value:
         """The number of the iteration, a scalar."""
         assert self.repetition.iteration is not None

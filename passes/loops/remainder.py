@@ -45,6 +45,7 @@ class Remainder:
         if value not in self._rows:
             fact = self.feeding.inference.fact(value).without_content()
             self._require_one_shape(value, fact)
+            self.feeding.require_room(f"computes '{value.name}' trip by trip", fact)
             self.rows[value] = self._placeholder(value.name)
             settled = self._settled(self.rows[value], fact)
             self._rows[value] = Operand(settled, True, fact)

@@ -18,6 +18,7 @@ from .collected import as_sequence
 from .dependences import Dependences, Vertex
 from .division import Division
 from .feeding import Feeding
+from .memory import IterationMemory
 from .places import Places
 from .placing import (
     drop_unread,
@@ -46,7 +47,7 @@ class Vectorization:
     Args:
         repetition: the Loop or Scan.
         inference: facts about the model's values.
-        max_bytes: how large a value of all trips may be, where sizes are known.
+        memory: holds values of all iterations to bounds.
 
     Attributes:
         facts: what is known of values that were put in place, sizes with numbers or names but for
@@ -57,19 +58,19 @@ class Vectorization:
             sentence that begins with the Loop or Scan.
     """
 
-    def __init__(self, repetition: Repetition, inference: ShapeInference, max_bytes: int) -> None:
+    def __init__(
+        self, repetition: Repetition, inference: ShapeInference, memory: IterationMemory
+    ) -> None:
         self.repetition = repetition
         self.graph = repetition.around
         self._inference = inference
         known = Speculation(inference, inference.model.functions).outside
-        self.feeding = Feeding(repetition, inference)
+        self.feeding = Feeding(repetition, inference, memory)
         most = self.feeding.most_dimension() if repetition.node.is_op("SequenceMap") else None
         certain = most is not None and most.less(1) is False
         self._certain = certain or runs_certainly(repetition.node, known)
         self.remainder = Remainder(repetition, self.feeding, self._certain)
-        self.batcher = Batcher(
-            repetition, self.feeding, max_bytes, self.remainder.operand, self._certain
-        )
+        self.batcher = Batcher(repetition, self.feeding, self.remainder.operand, self._certain)
         self.dependences = self._dependences()
         self.division = Division(
             self.dependences, self.batcher.compute, self.batcher.computes_ragged

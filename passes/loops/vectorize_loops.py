@@ -14,9 +14,11 @@ from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Model, Node
+from ...ir.ways import by
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
-from .repetition import read
+from .memory import ROW_BYTES, IterationMemory, MemoryBounds
+from .repetition import Repetition, read
 from .sequence_maps import read_map, read_tensors
 
 
@@ -26,9 +28,12 @@ class VectorizeLoops(Pass):
 
     Attributes:
         max_bytes: the largest value of all trips that is made, where sizes are known.
+        row_bytes: the largest value of one iteration that is made for all of them, where only run
+            time tells how many there are.
     """
 
     max_bytes: int = 1 << 28
+    row_bytes: int = ROW_BYTES
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
@@ -59,18 +64,43 @@ class VectorizeLoops(Pass):
         if isinstance(repetition, str):
             run.kept(self, node, repetition)
             return False
+        bounds = MemoryBounds(self.max_bytes, self.row_bytes)
+        memory, offer = IterationMemory(repetition, inference, bounds), ""
         try:
-            found = Vectorization(repetition, inference, self.max_bytes)
+            found = Vectorization(repetition, inference, memory)
+            offer = self._offer(repetition, inference, memory) if found.division.inside else ""
+            growth = memory.growth(found.feeding.most_dimension())
             left = found.put_in_place(graph)
             if graph.holder is None:
                 run.facts |= found.facts
         except (Unbatchable, RewriteError) as reason:
-            run.kept(self, node, f"it {reason}")
+            offer = self._offer(repetition, inference, memory)
+            run.kept(self, node, f"it {reason}{offer}")
             return False
         if left is None:
-            run.rewritten(self, node, path, "all trips are computed at once")
+            more = "" if growth is None else f"; {growth}"
+            run.rewritten(self, node, path, f"all trips are computed at once{more}")
         else:
             run.rewritten(self, node, path, found.told)
             run.pass_offer_on(node, left)
-            run.kept(self, left, f"it {found.reason}")
+            run.kept(self, left, f"it {found.reason}{offer}")
         return True
+
+    def _offer(
+        self, repetition: Repetition, inference: ShapeInference, memory: IterationMemory
+    ) -> str:
+        """The option with which a loop goes that stays for its memory; tried before it is named."""
+        from .vectorization import Vectorization
+
+        if not memory.refused:
+            return ""
+        row_bytes = memory.enough()
+        bounds = MemoryBounds(self.max_bytes, row_bytes)
+        try:
+            tried = Vectorization(
+                repetition, inference, IterationMemory(repetition, inference, bounds)
+            )
+        except (Unbatchable, RewriteError):
+            return ""
+        option = f"--passes 'straighten{{row_bytes={row_bytes}}}'"
+        return "" if tried.division.inside else f"; compute them at once with {by(option)}"

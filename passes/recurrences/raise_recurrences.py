@@ -23,6 +23,7 @@ from ...ir import Graph, Model, Node, Value
 from ...ir.ways import by
 from ...operators.batching import Unbatchable
 from ..base import Pass, RewriteError, Run
+from ..loops.memory import ROW_BYTES, MemoryBounds
 from ..loops.placing import copied, is_used, leave_out_unread, pass_on_facts
 from ..loops.repetition import Repetition, read
 from ..loops.zero_trips import SizesToDrop
@@ -42,6 +43,8 @@ class RaiseRecurrences(Pass):
             remarks, also of what is unrolled then.
         straight: only straight lines, and of fewer nodes than copies of the body would be.
         max_bytes: the largest value of all trips that is made, where sizes are known.
+        row_bytes: the largest value of one iteration that is made for all of them, where only run
+            time tells how many there are.
         max_identity: how many columns of what is added to gates an operator may multiply by ones
             and zeros, since it takes nothing without a weight.
         costs: leave cells of which the operator would be slower there, and add up in any order.
@@ -53,6 +56,7 @@ class RaiseRecurrences(Pass):
     exact: bool = False
     straight: bool = False
     max_bytes: int = 1 << 28
+    row_bytes: int = ROW_BYTES
     max_identity: int = 384
     costs: Costs = "none"
     spread_nan: bool = False
@@ -146,7 +150,7 @@ class _Raising:
         self._trips = trips = AllTrips(
             repetition,
             inference,
-            options.max_bytes,
+            MemoryBounds(options.max_bytes, options.row_bytes),
             certain,
             _raisers(),
             options.max_identity,

@@ -15,6 +15,7 @@ from ...operators.batching import Operand, Unbatchable
 from ..loops.batcher import Batcher
 from ..loops.dependences import Dependences, Vertex
 from ..loops.feeding import Feeding
+from ..loops.memory import IterationMemory, MemoryBounds
 from ..loops.repetition import Repetition, State
 from ..loops.states import counter, is_invariant
 from ..tools.costs import Costs
@@ -99,7 +100,7 @@ class AllTrips(Batcher):
     Args:
         repetition: the Loop or Scan.
         inference: facts about the model's values.
-        max_bytes: how large a value of all trips may be, where sizes are known.
+        bounds: how large values of all iterations may be.
         certain: whether there is a first trip, whatever is fed.
         raisers: what is tried on a recurrence, in this order.
         max_identity: how many columns of an input may be multiplied by ones and zeros, as an
@@ -126,7 +127,7 @@ class AllTrips(Batcher):
         self,
         repetition: Repetition,
         inference: ShapeInference,
-        max_bytes: int,
+        bounds: MemoryBounds,
         certain: bool,
         raisers: Iterable[Raiser],
         max_identity: int = 384,
@@ -144,8 +145,8 @@ class AllTrips(Batcher):
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
         self.made: list[Raised] = []
-        feeding = Feeding(repetition, inference)
-        super().__init__(repetition, feeding, max_bytes, feeding.same, certain)
+        feeding = Feeding(repetition, inference, IterationMemory(repetition, inference, bounds))
+        super().__init__(repetition, feeding, feeding.same, certain)
         self._solve_all()
 
     def stand_in(self, name: str, operand: Operand) -> Value:

@@ -11,6 +11,7 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.operators.batching import Unbatchable
 from straightline.passes import RaiseRecurrences
+from straightline.passes.loops.memory import MemoryBounds
 from straightline.passes.loops.repetition import read
 from straightline.passes.recurrences.hoisted import hoisted
 from straightline.passes.recurrences.interpretation import Interpretation
@@ -301,7 +302,7 @@ def recurrence_of(model):
         return "it is looked at only"
 
     with pytest.raises(Unbatchable):
-        AllTrips(read(node), ShapeInference(loaded), 1 << 28, False, [raiser])
+        AllTrips(read(node), ShapeInference(loaded), MemoryBounds(), False, [raiser])
     return found[0]
 
 

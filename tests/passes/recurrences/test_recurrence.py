@@ -2,6 +2,7 @@
 
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.loops.memory import MemoryBounds
 from straightline.passes.loops.repetition import read
 from straightline.passes.recurrences.recurrence import AllTrips, Raised
 
@@ -35,7 +36,7 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
 
     repetition = read(node)
     assert not isinstance(repetition, str)
-    trips = AllTrips(repetition, ShapeInference(model), 1 << 20, False, [raiser])
+    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
     assert seen == [
         ("a", ["Add", "Tanh"]),
         ("b", ["Add", "Tanh"]),
@@ -54,7 +55,7 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
         return Raised("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
 
     repetition = read(node)
-    trips = AllTrips(repetition, ShapeInference(model), 1 << 20, False, [raiser])
+    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
     graph = trips.emit.graph
     assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
     a, b, _ = repetition.states
