@@ -14,10 +14,11 @@ from onnx import TensorProto
 from .analysis.constants.origins import Origin, origins_of
 from .analysis.trips.constructs import control_flow, deciding
 from .analysis.trips.maximum import parts
+from .analysis.trips.trip_count import is_ambiguous
 from .budget import limit
 from .ir import Error, Model, Node, Value
 from .ir.lazy import lazy_property
-from .passes import FreezeInitializers, Pipeline, Remark
+from .passes import FreezeInitializers, Pass, Pipeline, Remark
 from .rewriting import Rewriting, count_all_nodes
 from .showing import Block, Code, Line, OnProgress, silent
 
@@ -26,8 +27,13 @@ _log = logging.getLogger(__name__)
 Key = tuple[str, str]
 """The operator and the path of a construct."""
 
-STAND_INS = (4, 1)
-"""Numbers that are tried for what only the user knows."""
+STAND_INS = {4: 7, 1: 2}
+"""Numbers that are tried for what only the user knows, and others that must decide as much: with a
+single trip, what ends a Loop makes no difference."""
+_TRUE = (4, 2)
+"""The numbers with which a switch is tried as true."""
+_HONOUR = "absent_cond=honour"
+"""The reading of an absent condition that onnxruntime has, and what exporters count on."""
 _ASSUMED = 16
 """A maximum of trips that is tried."""
 _MOST_TRIALS = limit("hints")
@@ -119,6 +125,14 @@ class Way:
     freeze: bool = False
     selects: bool = False
     loop: str = ""
+    honour: bool = False
+
+    @property
+    def passes(self) -> str:
+        """The pipeline, where it is written out."""
+        if not self.honour:
+            return ""
+        return f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
 
     def options(self, size: int) -> tuple[str, ...]:
         """As the command line takes them, with a number for what only the user knows."""
@@ -128,7 +142,9 @@ class Way:
         ]
         if self.loop:
             found.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
-        flags = [("--freeze-initializers", self.freeze), ("--selects", self.selects)]
+        found += [("--passes", self.passes)] if self.honour else []
+        selects = self.selects and not self.honour
+        flags = [("--freeze-initializers", self.freeze), ("--selects", selects)]
         return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
 
     def arguments(self, size: int) -> dict[str, Any]:
@@ -138,13 +154,16 @@ class Way:
             "shapes": {value.name: _sizes(value, size) for value in self.shapes},
             "assume_max": {self.loop: _ASSUMED} if self.loop else {},
             "freeze_initializers": self.freeze,
-            "selects": self.selects,
+            "selects": self.selects and not self.honour,
+            "passes": self.passes,
         }
         return {name: value for name, value in found.items() if value}
 
     def applied(self, rewriting: Rewriting, size: int, selects: Pipeline | None) -> Rewriting:
         """The rewrite with these options added."""
         pipeline = selects if self.selects and selects is not None else rewriting.pipeline
+        if self.honour:
+            pipeline = Pipeline([_honouring(one) for one in pipeline.passes], pipeline.repeat)
         if self.freeze:
             pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
         added = self.arguments(size)
@@ -185,6 +204,8 @@ def advise(
     undecided = [key for key in left if not found.decides(key)]
     if undecided and len(set(firsts)) > 1:  # one may be decided and leave copies of what it holds
         found.took(_together(firsts), trials, undecided)
+    elif len(found.ways) > 1:  # each leaves what the others decide
+        found.took(_together(found.ways), trials, list(left), all_of_them=True)
     return Advice(tuple(found.hints.values()), found.refuted)
 
 
@@ -198,21 +219,26 @@ class _Found:
     def __init__(self, left: Collection[Key]) -> None:
         self.left = left
         self.hints: dict[tuple[str, ...], Hint] = {}
+        self.ways: list[Way] = []
         self.refuted: dict[Key, Refuted] = {}
 
     def decides(self, key: Key) -> bool:
         """Whether there is a hint for a construct."""
         return any(named(key) in hint.decided for hint in self.hints.values())
 
-    def took(self, way: Way, trials: _Trials, wanted: Sequence[Key]) -> bool:
-        """Whether a way decides any of some constructs; it is tried, and a hint then. That it does
-        not is told of one that it was meant for."""
+    def took(
+        self, way: Way, trials: _Trials, wanted: Sequence[Key], *, all_of_them: bool = False
+    ) -> bool:
+        """Whether a way decides any of some constructs, or all of them; it is tried, and a hint
+        then. That it does not is told of one that it was meant for."""
         tried = trials.of(way)
         if tried is None:
             return False
         size, stay = tried
         options = way.options(size)
         gone = [key for key in self.left if _is_gone(key, stay, self.left)]
+        if all_of_them and len(gone) < len(wanted):
+            return False
         if not any(key in gone for key in wanted):
             if len(wanted) == 1:
                 reasons = tuple(stay.get(wanted[0], ["copies of it stay"]))
@@ -222,6 +248,7 @@ class _Found:
         names += ("maximum",) if way.loop else ()
         decides, arguments = tuple(map(named, gone)), way.arguments(size)
         self.hints.setdefault(options, Hint(options, decides, names, arguments))
+        self.ways.append(way)
         for key in gone:
             self.refuted.pop(key, None)
         return True
@@ -234,8 +261,24 @@ def _together(ways: Iterable[Way]) -> Way:
     shapes = tuple(dict.fromkeys(value for way in all_ for value in way.shapes))
     loop = next((way.loop for way in all_ if way.loop), "")
     return Way(
-        values, shapes, any(way.freeze for way in all_), any(way.selects for way in all_), loop
+        values,
+        shapes,
+        any(way.freeze for way in all_),
+        any(way.selects for way in all_),
+        loop,
+        any(way.honour for way in all_),
     )
+
+
+def _honouring(pass_: Pass) -> Pass:
+    """A pass, or passes in one, that take an absent condition as onnxruntime does."""
+    names = {field.name for field in dataclasses.fields(pass_)}
+    if "absent_cond" in names:
+        return dataclasses.replace(pass_, **{"absent_cond": "honour"})
+    if "passes" in names:
+        inner: Any = pass_
+        return dataclasses.replace(inner, passes=tuple(map(_honouring, inner.passes)))
+    return pass_
 
 
 def hint_blocks(
@@ -244,7 +287,9 @@ def hint_blocks(
     """What was tried and helps, each as it is pasted; by default as arguments of a call."""
     for hint in hints:
         own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
-        yield Line(f"this decides {_listed(hint.decides)}{own}:", "left")
+        read = _HONOUR in str(hint.arguments.get("passes"))
+        read_as = ", where its condition ends it, as in onnxruntime" if read else ""
+        yield Line(f"this decides {_listed(hint.decides)}{own}{read_as}:", "left")
         yield Code(hint.call if written is None else written(hint))
 
 
@@ -294,11 +339,15 @@ class _Trials:
 
     def _tried(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
         best = None
-        for size in STAND_INS if way.values or way.shapes else STAND_INS[:1]:
+        for size, other in STAND_INS.items() if way.values or way.shapes else ((4, 4),):
             options = way.options(size)
             _log.debug("trying %s for what is left", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
             stay = self._stay(way.applied(self.rewriting, size, self.selects))
+            if stay is not None and len(stay) < self.left and way.options(other) != options:
+                # What is refused with another number needs this one.
+                more = self._stay(way.applied(self.rewriting, other, self.selects))
+                stay = {**(more or {}), **stay}
             if stay is not None and (best is None or len(stay) < len(best[1])):
                 best = size, stay
             if stay is not None and len(stay) < self.left:
@@ -325,6 +374,8 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
     """What may decide a construct, the best first."""
     found = [origin for asked in deciding(node) for origin in origins_of(*asked)]
     found = list(dict.fromkeys(found))
+    if node.is_op("Loop") and selects and is_ambiguous(node):
+        yield from _readings(found)
     if found and all(origin.option for origin in found):
         way = _way(found)
         if way is not None:
@@ -339,6 +390,15 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
             yield dataclasses.replace(way, selects=True)
         if node.is_op("Loop") and "body" in node.bodies:
             yield Way(selects=True, loop=node.path)
+
+
+def _readings(found: Sequence[Origin]) -> Iterator[Way]:
+    """What may decide a Loop of which it is to be chosen whether its condition counts."""
+    given = [origin for origin in found if origin.option]
+    way = _way(given) or Way()
+    for chosen in dict.fromkeys((Way(), way)):
+        yield dataclasses.replace(chosen, honour=True)
+        yield dataclasses.replace(chosen, honour=True, selects=True)
 
 
 def _bounds(node: Node) -> Iterator[Origin]:
@@ -375,7 +435,7 @@ def _stand_in(value: Value, size: int) -> Any:
     kind = value.elem_type
     one: Any = size if compared is None else compared
     if kind == TensorProto.BOOL:
-        one = size > 1
+        one = size in _TRUE
     elif kind == TensorProto.STRING:
         one = "a" if compared is None else compared
     shape = value.shape

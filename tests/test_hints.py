@@ -1,15 +1,19 @@
 """Hints are tried before they are given: following each one of a corpus of models decides what it
 says, and no option is left in a reason that changes nothing."""
 
+import json
 import re
 
+import onnx
 import pytest
 import straightline as sl
 from backend import CASES
 from harness import as_model, assert_equal_outputs
 from hypothesis import HealthCheck, Phase, given, settings
 from straightline.cli import parsing
+from straightline.cli.commands import app
 from strategies import models
+from typer.testing import CliRunner
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BRANCHES = """<then_branch = t () => (float[] a) { a = Relu (x) },
@@ -20,6 +24,9 @@ WHILE = """y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] 
                                         => (bool go, float[2] r, int64 k) {
               r = Add (a, a)  top = ReduceMax <keepdims = 0> (r)  low = Less (top, limit)
               k = Add (j, one)  few = Less (k, LAST)  go = And (low, few) }>"""
+
+UNSAID = """y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool go, float[2] r) {
+              r = Add (a, a)  top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }>"""
 
 MODELS = {
     "an If on a sample rate": (
@@ -86,7 +93,15 @@ MODELS = {
     "two constructs that two inputs decide": (
         f"g (float[2] x, bool q, int64 n) => (float[] y) {{"
         f" z = If (q) {BRANCHES} y = Loop (n, , z) {BODY} }}",
-        ["--set q=true", "--set n=4"],
+        ["--set q=true", "--set n=4", "--set q=true --set n=4"],
+    ),
+    "a Loop whose condition may count or not": (
+        f"g (float[2] x) => (float[2] y) <float limit = {{9}}, int64 n = {{5}}> {{ {UNSAID} }}",
+        ["--passes selects{absent_cond=honour}"],
+    ),
+    "the same, of as many trips as an input says": (
+        f"g (float[2] x, int64 n) => (float[2] y) <float limit = {{9}}> {{ {UNSAID} }}",
+        ["--set n=4 --passes selects{absent_cond=honour}"],
     ),
 }
 
@@ -94,14 +109,14 @@ MODELS = {
 def followed(model, hint, **options):
     """What stays where the options of a hint are given, as the command line reads them."""
     given_ = list(hint.options)
-    texts = {name: [] for name in ("--set", "--shape", "--assume-max")}
+    texts = {name: [] for name in ("--set", "--shape", "--assume-max", "--passes")}
     while given_:
         option = given_.pop(0)
         if option in texts:
             texts[option].append(given_.pop(0))
         else:
             assert option in ("--selects", "--freeze-initializers")
-    passes = "selects" if "--selects" in hint.options else None
+    (passes,) = texts["--passes"] or ["selects" if "--selects" in hint.options else None]
     found = sl.inspect(
         model,
         passes,
@@ -131,6 +146,32 @@ def test_each_hint_decides_what_it_says(name):
     text, wanted = MODELS[name]
     found = check_hints(as_model(HEAD + text))
     assert [" ".join(hint.options) for hint in found.hints] == wanted
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
+    """On the command line, and with another number for what is the user's own."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(as_model(HEAD + MODELS[name][0]), "in.onnx")
+    shown = CliRunner().invoke(app, ["inspect", "in.onnx", "--json"])
+    for hint in json.loads(shown.stdout)["hints"]:
+        texts = [hint["options"], [text.replace("=4", "=6") for text in hint["options"]]]
+        for options in texts[: 2 if hint["stand_ins"] else 1]:
+            pasted = ["inspect", "in.onnx", "--json", *options]
+            result = CliRunner().invoke(app, pasted)
+            assert result.exit_code == 0, result.output
+            kept = [c for c in json.loads(result.stdout)["constructs"] if c["outcome"] == "kept"]
+            assert not {f"{c['op_type']} '{c['path']}'" for c in kept} & set(hint["decides"])
+            written = ["rewrite", "in.onnx", "out.onnx", *options, "--force"]
+            result = CliRunner().invoke(app, written)
+            assert result.exit_code == 0, result.output
+
+
+def test_what_a_single_trip_decides_is_no_hint():
+    """With one trip both readings of an absent condition are the same; with six they are not."""
+    text, (hint,) = MODELS["the same, of as many trips as an input says"]
+    found = sl.inspect(as_model(HEAD + text))
+    assert "n=1" not in hint and all("n=1" not in " ".join(h.options) for h in found.hints)
 
 
 LEFT = [case for case in CASES if re.match("test_(if|loop|sequence_map|affine_grid_3d)", case.name)]

@@ -114,6 +114,13 @@ def always_holds(body: Graph) -> bool:
     return bool(whole_number(condition))
 
 
+def is_ambiguous(loop: Node) -> bool:
+    """Whether the condition that a Loop's body computes may count or not."""
+    if loop.input(1) is not None or "body" not in loop.bodies:
+        return False
+    return not always_holds(loop.body("body"))
+
+
 def behind_identities(value: Value) -> Value:
     """What a chain of Identity nodes copies."""
     while value.producer is not None and value.producer.is_op("Identity"):

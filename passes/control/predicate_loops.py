@@ -29,7 +29,7 @@ from ...analysis.safety.selectable import without_select
 from ...analysis.safety.speculation import Speculation
 from ...analysis.trips.given import given_condition, iteration_number
 from ...analysis.trips.maximum import maximum
-from ...analysis.trips.trip_count import AbsentCond, always_holds, trip_count
+from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...ir import Graph, Model, Node, Template, Value
 from ...operators.randomness import find_random
@@ -106,7 +106,7 @@ class _Predicator:
         trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:
             return f"constants decide its trips, {trips.count}; unroll-loops unrolls it"
-        if self.options.absent_cond == "keep" and _is_ambiguous(loop):
+        if self.options.absent_cond == "keep" and is_ambiguous(loop):
             return trips.reason
         random = find_random(loop.body("body"), self.model.functions)
         if random is not None:
@@ -147,11 +147,6 @@ class _Predicator:
         what = f"{len(trips)} trips written out, selects keep what the live ones give"
         self.run.rewritten(self.options, loop, path, what)
         self.budget.spend(len(graph) - before + 1)
-
-
-def _is_ambiguous(loop: Node) -> bool:
-    """Whether the condition that its body computes may count or not."""
-    return loop.input(1) is None and not always_holds(loop.body("body"))
 
 
 class _TripWriter:

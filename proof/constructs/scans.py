@@ -256,6 +256,8 @@ def _padded(
 
 
 def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
+    if not fact.elem_type:
+        raise OpenError(f"{label(step.node)} pads elements of a type that is not known")
     if fact.shape is None or any(dim.value is None for dim in fact.shape):
         raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)

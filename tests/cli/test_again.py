@@ -37,8 +37,9 @@ def test_a_pasted_command_decides_what_it_says(folder: Path) -> None:
     first = commands("rewrite", "my model.onnx", "out.onnx", "--samples", "2", "--force")
     assert first == [
         ["straightline", "rewrite", "my model.onnx", "out.onnx", "--force", "--samples", "2", *more]
-        for more in (["--set", "n=4"], ["--set", "q=true"])
+        for more in (["--set", "n=4"], ["--set", "q=true"], ["--set", "n=4", "--set", "q=true"])
     ]
+    assert commands(*first[2][1:]) == []
     ((*words, option, value),) = commands(*first[0][1:])
     assert sorted(words) == sorted(first[0]) and [option, value] == ["--set", "q=true"]
     both = [*first[0], "--set", "q=true"]
@@ -61,7 +62,8 @@ def test_inspect_offers_itself() -> None:
 
 
 def test_flags_are_given_on() -> None:
-    (command, _) = commands("rewrite", "my model.onnx", "o.onnx", "--no-verify", "--max-trips", "9")
+    options = "--no-verify", "--max-trips", "9"
+    command, *_ = commands("rewrite", "my model.onnx", "o.onnx", *options)
     assert command[4:] == ["--max-trips", "9", "--no-verify", "--set", "n=4"]
 
 
