@@ -31,7 +31,7 @@ from .passes.tools.budget import DEFAULT_MAX_NODES, Budget
 from .rewriting import Rewriting
 from .targets.description import Target, TargetError
 from .targets.expanding import Replaced, replace_untaken
-from .targets.names import name_nodes
+from .targets.node_names import name_nodes
 from .targets.outputs import give_own_conditions, given_inputs, shared_outputs
 from .targets.taking import Judge
 from .versions import ConversionError

@@ -8,7 +8,7 @@ as a conversion is. What no way can say, or says by what the target lacks as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
@@ -49,6 +49,12 @@ _TIDY = (FoldConstants(), EliminateIdentities(), EliminateDeadNodes())
 _STRAIGHTEN = tuple(
     p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)
 )
+_WORTH_A_GROUP = 4
+"""From so many nodes of one form on, they are replaced together."""
+
+_MOST_TOGETHER = 64
+"""So many nodes of one form are replaced at once."""
+
 _DEEPEST = 4
 """So often what stands for a node may need something in its own place."""
 
@@ -140,10 +146,16 @@ class _Replacing:
         target: the target.
         budget: how many nodes may be added.
         within: the operators for which this model stands, outermost first.
+        failed: why nodes of some forms could not be replaced, in all models of one replacing.
     """
 
     def __init__(
-        self, model: Model, target: Target, budget: Budget, within: tuple[str, ...] = ()
+        self,
+        model: Model,
+        target: Target,
+        budget: Budget,
+        within: tuple[str, ...] = (),
+        failed: dict[Hashable, str] | None = None,
     ) -> None:
         self.model = model
         self.target = target
@@ -154,6 +166,7 @@ class _Replacing:
         self._calls = CallGraph(model.functions)
         self._replaced: list[Replaced] = []
         self._tried: dict[Node, str] = {}
+        self._failed: dict[Hashable, str] = {} if failed is None else failed
         self._folder = Folder(model)
         self._had: dict[Graph, set[Value]] = {}  # constants, before recurrences were taken apart
 
@@ -168,9 +181,13 @@ class _Replacing:
                     merge_equal(graph, had, same_key)
                 told = {node: _joined(why, self._tried[node]) for node, why in left.items()}
                 return self._replaced, told
-            for node in left:
+            new = [node for node in left if node not in self._tried]
+            for alike in self._groups(new):
+                if not any(map(self._is_gone, alike)) and self._replace_all(alike):
+                    self._tried.update(dict.fromkeys(alike, ""))
+            for node in new:
                 if node not in self._tried and not self._is_gone(node):
-                    self._tried[node] = self._replace(node)
+                    self._tried[node] = self._replace_or_recall(node)
 
     def _write_out(self) -> None:
         """Write out the defaults that the target wants written, and constants as initializers."""
@@ -188,11 +205,67 @@ class _Replacing:
             graph.remove(holder)
 
     def _is_gone(self, node: Node) -> bool:
-        """Whether a node was in a body of one that was replaced."""
-        holder = node.graph.holder if node.graph is not None else None
+        """Whether a node was removed with others, or in a body of one that was."""
+        if node.graph is None:
+            return True
+        holder = node.graph.holder
         while holder is not None and holder.graph is not None:
             holder = holder.graph.holder
         return holder is not None
+
+    def _form(self, node: Node) -> Hashable:
+        """All of a node that decides what may stand for it; None where more might."""
+        if node.bodies or node.op_type in RECURRENT or node.op.references:
+            return None
+        types = [self.judge.types.of(value) for value in node.inputs]
+        read = [
+            (None if type_ is None else type_.SerializeToString(), value and value.constant)
+            for value, type_ in zip(node.inputs, types, strict=True)
+        ]
+        written = [m.SerializeToString() for m in node.op.attributes.values()]
+        given = [value is not None for value in node.outputs]
+        key = self.within, self.model.opset(), node.op.qualname
+        return (*key, *written, *read, *given)
+
+    def _groups(self, nodes: Sequence[Node]) -> Iterator[list[Node]]:
+        """Nodes of one graph and one form, as many as are worth a model of their own."""
+        groups: dict[Hashable, list[Node]] = {}
+        for node in nodes:
+            form = self._form(node)
+            if form is not None and form not in self._failed:
+                groups.setdefault((node.graph, form), []).append(node)
+        for alike in groups.values():
+            for first in range(0, len(alike), _MOST_TOGETHER):
+                together = alike[first : first + _MOST_TOGETHER]
+                if len(together) >= _WORTH_A_GROUP:
+                    yield together
+
+    def _replace_all(self, nodes: list[Node]) -> bool:
+        """Replace nodes of one form at once; whether that could be done."""
+        node = nodes[0]
+        name = name_of(node)
+        if name in self.within or len(self.within) == _DEEPEST or normal_domain(node.op.domain):
+            return False
+        for way in _ways(node):
+            cut = self._cut(*nodes)
+            if cut.obstacle() is not None:
+                return False
+            if self._tried_on(cut.scratch, way, name) is None:
+                told = _told(cut.scratch)
+                self._replaced += [Replaced(each.op_type, each.path, told) for each in nodes]
+                self._put_in_place(node, cut)
+                return True
+        return False
+
+    def _replace_or_recall(self, node: Node) -> str:
+        """Replace a node, unless one of its form could not be; why that could not be done."""
+        form = self._form(node)
+        if form is not None and form in self._failed:
+            return self._failed[form]
+        reason, is_left = self._replace(node), node.graph is not None
+        if form is not None and is_left:
+            self._failed[form] = reason
+        return reason
 
     def _replace(self, node: Node) -> str:
         """Put others in the place of a node; why that could not be done, "" where it was."""
@@ -225,12 +298,13 @@ class _Replacing:
             yield from ways_apart(node, self.target, self.judge.types, self.budget, self._folder)
         yield from _ways(node)
 
-    def _cut(self, node: Node) -> Cut:
+    def _cut(self, *nodes: Node) -> Cut:
         if self._constants is None:
             self._constants = Constants(self.judge.types, Folder(self.model))
-        assert node.graph is not None
+        graph = nodes[0].graph
+        assert graph is not None
         known = self.judge.types, self._constants
-        return Cut(self.model, node.graph, [node], *known, self._calls)
+        return Cut(self.model, graph, list(nodes), *known, self._calls)
 
     def _tried_on(self, scratch: Model, way: Way, name: str) -> str | None:
         """Go one way; why it leads nowhere, or None where all that comes of it is taken."""
@@ -245,10 +319,10 @@ class _Replacing:
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions choose by what is known
         rewrite_model(tidy, scratch, Run(standard=_STRAIGHTEN), repeat=True)
-        _, left = _Replacing(scratch, self.target, self.budget, within).run()
+        _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
         if any(node.bodies for node in left):
             rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)
-            _, left = _Replacing(scratch, self.target, self.budget, within).run()
+            _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
         if any(name_of(node) == name for node in left):
             return ""
         needed = dict.fromkeys(name_of(node) for node in left)

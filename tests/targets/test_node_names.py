@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir, transform
-from straightline.targets.names import name_nodes
+from straightline.targets.node_names import name_nodes
 
 TEXT = """<ir_version: 8, opset_import: ["": 13]> g (float[4] x) => (float[4] y) {{
     {name} a = Add (x, x) b = Add (a, x) c = Mul (b, x) y = Add (c, x) }}"""
