@@ -16,9 +16,10 @@ import numpy as np
 from .assumptions import Maxima, assumed_loops
 from .ir import Array, BaseDir, Model, ModelSource, Node, Operator
 from .passes.tools.emit import Emitter
+from .reference.choices import has_onnxruntime
 from .reference.draw import Drawer, DrawError
 from .reference.many_trips import long_running
-from .reference.runtimes import RuntimeFailure, Worker, Workers, has_onnxruntime
+from .reference.runtimes import RuntimeFailure, Worker, Workers
 from .reference.sample_shapes import narrowed
 from .reference.session import Feeds
 from .reference.source import Source

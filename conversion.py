@@ -219,7 +219,7 @@ class Converted:
         folder = base_dir_of(given.original, given.base_dir)
         verdict = verify(given.original, self.model, bound=self.bound, base_dir=folder, **options)
         verdict = given.trusted(verdict, options)
-        if verdict.status == "different":
+        if verdict.differs:
             given.run().verify(**options)  # names the pass, if it is one's fault
             raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
         return verdict

@@ -133,6 +133,6 @@ def _compare(
 
     folder = base_dir_of(before)
     verdict = verify(to_proto(before), to_proto(after), bound=bound, base_dir=folder, **options)
-    if verdict.status == "different":
+    if verdict.differs:
         raise MismatchError(verdict, "")
     require_compared(verdict, "the rewrite", options.get("prove") is True)

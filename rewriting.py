@@ -144,7 +144,7 @@ class Rewriting:
                 verdict, status="different", reason=reason, feeds=found.feeds
             )
             raise MismatchError(told, "", beyond=found)
-        if verdict.status == "different":
+        if verdict.differs:
             return verdict
         further = search.further()
         note = f"{_told(self.maxima)} is taken on trust; no input that was tried says otherwise"
@@ -218,7 +218,7 @@ class Rewritten:
         folder = base_dir_of(source, self.rewriting.base_dir)
         verdict = verify(source, self.model, bound=self.bound, base_dir=folder, **options)
         verdict = self.rewriting.trusted(verdict, options)
-        if verdict.status == "different":
+        if verdict.differs:
             raise self._located(verdict, options)
         return verdict
 
@@ -240,7 +240,7 @@ class Rewritten:
             def compare(after: Model) -> Verdict:
                 return verify(source, after, bound=bound, workers=workers, **shared)
 
-            if compare(model).status == "different":
+            if compare(model).differs:
                 return MismatchError(verdict, "that binds inputs")
             pipeline = self.rewriting.pipeline
             return locate(verdict, lambda run: pipeline.apply(model, run=run), compare)

@@ -229,10 +229,9 @@ def verify(
             bound = dict(kept.bound)
         wanted.update(dims=contents(sizes), max_memory=max_memory)
         verdict = compare(original, rewritten, bound=bound, on_progress=progress, **wanted)
-    if kept is not None and verdict.status != "different":
+    if kept is not None and not verdict.differs:
         kept.require_proof(verdict.proof)
-    codes = {"equal": 0, "different": EXIT_DIFFERENT, "not verified": EXIT_NOT_VERIFIED}
-    code = codes[verdict.status]
+    code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
     return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
 
 

@@ -150,8 +150,10 @@ def _same_everywhere(before: Any, after: Any) -> bool:
 
     How a float is written, and which texts spell a number, each runtime decides for itself.
     """
-    if before.dtype in (after.dtype, np.dtype(bool)):
-        return not after.dtype.hasobject or before.dtype.hasobject
+    if before.dtype == after.dtype:
+        return before.dtype.hasobject or before.tobytes() == after.tobytes()
+    if before.dtype == np.bool_:
+        return not after.dtype.hasobject
     if before.dtype.hasobject or after.dtype.hasobject:
         return is_integer(before) and before.dtype.kind in "iu"
     if after.dtype == np.bool_:
@@ -228,6 +230,8 @@ class Clip(OfEach):
         if have_nan(arrays) or have_both_zeros(arrays):
             return False
         known = [limit for limit in limits if limit is not None]
+        if not are_finite(known):
+            return False
         if len(known) == 2:
             return bool((known[0] <= known[1]).all())
         return are_finite([value])

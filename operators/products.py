@@ -14,6 +14,7 @@ import onnx
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.premises import Premises, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
+from .agreement import is_integer
 from .axes import broadcast_shape, may_equal
 from .batched_rows import with_a_row, without_it
 from .batching import Batch, Unbatchable, alone
@@ -211,6 +212,10 @@ class Det(OperatorRules):
 @describes("Einsum")
 class Einsum(OperatorRules):
     """Einsum, from opset 12 on: at most every element with every other."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Sums of integers saturate or wrap, where they are taken by way of floats."""
+        return super().is_settled(node, arrays, results) and not is_integer(arrays[0])
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(math.prod(array.size for array in arrays))

@@ -30,8 +30,9 @@ class StringSplit(OperatorRules):
         return float(arrays[0].size) * (1 + longest)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """With `maxsplit`, what stays of the blanks around a text is open."""
-        return node.attribute("maxsplit") is None
+        """With `maxsplit`, what stays of the blanks around a text is open; so are the parts of an
+        empty one."""
+        return node.attribute("maxsplit") is None and all(arrays[0].reshape(-1))
 
 
 @describes("StringNormalizer")

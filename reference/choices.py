@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +14,11 @@ RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
 
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
+
+
+def has_onnxruntime() -> bool:
+    """Whether onnxruntime is installed."""
+    return importlib.util.find_spec("onnxruntime") is not None
 
 
 class VerifyError(Error):
@@ -30,6 +36,11 @@ def check_options(
     if runtime not in get_args(RuntimeChoice):
         choices = instead(runtime, get_args(RuntimeChoice))
         raise VerifyError(f"there is no runtime '{runtime}'; {choices}")
+    if runtime in ("onnxruntime", "both") and not has_onnxruntime():
+        raise VerifyError(
+            "onnxruntime is not installed; the extra `ort` brings it:"
+            " pip install 'straightline[ort]'"
+        )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and not (isinstance(value, _REAL) and value >= 0):
             raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")

@@ -162,7 +162,7 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
             total = combine([total, Difference(total=b.size)])
             continue
         if largest is None:
-            largest = _magnitude(*flat) if _is_float(b.dtype) else 0.0
+            largest = _magnitude(*flat) if is_float(b.dtype) else 0.0
         wrong, found = _compare_blocks(b, a, tolerance, largest)
         found = replace(found, total=b.size)
         if wrong.any():
@@ -188,7 +188,7 @@ def _compare_blocks(
     """
     if before.dtype.kind == "O":
         return np.asarray(before != after), Difference()
-    if _is_float(before.dtype):
+    if is_float(before.dtype):
         return _compare_floats(before, after, tolerance, largest)
     return _compare_integers(before, after)
 
@@ -278,7 +278,8 @@ def _ordered(array: Array) -> NDArray[np.int64]:
     return np.where(bits & sign, -payload, payload)
 
 
-def _is_float(dtype: np.dtype[Any]) -> bool:
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether a type is one of floats of any width, or of complex numbers."""
     return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
 
 
@@ -295,6 +296,6 @@ def _python(value: Any) -> Any:
     """A plain Python number or string, for messages and JSON."""
     if isinstance(value, (str, bool, int, float, complex)) and not isinstance(value, np.generic):
         return value
-    if _is_float(value.dtype):
+    if is_float(value.dtype):
         return complex(value) if value.dtype.kind == "c" else float(value)
     return bool(value) if value.dtype == np.bool_ else int(value)

@@ -15,16 +15,19 @@ _COPIES = 3
 _SMALL = 64 << 20
 """What is no larger is not weighed."""
 _OWN = 1 << 28
-"""What a runtime takes before it has a model, at most, on a few cores."""
-_FEW = 4
-_THREAD = 40 << 20
-"""What a thread of numpy's BLAS library takes, of which there is one for each core: a buffer of 32
-MB, and its stack."""
+"""What a runtime takes before it has a model, at most, with one thread."""
 _COMPUTED = 4
 """So many times the memory for constants, or the inputs where they are more, may be taken in a run:
 there is more at a time than what is read and what is given out."""
 _OUTPUTS = 3
 """This share of the memory may be outputs: those of both models are held when they are compared."""
+
+
+ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+"""The environment of a process that is held: each thread of numpy's BLAS library takes a buffer of
+32 MB and a stack, so many threads would leave no room."""
 
 
 def allowance(models: int, feeds: int) -> int:
@@ -35,8 +38,7 @@ def allowance(models: int, feeds: int) -> int:
         feeds: those of the inputs of a run.
     """
     computed = max(current().limits.max_memory, feeds)
-    threads = _THREAD * max(0, (os.cpu_count() or 1) - _FEW)
-    return _OWN + threads + _COPIES * models + _COMPUTED * computed
+    return _OWN + _COPIES * models + _COMPUTED * computed
 
 
 def hold(process: int, most: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import queue
 import re
@@ -18,7 +17,7 @@ from typing import IO, Any, BinaryIO, Literal, cast
 from ..ir.errors import Error
 from ..ir.ways import by
 from ._child import receive, send
-from .room import allowance, bytes_of, has_room_for, hold
+from .room import ONE_THREAD, allowance, bytes_of, has_room_for, hold
 from .session import ModelData
 from .source import Source
 
@@ -54,11 +53,6 @@ _VERBS = {
     "timed out": "timed out",
     "out of memory": "ran out of memory",
 }
-
-
-def has_onnxruntime() -> bool:
-    """Whether onnxruntime is installed."""
-    return importlib.util.find_spec("onnxruntime") is not None
 
 
 class Worker:
@@ -213,7 +207,7 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
         )
         self.requests = cast(BinaryIO, self._process.stdin)
         self.answers: queue.Queue[tuple[Any, Any]] = queue.Queue()

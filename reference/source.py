@@ -54,6 +54,11 @@ class Source:
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else Path(os.path.abspath(folder))
 
+    def replaced(self, proto: onnx.ModelProto) -> Source:
+        """Another model whose external data lies where this one's does."""
+        folder = self._base_dir if self._path is None else self._path.parent
+        return Source(proto, folder)
+
     @lazy_property
     def unreadable(self) -> str:
         """Which tensor is in an unknown folder, and what to do; empty where all can be read."""

@@ -116,13 +116,15 @@ def _infinite(array: Array, rng: np.random.Generator) -> Array:
 
 
 def _nudged(array: Array, rng: np.random.Generator) -> Array:
-    """The next numbers above or below."""
+    """The next numbers above or below; next to the last finite one is an infinity."""
     if array.dtype.name not in (*_WIDE, *_NARROW):
         return array
-    epsilon = float(ml_dtypes.finfo(array.real.dtype).eps)  # type: ignore[no-untyped-call]
+    limits = ml_dtypes.finfo(array.real.dtype)  # type: ignore[no-untyped-call]
+    epsilon, limit = float(limits.eps), float(limits.max)
     signs = rng.choice((-1.0, 1.0), size=array.shape)
+    signs = np.where(np.abs(_real_or_complex(array)) * (1 + epsilon) > limit, 1.0, signs)
     moved = np.asarray(_real_or_complex(array) * (1 + epsilon * signs)).astype(array.dtype)
-    return np.where(np.isfinite(moved), moved, array)
+    return np.where(np.isfinite(array), moved, array)
 
 
 def _real_or_complex(array: Array) -> Array:

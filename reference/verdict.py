@@ -14,7 +14,7 @@ from .session import Feeds
 if TYPE_CHECKING:
     from ..proof.answer import Proof
 
-Status = Literal["equal", "different", "open", "not verified"]
+Status = Literal["equal", "different", "contradictory", "open", "not verified"]
 OutputStatus = Literal["equal", "different", "not deterministic"]
 
 
@@ -56,8 +56,9 @@ class Verdict:
     """Whether a rewrite gives the same outputs as its original. True only where it does.
 
     Attributes:
-        status: "equal", "different", "open" where a proof alone was tried and there is none, or
-            "not verified" where nothing could be compared.
+        status: "equal"; "different"; "contradictory" where they differ although there is a proof;
+            "open" where a proof alone was tried and there is none; or "not verified" where nothing
+            could be compared.
         reason: one sentence that says why.
         runtimes: what ran the models.
         samples: the samples on which both were run, by label.
@@ -91,6 +92,11 @@ class Verdict:
         """Whether the status is "equal"."""
         return self.status == "equal"
 
+    @property
+    def differs(self) -> bool:
+        """Whether outputs differ on a sample, be there a proof or not."""
+        return self.status in ("different", "contradictory")
+
     def __bool__(self) -> bool:
         return self.equal
 
@@ -110,7 +116,7 @@ class Verdict:
             yield Line(f": {self.proof.claim} ({time_of(self.proof.seconds)})", status="proved")
         if self.status == "open":
             yield Line(f": {self.reason} ({time_of(self.seconds)})", status=self.status)
-        elif self.runtimes or not self.proved:
+        elif self.samples or not self.proved:
             yield Line(self._what_ran(), status=self.status)
         for other in self.disagreements:
             yield Line(f"the runtimes disagree on the original: {other}")

@@ -14,11 +14,11 @@ from typing import Any
 from ..ir import ModelSource
 from ..ir.errors import ModelError
 from ..showing import OnProgress, silent
-from .choices import RuntimeChoice, check_options
+from .choices import RuntimeChoice, check_options, has_onnxruntime
 from .compare import Tolerance
 from .draw import Drawer, DrawError, Sample
 from .feeds import Given, check_feeds, read_feeds
-from .runtimes import RuntimeName, Worker, Workers, has_onnxruntime
+from .runtimes import RuntimeName, Worker, Workers
 from .sample_shapes import SampleShapes, narrowed
 from .session import Feeds
 from .signature import Signature, mismatches
@@ -159,8 +159,8 @@ class _Trials:
         worker = self.workers.get(runtime, self.timeout)
         trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
         trial.run(self._told(samples, runtime))
-        worker.forget(self.pair.before)
-        worker.forget(self.pair.after)
+        for source in self.pair.sources:
+            worker.forget(source)
         return trial
 
     def _told(self, samples: Iterator[Sample], runtime: RuntimeName) -> Iterator[Sample]:

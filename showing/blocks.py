@@ -22,6 +22,7 @@ MEANT: dict[str, str] = {
     "not deterministic": "open",
     "removed": "dim",
     "different": "bad",
+    "contradictory": "bad",
     "refuted": "bad",
 }
 """Whether a status that stands alone, in a cell or before a line, is good news."""

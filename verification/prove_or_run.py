@@ -33,7 +33,7 @@ _SAMPLES = 3
 _SEARCH_TIMEOUT = 10.0
 """Seconds that each run may take while an input is looked for that refutes."""
 _CONTRADICTION = (
-    "there is a proof that the outputs are equal, so this is a fault of the runtime, or else of"
+    "a proof and a run contradict each other, which is a fault of the runtime, or else of"
     " straightline; please report it"
 )
 
@@ -295,9 +295,12 @@ def _fault(model: ModelSource, base_dir: BaseDir) -> str:
 def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
     """What runs and a proof tell together."""
     verdict = dataclasses.replace(verdict, proof=proof)
+    if verdict.status == "different" and proof.proved:
+        reason = f"a proof says equal, a run not: {verdict.reason}"
+        notes = (_CONTRADICTION, *verdict.notes)
+        return dataclasses.replace(verdict, status="contradictory", reason=reason, notes=notes)
     if verdict.status == "different":
-        notes = (_CONTRADICTION, *verdict.notes) if proof.proved else verdict.notes
-        return dataclasses.replace(verdict, notes=notes)
+        return verdict
     if proof.proved and verdict.status == "not verified":
         notes = (f"nothing was compared: {verdict.reason}", *verdict.notes)
         return dataclasses.replace(verdict, status="equal", reason=PROVED, notes=notes)

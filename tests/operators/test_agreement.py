@@ -22,9 +22,9 @@ UNDRAWN = {
     *("Constant", "CastLike"),  # as ConstantOfShape and Cast
     *("DeformConv", "ImageDecoder", "MaxRoiPool", "QLinearConv", "TensorScatter"),
 }
-NEVER = {"Attention", "NonMaxSuppression", "QLinearMatMul"}
+NEVER = {"Attention", "MeanVarianceNormalization", "NonMaxSuppression", "QLinearMatMul"}
 """Operators that are never computed."""
-RARELY = {"MeanVarianceNormalization", "ReduceLogSum"}
+RARELY = {"Einsum", "ReduceLogSum"}
 """Operators that few draws suit."""
 
 ADD = " y = Add (x, s)"

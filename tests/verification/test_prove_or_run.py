@@ -195,8 +195,10 @@ def test_a_difference_holds_an_input_that_shows_it():
 def test_where_a_run_contradicts_a_proof_the_run_counts(monkeypatch):
     monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: sl.Proof("proved", "."))
     verdict = sl.verify(model(LOOP), model(TWICE), samples=1)
-    assert verdict.status == "different" and not verdict.proved
+    assert verdict.status == "contradictory" and verdict.differs and not verdict.proved
+    assert verdict.reason.startswith("a proof says equal, a run not: the rewrite differs in")
     assert "please report it" in verdict.notes[0]
+    assert verdict.to_dict()["status"] == "contradictory"
 
 
 def test_a_proof_counts_where_the_original_cannot_be_run():
