@@ -121,8 +121,8 @@ class IterationMemory:
         if not named or iterations is None or not is_named(iterations):
             return None
         every = max([row * iterations for row in named], key=_degree)
-        term = max(every.terms, key=len)
-        if any(_grows_as(size, term) for size in self._sizes_around()):
+        term = max(every.terms, key=len, default=())
+        if not term or any(_grows_as(size, term) for size in self._sizes_around()):
             return None
         return f"values of all of them take {every} bytes"
 

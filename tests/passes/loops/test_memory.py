@@ -101,6 +101,8 @@ def test_a_remark_names_what_memory_grows_with():
     )
     result = run_passes(text, VectorizeLoops())
     assert result.remarks[-1].reason.endswith("values of all of them take 4*D*M*N bytes")
+    none = run_passes(text.replace("Gather (s, zero)", "Mul (zero, zero)"), VectorizeLoops())
+    assert none.remarks[-1].reason.endswith("computed at once")
     small = text.replace("float[M, D] w", "float[D] w")
     assert run_passes(small, VectorizeLoops()).remarks[-1].reason.endswith("computed at once")
 
