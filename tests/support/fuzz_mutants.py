@@ -78,6 +78,24 @@ def convert_up(given: Mutant) -> None:
     given.require_same(sl.convert_version(given.source, 23))
 
 
+def accelerate(given: Mutant) -> None:
+    given.require_same(sl.rewrite(given.source, "accelerate", max_nodes=1000))
+
+
+def fit(given: Mutant) -> None:
+    """Fit it to a client."""
+    target = TARGETS[given.number // len(STAGES) % len(TARGETS)]
+    given.require_same(sl.rewrite(given.source, target=target, max_nodes=1000))
+
+
+def report(given: Mutant) -> None:
+    """Make the page of a report, and all that an outcome tells."""
+    outcome = sl.transform(given.source, verify=False, max_nodes=1000)
+    sl.report.page(sl.report.of_outcome(outcome))
+    outcome.to_dict()
+    str(outcome)
+
+
 def keep(given: Mutant) -> None:
     """Save and print it as it is."""
     loaded = sl.ir.load(given.source)
@@ -118,7 +136,6 @@ def prove(given: Mutant) -> None:
 
 
 PIPELINES = (
-    "accelerate",
     "selects",
     "inline-ifs,ifs-to-selects",
     "raise-recurrences",
@@ -137,7 +154,11 @@ STAGES: tuple[Callable[[Mutant], None], ...] = (
     prove,
     choose_passes,
     convert_up,
+    accelerate,
+    report,
+    fit,
 )
+TARGETS = sl.targets.names()
 
 
 @dataclass(frozen=True)
