@@ -99,13 +99,17 @@ def starting() -> Iterator[None]:
 
 
 def _start_trackers() -> None:
-    """Start the processes that watch over resources of others; later they would see Ctrl-C."""
+    """Start the processes that watch over resources of others; later they would see Ctrl-C.
+
+    They warn of what a process leaves that was killed, and clean it up; nobody wants to be told.
+    """
     from multiprocessing import resource_tracker
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    outer = {name: os.environ.get(name) for name in _SAFE_PATH}
-    os.environ.update(_SAFE_PATH)
+    inner = {**_SAFE_PATH, "PYTHONWARNINGS": "ignore"}
+    outer = {name: os.environ.get(name) for name in inner}
+    os.environ.update(inner)
     try:
         for tracker in (resource_tracker, of_loky):
             tracker.ensure_running()
