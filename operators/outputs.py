@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..facts.dimension import Dimension, product
 from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
 from ..facts.magnitudes import Magnitudes
 from ..ir import Node
+from ..ir.lazy import lazy_property
 from .rules import rules_of
 
 
@@ -77,7 +77,7 @@ class _Held:
             return element
         return element if self._magnitudes.hold(element, self._elem_type) else None
 
-    @functools.cached_property
+    @lazy_property
     def _certain(self) -> Collection[Any]:
         """What elements of this type there are before the node, and sizes of what it reads."""
         if self._node.is_op("Shape", "Size"):

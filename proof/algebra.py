@@ -273,7 +273,7 @@ class Terms:
     def void(self, fact: Fact) -> Term:
         """A tensor without elements."""
         sizes = [dim.value for dim in fact.shape or ()]
-        if None in sizes:
+        if None in sizes or not fact.elem_type:
             fact = Fact(fact.elem_type, fact.shape)
             return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)

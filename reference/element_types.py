@@ -6,7 +6,6 @@ of its scan outputs from there: a size that inference does not find is 0.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,6 +13,7 @@ import onnx
 from onnx import helper
 
 from ..ir.boundary import OnnxError, ask_onnx
+from ..ir.lazy import lazy_property
 from ..ir.splicing import without
 from .bodies import (
     MOST_SHOWN,
@@ -49,7 +49,7 @@ class ElementTypes:
         types = self._by_node.get(_key(node))
         return None if types is None else types[index]
 
-    @functools.cached_property
+    @lazy_property
     def _by_node(self) -> dict[bytes, Types]:
         types: dict[bytes, Types] = {}
         for nodes, inferred in (self._main(), *map(self._function, self._model.functions)):

@@ -3,7 +3,6 @@ trip there is none to look at."""
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 import onnx
 
 from ...ir import Model, Node, Tensor
+from ...ir.lazy import lazy_property
 from ...reference.bodies import MOST_SHOWN, Body
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
@@ -61,7 +61,7 @@ class ToldElements:
             return None
         return ScanElement(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
 
-    @functools.cached_property
+    @lazy_property
     def _captured(self) -> dict[str, onnx.TypeProto | onnx.TensorProto]:
         """What is known of captured values, by their names in `alone`."""
         captured = set(self.loop.body("body").captures())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 import onnx
@@ -10,6 +9,7 @@ import onnx
 from ...facts.bounds import known
 from ...facts.fact import Shape
 from ...ir import Model, Node, Value
+from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
 from ..shapes.certainty import runs_certainly
 from ..shapes.inference import ShapeInference
@@ -69,7 +69,7 @@ class ScanElements:
     def _is_declared(self, index: int) -> bool:
         return is_static(self.loop.body("body").output_infos[index].type.tensor_type)
 
-    @functools.cached_property
+    @lazy_property
     def _before_trips(self) -> ShapeInference:
         """What is known in the body of nothing but what it declares of its inputs."""
         body, fact = self.loop.body("body"), self._inference.symbols.fact

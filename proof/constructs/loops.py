@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import onnx
 
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, element
+from ...ir.lazy import lazy_property
 from ...reference.bodies import label
 from ...reference.errors import EvaluationError
 from ..budget import OpenError
@@ -212,7 +212,7 @@ class Untouched:
                 " one of other sizes"
             )
 
-    @functools.cached_property
+    @lazy_property
     def _in_body(self) -> list[Fact]:
         """What is known of the outputs of the body, nothing being known of what is carried into it
         but its declarations."""

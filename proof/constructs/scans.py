@@ -260,6 +260,8 @@ def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
         raise OpenError(f"{label(step.node)} pads elements of a type that is not known")
     if fact.shape is None or any(dim.value is None for dim in fact.shape):
         raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+    if not fact.elem_type:
+        raise OpenError(f"{label(step.node)} pads elements of an unknown type")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     shape = [dim.value or 0 for dim in fact.shape]
     return terms.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))

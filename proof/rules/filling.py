@@ -14,6 +14,7 @@ import onnx
 from ...facts.dimension import Dimension
 from ...facts.fact import Fact, Shape, element
 from ...ir import Array, Operator, Tensor
+from ..budget import OpenError
 from .registry import rule
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:
 
 
 def _zero(elem_type: int) -> Array:
+    if not elem_type:
+        raise OpenError("a tensor is filled whose type is not known")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     return np.array("" if dtype.kind in "OUS" else 0, dtype)
 

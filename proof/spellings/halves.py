@@ -89,7 +89,8 @@ def _joined(
 ) -> Term | None:
     """A constant of which these are the halves; None where they are no such."""
     parts = [terms.tensor(term) for term in (high, low)]
-    if any(part is None or not part.is_readable for part in parts) or parts[0] is None:
+    unread = any(part is None or not part.is_readable for part in parts)
+    if unread or parts[0] is None or not like.fact.elem_type:
         return None
     highs, lows = ([int(n) for n in p.numpy().reshape(-1)] for p in parts if p is not None)
     numbers = [h * unit + n for h, n in zip(highs, lows, strict=True)]

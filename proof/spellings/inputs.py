@@ -164,6 +164,8 @@ def _of_all_axes(
 
 def number_like(terms: Terms, x: Term, number: float) -> Term | None:
     """A number of the type of a term; None where that type does not hold it."""
+    if not x.fact.elem_type:
+        return None
     dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
     if dtype.kind in "OUS" or (dtype.kind in "iu" and number != 0):
         return None
