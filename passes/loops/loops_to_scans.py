@@ -34,6 +34,7 @@ from ..tools.emit import Emitter
 from .element_reads import ElementRead, Selection, element_reads
 from .new_bodies import add_input, all_labels, clean, declared, give_out_own
 from .other_form import OtherForm
+from .placing import drop_unread
 from .repetition import Repetition
 from .scan_sources import ScanSources
 
@@ -276,6 +277,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         holds = body.add_initializer(loop.inputs[1].name, given_condition(loop, True))
         given = [add_input(body, value, inference) for value in loop.inputs[2:]]
         number = add_input(body, loop.inputs[0], inference) if numbered else None
+        drop_unread(loop)  # what nothing needs may read the number of the iteration all the same
         template = Template(loop, body, fold=self.folder.fold)
         results = template.instantiate([number, holds, *given])[1:]
         give_out_own(body, results, infos)

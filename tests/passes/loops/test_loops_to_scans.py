@@ -243,6 +243,22 @@ def test_what_a_body_gives_out_as_it_is(given, back):
             assert_equal(one, other)
 
 
+def test_what_nothing_needs_may_read_the_number_of_the_iteration():
+    """It is no part of the Scan, which has no such number."""
+    text = """g (float[N, 3] x, float[3] y, int64 n) => (float[3] z, float[M, 3] r)
+        <bool yes = {1}> { z, r = Loop (n, yes, y) <body = b (int64 i, bool c, float[3] a)
+            => (bool c2, float[3] a2, float[3] q) { c2 = Identity (c) e = Gather (x, i)
+            dead = Cast <to = 1> (i) s = Sin (a) a2 = Add (s, e) q = Neg (a2) }> }"""
+    after = run_passes(HEAD + text, LoopsToScans()).model
+    assert "Scan" in {node.op_type for node in _all_nodes(after.graph)}
+    assert "Cast" not in {node.op_type for node in _all_nodes(after.graph)}
+
+
+def _all_nodes(graph):
+    inner = [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+    return [*graph.node, *(node for one in inner for node in _all_nodes(one))]
+
+
 def test_outputs_that_are_omitted():
     """onnxruntime does not load every Scan that omits one."""
     text = (
