@@ -248,7 +248,9 @@ class Outcome:
         if self.converted is None or self.rewriting.has_passes:
             before, after = self.nodes
             yield f"{before} nodes became {after}, rewritten in {self.seconds:.2f} s"
-        if self.converted is not None or self.opset.before != self.opset.after:
+        if self.converted is not None and not self.opset.after:
+            yield "the model imports no opset of ONNX's own operators, which a conversion changes"
+        elif self.converted is not None or self.opset.before != self.opset.after:
             yield f"opset {self.opset.before} became {self.opset.after}"
         if self.converted is not None:
             told = {what: counts for what, counts in self.operators.items() if counts}

@@ -69,6 +69,8 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 _SPAN = re.compile(r"(\d{1,4})(?:(-)(\d{1,4})?)?")
 _TYPES = sorted(name.lower() for name, _ in TensorProto.DataType.items() if name != "UNDEFINED")
 _ANY_SHAPE = "*"
+_LARGE = 10**6
+"""Numbers from here on are not shown in messages."""
 
 
 def parse(text: str, name: str, place: str) -> Target:
@@ -86,6 +88,10 @@ def parse(text: str, name: str, place: str) -> Target:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TargetError(f"{place}: this is no TOML: {error}") from error
+    except RecursionError as error:
+        raise TargetError(f"{place}: its tables or lists are nested too deep") from error
+    except ValueError as error:  # of Python's limit of digits, among others
+        raise TargetError(f"{place}: a value cannot be read: {error}") from error
     return _Reader(place).target(told, name)
 
 
@@ -97,7 +103,8 @@ class _Reader:
         self._require(told, _KEYS, "", needed=("about", "opsets", "source"))
         opsets, preferred = self._opsets(told["opsets"]), told.get("preferred_opset")
         if preferred is not None and preferred not in opsets:
-            self._fail("preferred_opset", f"{preferred} is not in opsets, {opsets}")
+            shown = preferred if abs(preferred) < _LARGE else "the number"
+            self._fail("preferred_opset", f"{shown} is not in opsets, {opsets}")
         if ("operators" in told) == ("lacks" in told):
             self._fail("operators", "write either operators, all that it takes, or lacks")
         listed = told.get("operators")

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ..ir import instead
-from ..ir.errors import reason
+from ..ir.errors import LoadError, reason
 from ..ir.kinds import PATH, takes
+from ..ir.reading import open_regular
 from ..ir.ways import by
 from .description import Target, TargetError
 from .reading import parse
 
 _FOLDER = resources.files(__package__) / "shipped"
 _SUFFIX = ".toml"
+
+_MOST_BYTES = 1 << 20
+"""A target's file is no larger."""
 
 
 @functools.cache
@@ -51,7 +55,15 @@ def load(path: str | os.PathLike[str]) -> Target:
     """
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        with open_regular(file) as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise TargetError(f"cannot read the target '{file}': it is larger than 1 MB")
+        text = content.decode("utf-8")
+    except LoadError as error:
+        cause = error.__cause__
+        why = reason(cause) if isinstance(cause, OSError) else "it is not a regular file"
+        raise TargetError(f"cannot read the target '{file}': {why}") from error
     except (OSError, ValueError) as error:
         what = "it is no text" if isinstance(error, UnicodeError) else reason(error)
         raise TargetError(f"cannot read the target '{file}': {what}") from error

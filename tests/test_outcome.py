@@ -182,3 +182,11 @@ def test_it_is_verified_when_one_asks(model):
     later = outcome.verified(runtime="reference", samples=1)
     assert later.verdict.equal and later.verdict.runtimes == ("reference",)
     assert later.ir is outcome.ir
+
+
+def test_a_model_of_other_domains_has_no_opset_that_changes():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["ai.onnx.ml": 3]>
+        g (float[2] x) => (float[2] y) {
+            y = ai.onnx.ml.Scaler <offset = [0.0], scale = [1.0]> (x) }""")
+    told = str(sl.transform(model, (), opset=13, verify=False, hints=False))
+    assert "opset 0" not in told and "imports no opset of ONNX's own operators" in told

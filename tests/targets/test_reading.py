@@ -2,6 +2,7 @@
 
 import pytest
 from straightline import TargetError, targets
+from straightline.targets import reading
 
 WHOLE = """
 about = "an NPU"
@@ -104,3 +105,10 @@ def test_a_mistake_is_one_line_with_the_file_and_the_key(text, told, tmp_path):
         read(tmp_path, text)
     said = str(error.value)
     assert said.startswith(f"{tmp_path / 'npu.toml'}: ") and told in said and "\n" not in said
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 100_000, "{b=" * 20_000])
+def test_values_beyond_what_toml_is_read_with(value):
+    with pytest.raises(TargetError, match=r"nested too deep|a value cannot be read") as caught:
+        reading.parse(f"opsets = {value}", "mine", "mine.toml")
+    assert len(str(caught.value)) < 300

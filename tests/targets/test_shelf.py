@@ -2,6 +2,7 @@
 
 import datetime
 import importlib.util
+import os
 import re
 
 import onnx
@@ -68,3 +69,16 @@ def test_the_table_of_the_documentation_is_that_of_the_files():
     assert (
         tool.written("Pad", [[2, 10], [11, 12], [18, 18], [21, tool.NO_END]]) == "Pad 2-12 18 21-"
     )
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "large"])
+def test_only_regular_files_of_a_small_size_are_read(tmp_path, kind):
+    path = tmp_path / "mine.toml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "endless":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("#" * (1 << 20 | 1))
+    with pytest.raises(TargetError, match=r"not a regular file|larger than 1 MB"):
+        target_of(path)
