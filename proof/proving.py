@@ -165,7 +165,7 @@ class _Question:
         """Compare the models; where they are not known to be equal, what differs first, or which
         node of the rewrite may fail."""
         self.used: set[str] = set()
-        self.assumptions = narrower(*self.protos, self.bound)
+        self.assumptions = narrower(self.protos[0], self.protos[1], self.bound)
         try:
             counts = self._all_readings()
         except Difference as difference:

@@ -10,6 +10,7 @@ from wrong_rewrites.bodies import (
     swap_branches,
     turn_scan,
 )
+from wrong_rewrites.failing import gather_far_away, hoist, reshape_another
 from wrong_rewrites.place import Mutation, Place
 from wrong_rewrites.saying import (
     change_attribute,
@@ -62,5 +63,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     change_type_of_cast,
     change_lengths,
     change_lengths,
+    reshape_another,
+    gather_far_away,
+    gather_far_away,
+    hoist,
 )
 """Those that find more stand more often."""
