@@ -39,6 +39,8 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models
 	$(PY) tests/support/fuzz_mutants.py
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
+	$(PY) tests/support/zero_trips.py
+	$(PY) tests/support/size_arithmetic.py
 
 # SEED: another one makes other mutants; 200 models give about 10,000 that a run tells apart.
 attack: $(VENV)/.installed  ## mutants of rewrites, rules on small numbers, opsets: no false proof

@@ -230,7 +230,11 @@ def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) 
     """Give bodies the small constants that they capture: onnx reads none from outside."""
     known = {name: outer[name] for name in captured_names(graph) if name in outer} if outer else {}
     captured = list(known.values())
+    outputs = {info.name: info for info in graph.output}
     for tensor in graph.initializer:
+        if tensor.name in outputs:  # onnx infers nothing of what no node gives
+            type_ = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+            outputs[tensor.name].type.CopyFrom(type_)
         if math.prod(tensor.dims) <= MOST_SHOWN:
             known[tensor.name] = helper.make_node("Constant", [], [tensor.name], value=tensor)
     for node in graph.node:

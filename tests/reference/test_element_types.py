@@ -45,3 +45,13 @@ def test_a_node_that_the_model_does_not_have():
     loop = parse(TEXT.format(before="", body="s = Neg (x)")).graph.node[0]
     types = ElementTypes(parse("agraph (float x) => (float y) { y = Neg (x) }"))
     assert types.of(loop, 1) is None
+
+
+def test_a_constant_that_a_body_gives_out_has_its_own_sizes():
+    text = """agraph (int64 m) => (float[a, b, c] y) <bool on = {1}> {
+        y = Loop (m, on) <body = b (int64 i, bool c) => (bool d, float[u, v] s)
+            <float[1, 2] s = {1, 2}> { d = Identity (c) }> }"""
+    model = parse(text)
+    model.graph.node[0].attribute[0].g.output[1].type.tensor_type.ClearField("shape")
+    assert reference.run(model, {"m": np.array(0)})[0].shape == (0, 1, 2)
+    assert_as_onnxruntime(model, {"m": np.array(0)})
