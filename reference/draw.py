@@ -338,7 +338,18 @@ def _innermost(proto: onnx.TypeProto) -> onnx.TypeProto.Tensor:
 
 
 def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
-    """A tensor of any element type."""
+    """A tensor of any element type; a large one repeats a part, as numbers are drawn in 64 bits."""
+    size = math.prod(shape)
+    if size <= _MOST_ELEMENTS:
+        return _small_tensor(data_type, shape, draw)
+    part = _small_tensor(data_type, (_MOST_ELEMENTS,), draw)
+    made = np.empty(size, part.dtype)
+    for start in range(0, size, _MOST_ELEMENTS):
+        made[start : start + _MOST_ELEMENTS] = part[: size - start]
+    return made.reshape(shape)
+
+
+def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
     rng, strategy = draw.rng, draw.strategy
     if data_type == TensorProto.STRING:
         words = [str(i) for i in range(10)] if strategy.digits else list(_WORDS)

@@ -116,6 +116,9 @@ def type_text(proto: onnx.TypeProto) -> str:
     if kind == "map_type":
         key = onnx.TensorProto.DataType.Name(proto.map_type.key_type).lower()
         return f"map({key}, {type_text(proto.map_type.value_type)})"
+    if kind == "opaque_type":
+        opaque = proto.opaque_type
+        return f"opaque({', '.join(filter(None, (opaque.domain, opaque.name)))})"
     if kind is None:
         return "undefined"
     tensor = getattr(proto, kind)
@@ -139,6 +142,8 @@ def _type_mismatch(before: onnx.TypeProto, after: onnx.TypeProto) -> str:
     if kinds[0] in ("sequence_type", "optional_type"):
         inner = [getattr(proto, kinds[0]).elem_type for proto in (before, after)]
         return _type_mismatch(*inner)
+    if kinds[0] in ("map_type", "opaque_type") and type_text(before) != type_text(after):
+        return f"was {type_text(before)}, now {type_text(after)}"
     if kinds[0] != "tensor_type":
         return ""
     b, a = before.tensor_type, after.tensor_type

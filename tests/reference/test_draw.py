@@ -1,6 +1,7 @@
 """Inputs drawn from declared types and shapes."""
 
 import itertools
+import tracemalloc
 
 import ml_dtypes
 import numpy as np
@@ -165,3 +166,16 @@ def test_inputs_are_too_large_together():
     with pytest.raises(DrawError, match=r"'x' .* is too large"):
         drawn("string[4096, 2048] x")
     assert drawn("bool[8192, 8192] x, float[8] y", count=1)
+
+
+def test_large_inputs_take_little_more_than_their_bytes():
+    """Numbers are drawn in 64 bits, whatever the type."""
+    tracemalloc.start()
+    try:
+        (feeds,) = firsts("int8[16777216] x, float16[4, 2097152] h", count=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (feeds["x"].dtype, feeds["x"].shape) == (np.int8, (1 << 24,))
+    assert feeds["h"].shape == (4, 1 << 21) and len(np.unique(feeds["h"])) > 1
+    assert peak < 5 * (1 << 25)

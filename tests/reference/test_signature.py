@@ -3,7 +3,7 @@
 import onnx
 import onnx.parser
 import pytest
-from straightline.reference.signature import Signature, has_random_operators, mismatches
+from straightline.reference.signature import Signature, has_random_operators, mismatches, type_text
 
 
 def model(signature, body="y = Identity(x)", ir_version=10):
@@ -74,3 +74,23 @@ def test_dropout_draws_only_with_a_training_mode():
     text = "(float x, float r, bool t) => (float y)"
     assert not has_random_operators(model(text, dropout.format("")))
     assert has_random_operators(model(text, dropout.format(", r, t")))
+
+
+def test_opaque_types_and_maps_are_compared():
+    models = []
+    for name in ("A", "B"):
+        one = model("(float x) => (float y)", "y = Neg (x)")
+        one.graph.input.add(name="o").type.opaque_type.name = name
+        models.append(Signature.of(one))
+    assert mismatches(*models, ()) == ["input 'o' was opaque(A), now opaque(B)"]
+    assert mismatches(models[0], models[0], ()) == []
+
+
+def test_types_as_text():
+    proto = onnx.TypeProto()
+    assert type_text(proto) == "undefined"
+    proto.opaque_type.domain, proto.opaque_type.name = "acme", "Thing"
+    assert type_text(proto) == "opaque(acme, Thing)"
+    sparse = onnx.helper.make_sparse_tensor_type_proto(1, ["N", 2])
+    assert type_text(sparse) == "sparse_tensor(float[N,2])"
+    assert type_text(onnx.helper.make_sequence_type_proto(proto)) == "seq(opaque(acme, Thing))"
