@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .tracing import Trace
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
+_FOLD = 8
+"""Steps that it takes to compute an operator."""
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
@@ -404,6 +406,7 @@ class Terms:
         tensors = evaluated(head, node, constants)
         if tensors is None:
             return None
+        self.budget.step(_FOLD)
         results: Results = [self.constant(tensor) for tensor in tensors]
         if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
             self.rounded.update(results)

@@ -11,7 +11,7 @@ from ..ir import Signal
 _FEW = 8
 """More operands than these are counted."""
 
-_EACH = 16
+_EACH = 4
 """Steps that it takes to look at each of many operands."""
 
 

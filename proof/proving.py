@@ -53,7 +53,8 @@ run by its definition at once. A longer one is compared over a symbolic iteratio
 rewrite had unrolled it, the rewrite would be as large."""
 
 GENERAL_SHARE = 8
-"""The first attempt may take one in so many of the steps of a proof."""
+"""The first attempt may take one in so many of the steps of a proof; so may one that runs loops by
+their definition where a symbolic iteration showed a difference, and one that is asked once more."""
 
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
 """What is taken for granted where a model has sizes in 32 bits."""
@@ -120,6 +121,7 @@ class _Question:
         self.bound = _typed(bound, self.protos[0])
         self.budget = budget
         self.whole = dataclasses.replace(budget)
+        self.spent = 0
         self.trace: Trace | None = None
         self.places: Places | None = Places()
 
@@ -155,17 +157,32 @@ class _Question:
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
         if not proved and (self.generalized or self.budget.steps < 0):
-            self.loop_steps, self.budget = MOST_STEPS, dataclasses.replace(self.whole)
-            answer = self._attempt()
+            answer = self._by_definition(answer)
         if isinstance(answer, UndefinedError):
             return self._undefined(answer)
         return self._open(answer) if isinstance(answer, Difference) else answer
+
+    def _by_definition(
+        self, first: Proof | Difference | UndefinedError
+    ) -> Proof | Difference | UndefinedError:
+        """Compare the models with their loops run by definition; where that takes too long, what
+        a symbolic iteration showed is the answer."""
+        few, spent = self.loop_steps, self.spent
+        share = 1 if self.budget.steps < 0 else GENERAL_SHARE
+        self.loop_steps = MOST_STEPS
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+        answer = self._attempt()
+        if share > 1 and self.budget.steps < 0:
+            self.loop_steps, self.spent = few, spent
+            return first
+        return answer
 
     def _attempt(self) -> Proof | Difference | UndefinedError:
         """Compare the models; where they are not known to be equal, what differs first, or which
         node of the rewrite may fail."""
         self.used: set[str] = set()
         self.assumptions = narrower(self.protos[0], self.protos[1], self.bound)
+        begin = self.budget.steps
         try:
             counts = self._all_readings()
         except Difference as difference:
@@ -178,34 +195,42 @@ class _Question:
             return Proof("open", "values stand too deep inside each other to be compared")
         except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
             return Proof("open", str(error), tuple(sorted(self.used)))
+        finally:
+            self.spent = begin - self.budget.steps
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
 
     def _open(self, difference: Difference) -> Proof:
         """What differs, and where: the question is asked once more, and it is recorded which nodes
         give which terms."""
-        self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
-        try:
-            self._all_readings()
-        except OpenError as again:
-            difference = again if isinstance(again, Difference) else difference
+        again = self._asked_again()
+        difference = again if isinstance(again, Difference) else difference
         one, other = difference.before, difference.after
         return Proof(
             "open",
             str(difference),
             tuple(sorted(self.used)),
             first=(shown(one), shown(other)),
-            paths=places(self.trace, one, other, difference.compared),
+            paths=places(self.trace or Trace(), one, other, difference.compared),
             needed=needed(one, other, users(one, other, difference.compared)),
         )
 
-    def _undefined(self, error: UndefinedError) -> Proof:
-        """Which node of the rewrite may fail, and where: the question is asked once more."""
+    def _asked_again(self) -> OpenError | None:
+        """What an open question ends with where it is recorded which nodes give which terms; None
+        where it took too long to be asked once more."""
+        if self.spent * GENERAL_SHARE > self.whole.steps:
+            return None
         self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
         try:
             self._all_readings()
-        except UndefinedError as again:
-            error = again
+        except OpenError as again:
+            return again
+        return None
+
+    def _undefined(self, error: UndefinedError) -> Proof:
+        """Which node of the rewrite may fail, and where: the question is asked once more."""
+        again = self._asked_again()
+        error = again if isinstance(again, UndefinedError) else error
         node = error.obligation
         return Proof(
             "open",

@@ -21,7 +21,7 @@ def test_a_budget_ends():
 
 
 def test_many_operands_are_counted():
-    budget = Budget(steps=300)
+    budget = Budget(steps=75)
     budget.take(8)
     budget.take(9)
     with pytest.raises(OpenError, match="too many steps"):

@@ -219,3 +219,11 @@ def test_sizes_in_32_bits_are_assumed_to_be_small():
     narrow = "s = Shape (x) t = Cast <to = 6> (s) u = Add (t, one) y = Cast <to = 7> (u)"
     proof = assert_proved(text % narrow, text % "s = Shape (x) y = Add (s, k)")
     assert proof.assumptions == ("no size that is computed in 32 bits is 2^30 or more",)
+
+
+def test_a_long_loop_that_differs_on_each_iteration_is_not_run_to_its_end():
+    text = """g (float[3] x) => (float[3] y) <int64 n = {400000}, bool yes = {1}> {
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w) {
+            d = Identity (c) f = Cast <to = 1> (i) w = %s (v, f) }> }"""
+    proof = assert_open(text % "Add", text % "Mul", "Add is not known to be Mul")
+    assert proof.paths == ("Loop 'y' / body / Add 'w'", "Loop 'y' / body / Mul 'w'")
