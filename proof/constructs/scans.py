@@ -63,7 +63,8 @@ def _scan_8(
     if batch is None or longest is None or (lengths is not None and trips is None):
         return _row_by_row(execution, step, frame, lengths, states, scanned)
     total = batch * longest if trips is None else sum(trips)
-    if not terms.runs_loop(max(batch, total), len(body.steps)):
+    padded = max(batch, total, batch * longest)  # a row that has ended takes room, too
+    if not terms.runs_loop(padded, len(body.steps)):
         return _row_by_row(execution, step, frame, lengths, states, scanned)
     trips = [longest] * batch if trips is None else trips
     flags = list(step.head.attribute("directions") or [0] * count)

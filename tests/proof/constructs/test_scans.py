@@ -180,3 +180,10 @@ def test_rows_of_an_unknown_type_are_not_padded():
         info.type.tensor_type.elem_type = 0
     answer = prove(proto, proto)
     assert answer.status in ("proved", "open")
+
+
+def test_rows_are_not_padded_without_bound():
+    """The zeros that fill a row count as its trips do."""
+    text = f"g (float[2, {1 << 40}, 1] x, float[2, 1] y) => (float[2, 1] f, float[2, p, 1] z)"
+    text += f" <int64[2] lengths = {{2, 1}}> {{ {EACH % ('', 'lengths')} }}"
+    assert prove(model(text, 8), model(text, 8)).status in ("proved", "open")
