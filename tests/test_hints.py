@@ -66,6 +66,8 @@ def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
     onnx.save(as_model(HEAD + MODELS[name][0]), "in.onnx")
     shown = CliRunner().invoke(app, ["inspect", "in.onnx", "--json"])
     for hint in json.loads(shown.stdout)["hints"]:
+        called = sl.transform(onnx.load("in.onnx"), **hint["arguments"])
+        assert not {f"{r.op_type} '{r.path}'" for r in called.left} & set(hint["decides"])
         texts = [hint["options"], [text.replace("=4", "=6") for text in hint["options"]]]
         for options in texts[: 2 if hint["stand_ins"] else 1]:
             pasted = ["inspect", "in.onnx", "--json", *options]

@@ -30,9 +30,7 @@ OPERATORS |= {"ScaledTanh", "ULPs", "NaN"}
 DRAWN = {str(seed): Spelling(seed).model for seed in range(3)}
 TEXTS = {name: as_model(HEAD + text) for name, (text, _) in MODELS.items()}
 TAKEN = {
-    case.name: case.model
-    for case in CASES
-    if re.match("test_(if|loop|scan|gru_d)", case.name)
+    case.name: case.model for case in CASES if re.match("test_(if|loop|scan|gru_d)", case.name)
 }
 
 
