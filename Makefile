@@ -6,7 +6,7 @@ PY := $(BIN)/python
 # setuptools warns of each editable install, of folders with the name of the package.
 export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 
-.PHONY: demo test lint types fuzz attack hostile mutants browser bench clients docs wheel clean
+.PHONY: demo test lint types conversions fuzz attack hostile mutants browser bench clients docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,9 @@ types: $(VENV)/.installed
 	  -p straightline.reference -p straightline.report -p straightline.showing \
 	  -p straightline.verification -p straightline.versions -p straightline.targets -p straightline.batch \
 	  -p straightline.cli -m straightline -m straightline.__main__
+
+conversions: $(VENV)/.installed  ## each operator, type and shape to each opset; EVERY: one conversion of so many
+	$(PY) tests/support/conversion_sweep.py --every $(or $(EVERY),20)
 
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models, and special values
 	$(PY) tests/support/fuzz.py

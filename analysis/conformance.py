@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from ..ir import Model, Node, Operator, normal_domain
 from ..ir.well_formed.schemas import form_of
-from ..operators.schemas import operators, schema_at, tensor_text, type_fault
+from ..operators.schemas import (
+    each_formal,
+    formals,
+    operators,
+    schema_at,
+    tensor_text,
+    type_fault,
+)
 from .shapes.element_types import ElementTypes
 from .shapes.versions import VersionOf, version_of_root
 
@@ -79,8 +86,11 @@ def _faults(
     taken, made = (["" if t is None else "x" for t in types] for types in (inputs, outputs))
     yield from form.faults(taken, made, dict(kinds))
     actual = [
-        [None if t is None else ("", [tensor_text(t)] if t else []) for t in types]
-        for types in (inputs, outputs)
+        [
+            None if t is None else (formal.name, [tensor_text(t)] if t else [])
+            for t, formal in zip(types, each_formal(parameters, len(types)), strict=False)
+        ]
+        for types, parameters in zip((inputs, outputs), formals(schema), strict=True)
     ]
     fault = type_fault(op_type, version, *actual)
     if fault is not None:

@@ -104,7 +104,7 @@ def tensor_text(elem_type: int) -> str:
     return f"tensor({onnx.TensorProto.DataType.Name(elem_type).lower()})"
 
 
-def _formal(parameters: Sequence[Formal], count: int) -> Iterator[Formal]:
+def each_formal(parameters: Sequence[Formal], count: int) -> Iterator[Formal]:
     """The formal parameter of each actual one: the last is repeated where it is variadic."""
     for index in range(count if parameters else 0):
         yield parameters[min(index, len(parameters) - 1)]
@@ -142,7 +142,7 @@ def _type_faults(
     if schema is None:
         return
     for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
-        for given, parameter in zip(actual, _formal(parameters, len(actual)), strict=False):
+        for given, parameter in zip(actual, each_formal(parameters, len(actual)), strict=False):
             if given is None:
                 continue
             name, types = given

@@ -43,6 +43,9 @@ def moved(version: int, *op_types: str, moves: Sequence[Move]) -> None:
         MOVES[op_type, version] = (*MOVES.get((op_type, version), ()), *moves)
 
 
+_MOST_NUMBERS = 1 << 16
+"""So many numbers at most become an attribute, where each is an object of its own."""
+
 _SELF_REFERENCE = 13
 """From here on a Constant can take its value from an attribute of the function around it."""
 
@@ -97,6 +100,8 @@ def to_attribute(site: Site, move: Move) -> None:
     array = site.required_constant(move.position, f"input '{move.attribute}'")
     if move.form not in ("ints", "floats"):
         site.one_number(array, f"'{move.attribute}'")
+    elif array.size > _MOST_NUMBERS:
+        site.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
     site.set_input(move.position, None)
     if move.form in ("ints", "floats"):
         kind = onnx.AttributeProto.INTS if move.form == "ints" else onnx.AttributeProto.FLOATS

@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 from conversions import assert_refuses, converted, model
 from straightline import convert_version, reference
-from straightline.versions.errors import Refused
+from straightline.versions.errors import ConversionError, Refused
 from straightline.versions.moves import single
 
 
@@ -109,3 +109,12 @@ def test_a_double_that_is_a_float_becomes_an_attribute(case: str, constant: str)
     (node,) = [n for n in after.graph.node if n.op_type in ("Clip", "Pad")]
     (attribute,) = [a for a in node.attribute if a.name == case]
     assert np.array(attribute.f, np.float64).tobytes() == value.tobytes()
+
+
+def test_an_attribute_does_not_take_any_number_of_numbers():
+    body = """n = Constant <value_ints = [300000000]> () a = ConstantOfShape (n)
+        y = Unsqueeze (x, a)"""
+    small = body.replace("300000000", "100000")
+    for one in (body, small):
+        with pytest.raises(ConversionError, match=r"holds 100000 numbers|computed at run time"):
+            converted(one, 13, 12)

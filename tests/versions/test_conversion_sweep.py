@@ -1,0 +1,26 @@
+"""A small part of tests/support/conversion_sweep.py: operators, types, shapes and opsets."""
+
+import conversion_sweep
+
+OPERATORS = ("Celu", "Range", "TopK", "Einsum", "Clip", "Softsign", "CumSum")
+
+
+def test_a_conversion_is_right_or_refused():
+    for op_type in OPERATORS:
+        case = conversion_sweep.seeds()[op_type][0]
+        counts, faults = conversion_sweep.swept(case, (7, 9, 11, 13, 18, 28), every=60, offset=0)
+        assert not faults, "\n".join(faults)
+        assert counts["right"], op_type
+
+
+def test_what_is_wrong_is_seen(monkeypatch):
+    """A conversion that leaves the opset of the schema behind."""
+
+    def relabelled(model, target, **_):
+        model.opset_import[0].version = target
+        return model
+
+    monkeypatch.setattr(conversion_sweep.sl, "convert_version", relabelled)
+    case = conversion_sweep.seeds()["Celu"][0]
+    _, faults = conversion_sweep.swept(case, (7, 9), every=10, offset=0)
+    assert faults
