@@ -53,6 +53,7 @@ class SequenceInsert(OperatorRules):
 
     def prove_safe(self, given: Premises) -> None:
         if given.has(2):
+            given.shape(2, 0)
             given.within(2, [Dimension.constant(_length(given) + 1)])
 
 
@@ -82,6 +83,7 @@ def _prove_place(given: Premises) -> None:
     count = _length(given)
     require(count > 0, f"{given.name(0)} is empty")
     if given.has(1):
+        given.shape(1, 0)
         given.within(1, [Dimension.constant(count)])
 
 

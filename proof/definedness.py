@@ -17,6 +17,7 @@ from ..reference.bodies import label
 from .budget import OpenError
 from .heads import Head
 from .obligations import (
+    AS_DECLARED,
     ENDS,
     IS_PART,
     IS_SIZE,
@@ -59,6 +60,7 @@ _FAULTS = {
     SAME_SIZES: "the sizes of what it reads or stacks may differ",
     IS_SIZE: "a length may be negative",
     IS_PART: "a length may be larger than what it is a part of",
+    AS_DECLARED: "it declares other sizes of an output than it gives",
 }
 """What could go wrong where a demand that is no operator does not hold."""
 

@@ -7,17 +7,19 @@ from typing import Any
 
 import onnx
 
+from ..facts.fact import Shape
 from ..ir import Tensor, normal_domain
 from ..operators import OperatorRules, rules_of
 from ..reference.bodies import label
 from ..reference.element_types import ElementTypes
+from ..reference.signature import Dim
 from .algebra import Terms
 from .budget import OpenError
 from .constructs import CONSTRUCTS
 from .exact import is_exact
 from .heads import Head
 from .meanings import is_known
-from .obligations import Guards, Log, Obligation, moved
+from .obligations import AS_DECLARED, Guards, Log, Obligation, moved
 from .programs import ABSENT, Program, Step
 from .terms import Args, Term
 from .validity import LEFT_OUT, require_valid
@@ -97,7 +99,15 @@ class Execution:
             frame = fixed.copy()
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
-            return self._run(program, frame)
+            results = self._run(program, frame)
+            for k, dims in program.declared.items():
+                result = results[k]
+                if result is not None and _contradicts(dims, result.fact.shape):
+                    head = self.terms.heads.own(AS_DECLARED, tuple(dims))
+                    body = onnx.NodeProto(op_type="Body", name=program.proto.name)
+                    held = Obligation(head, (result,), 1, self.guards, body, path=self.path)
+                    self.log.append(held)
+            return results
 
         return call
 
@@ -240,3 +250,13 @@ class Execution:
             self._noted[call, self.guards] = len(self.log)
             self.terms.budget.step(len(log))
             self.log += moved(log, 0, 0, self.guards)
+
+
+def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
+    """Whether a tensor certainly has other sizes than are declared."""
+    if shape is None:
+        return False
+    pairs = zip(dims, shape, strict=False)
+    return len(dims) != len(shape) or any(
+        isinstance(told, int) and dim.equals(told) is False for told, dim in pairs
+    )

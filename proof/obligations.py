@@ -18,7 +18,7 @@ from .heads import Head
 from .terms import Args, Term
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
-IS_SIZE, IS_PART = "is a size", "is a part"
+IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
 """The names of demands that are no operators."""
 
 

@@ -17,6 +17,7 @@ from ..ir.arity import fed_inputs, surplus
 from ..ir.well_formed.places import key_of
 from ..reference.bodies import label
 from ..reference.functions import specialize
+from ..reference.signature import Dim, dims_of
 from .budget import OpenError
 from .heads import Head, Heads
 from .terms import Args, Term
@@ -105,6 +106,7 @@ class Program:
         outputs: where its outputs stand.
         captures: where what it captures stands in the frame around it, and in its own.
         size: how many places a frame has.
+        declared: the sizes that a body declares of some of its outputs, by their number.
         imports: the opsets that it is written for.
         proto: the graph or function.
         names: the names of its inputs.
@@ -120,6 +122,7 @@ class Program:
     )
     outputs: list[int] = dataclasses.field(default_factory=list)
     captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     size: int = 1
 
 
@@ -195,6 +198,9 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(graph.node, scope, depth)
         program.outputs = [scope[info.name] for info in graph.output]
+        if around is not None:
+            told = [dims_of(info.type.tensor_type) for info in graph.output]
+            program.declared = {k: dims for k, dims in enumerate(told) if dims is not None}
         return program
 
     def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:

@@ -90,10 +90,17 @@ class Scan:
         values: list[Value] = list(self.states)
         elements: list[list[Value]] = []
         for trip in range(trips):
-            results = self.call([*values, *self._rows(Dimension.constant(trip))])
+            results = self._trip(values, Dimension.constant(trip))
             values = results[: len(self.states)]
             elements.append(results[len(self.states) :])
         return [*values, *(self._output(k, elements) for k in range(self.outputs))]
+
+    def _trip(self, states: Sequence[Value], trip: Dimension) -> list[Value]:
+        """What the body gives on one trip, the states of which must keep their shapes."""
+        results = self.call([*states, *self._rows(trip)])
+        for state, made in zip(states, results, strict=False):
+            require_same(self.execution, self.step, [state, made])
+        return results
 
     def _rows(self, trip: Dimension) -> list[Term]:
         """What is read on one trip."""
@@ -128,7 +135,7 @@ class Scan:
         always = self.terms.constant(np.array(True))
 
         def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
-            return always, self.call([*states, *self._rows(index)])
+            return always, self._trip(states, index)
 
         made = Recurrence(
             self.execution,

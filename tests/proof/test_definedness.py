@@ -128,6 +128,31 @@ def test_loops_that_correspond_fail_alike():
     assert_open(CARRIED % (one % BODY), CARRIED % (two % dead), "Gather 'h'")
 
 
+SCAN = """g (float[4, 2] x, float[2] s) => (float[2] f, float[4, 2] y) {
+    f, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (%s t, %s o) {
+    t = Identity (e) o = Add (s, e) %s }> (s, x) }"""
+
+
+def test_what_a_body_gives_is_what_it_declares():
+    fine = SCAN % ("float[2]", "float[2]", "")
+    wrong = SCAN % ("float[2]", "float[3]", "")
+    assert_proved(fine, SCAN % ("float[2]", "float[k]", ""))
+    assert_open(fine, wrong, "it declares other sizes of an output than it gives")
+    assert_proved(wrong, fine)
+
+
+def test_the_states_of_a_scan_keep_their_sizes():
+    text = """g (float[4, 2] x, float[n] s) => (float[4, 2] y) {
+        f, y = Scan <num_scan_inputs = 1, body = b (float[m] s, float[2] e) =>
+        (float[k] t, float[2] o) { t = %s (s) o = Neg (e) }> (s, x) }"""
+    fine, grown = (
+        text % "Identity",
+        (text % "Identity").replace("Identity (s)", "Concat <axis = 0> (s, e)"),
+    )
+    assert_open(fine, grown, "may differ")
+    assert_proved(grown, fine)
+
+
 FUNCTION = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
 g (float[n] x, int64 i, bool c) => (float y) {
     %s }
