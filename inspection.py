@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from .analysis.constants.origins import origins
+from .analysis.peak_memory import PeakMemory, peak_memory
 from .analysis.trips.constructs import control_flow, deciding
 from .api import TargetLike, pipeline_of, selects_of
 from .assumptions import Maxima
@@ -17,7 +18,7 @@ from .hints import Advice, Hint, advise, hint_blocks, named
 from .ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from .ir.collector import paused_collector
 from .leftovers import calls_kept, root_of, with_call
-from .outcome import note_lines
+from .outcome import memory_dict, memory_lines, note_lines
 from .passes import PASSES, Pass, Pipeline, Remark, Run, plugins
 from .passes.base import kept_constructs
 from .reference.named_dimensions import Dims, Shapes
@@ -66,6 +67,9 @@ class Inspection:
             makes of others.
         hints: options that were tried and decide some of what stays.
         notes: what was not found out, as it would have been over a budget.
+        memory_before: an upper bound of the bytes of computed values that are alive at a time; None
+            for a large model.
+        memory_after: the same after the rewrite.
     """
 
     constructs: tuple[Construct, ...]
@@ -74,6 +78,8 @@ class Inspection:
     left: int
     hints: tuple[Hint, ...] = ()
     notes: tuple[Remark, ...] = ()
+    memory_before: PeakMemory | None = None
+    memory_after: PeakMemory | None = None
 
     @property
     def straight_line(self) -> bool:
@@ -87,7 +93,8 @@ class Inspection:
         hints = [hint.to_dict() for hint in self.hints]
         told = {"straight_line": self.straight_line, "nodes": nodes}
         notes = [note.to_dict() for note in self.notes]
-        return {**told, "constructs": found, "hints": hints, "notes": notes}
+        memory = memory_dict(self.memory_before, self.memory_after)
+        return {**told, "memory": memory, "constructs": found, "hints": hints, "notes": notes}
 
     def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
         """What it has to tell, for people; `hint` is how a hint is written to be pasted."""
@@ -101,6 +108,7 @@ class Inspection:
         kept = sum(construct.outcome == "kept" for construct in self.constructs)
         left = f"{kept} of {len(self.constructs)} stay" if kept else "none stays"
         yield Line(f"{left}; {self.nodes_before} nodes would become {self.nodes_after}")
+        yield from memory_lines(self.memory_before, self.memory_after)
         yield from hint_blocks(self.hints, hint)
         yield from note_lines(self.notes)
 
@@ -149,6 +157,7 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
+    memory_before = peak_memory(copy) if constructs else None
     log = _Log()
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [root_of(node) for node in constructs]
@@ -170,7 +179,17 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     }
     hints = [hint.renamed(names) for hint in advice.hints]
     notes = tuple(remark for remark in result.remarks if remark.pass_name == "budget")
-    return Inspection(tuple(described), before, after, left.total(), tuple(hints), notes)
+    memory_after = peak_memory(copy) if constructs else None
+    return Inspection(
+        tuple(described),
+        before,
+        after,
+        left.total(),
+        tuple(hints),
+        notes,
+        memory_before,
+        memory_after,
+    )
 
 
 def describe_passes() -> list[dict[str, Any]]:

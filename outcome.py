@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .analysis.peak_memory import PeakMemory, peak_memory
 from .hints import Hint, hint_blocks
 from .ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, save
 from .ir.lazy import lazy_property
@@ -120,6 +121,17 @@ class Outcome:
         """
         return in_kind(self.ir, self.source)
 
+    @lazy_property
+    def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
+        """Upper bounds of the bytes of computed values that are alive at a time, before and after;
+        None for large models. The original must be as it was.
+
+        Raises:
+            LoadError: the original cannot be read any more.
+        """
+        before, _ = self.rewriting.prepare()
+        return peak_memory(before), peak_memory(self.ir)
+
     @property
     def target(self) -> Target | None:
         """What the result was made to fit, if that was asked for."""
@@ -202,6 +214,7 @@ class Outcome:
             "changed": self.changed,
             "nodes": self.nodes._asdict(),
             "opset": self.opset._asdict(),
+            "memory": memory_dict(*self.memory),
             "operators": {what: dict(counts) for what, counts in self.operators.items()},
             "remarks": [remark.to_dict() for remark in self.remarks],
             "seconds": self.seconds,
@@ -227,6 +240,8 @@ class Outcome:
         if done or self.left or untaken:
             yield remarks_table(done, [*self.left, *untaken], more)
         yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
+        if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in done):
+            yield from memory_lines(*self.memory)
         if self.left:
             yield Line(f"control flow left: {len(self.left)}", "left")
         if self.untaken:
@@ -279,6 +294,18 @@ def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
     for remark in remarks:
         if remark.action == "noted":
             yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
+
+
+def memory_lines(before: PeakMemory | None, after: PeakMemory | None) -> Iterator[Line]:
+    """A line on the peak memory of two models, where it differs."""
+    if before is not None and after is not None and before != after:
+        yield Line(f"values that are alive at a time: at most {before} before, {after} after")
+
+
+def memory_dict(before: PeakMemory | None, after: PeakMemory | None) -> dict[str, Any]:
+    """The peak memory of two models as JSON takes it."""
+    told = {"before": before, "after": after}
+    return {when: None if peak is None else peak.to_dict() for when, peak in told.items()}
 
 
 def _places(remarks: Iterable[Remark]) -> set[tuple[str, str]]:

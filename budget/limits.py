@@ -154,6 +154,12 @@ LIMITS = {
     "proof_elements": Limit(
         1 << 20, "elements of a constant that a proof computes", "", "8 MB of doubles"
     ),
+    "memory_nodes": Limit(
+        20_000,
+        "nodes of a model of which the peak memory is found out",
+        "",
+        "the sizes of all values must be inferred for it",
+    ),
     "hint_nodes": Limit(
         50_000, "nodes of a model on which hints are tried", "", "each hint is a rewrite"
     ),

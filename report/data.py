@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.peak_memory import peak_memory
 from ..hints import Hint
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.kinds import takes
@@ -166,14 +167,16 @@ def gather(
         again: makes a command of the options of a hint.
         base_dir: the folder of the external data of models in memory.
     """
-    one = Side.of(_model(before, base_dir), names[0], stored[0])
-    other = Side.of(_model(after, base_dir), names[1], stored[1])
+    models = _model(before, base_dir), _model(after, base_dir)
+    one = Side.of(models[0], names[0], stored[0])
+    other = Side.of(models[1], names[1], stored[1])
+    memory = peak_memory(models[0]), peak_memory(models[1])
     rows, more = _rows(remarks)
     return Report(
         one,
         other,
         origins(one.model, other.model),
-        differences(one.model, other.model, stored),
+        differences(one.model, other.model, stored, memory),
         rows,
         more,
         tuple([_hint(hint, again) for hint in hints]),

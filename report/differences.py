@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..analysis.peak_memory import PeakMemory
 from .model_data import ModelData, ValueData
 from .texts import size_text
 
@@ -58,12 +59,22 @@ class Differences:
 
 
 def differences(
-    before: ModelData, after: ModelData, stored: tuple[int | None, int | None] = (None, None)
+    before: ModelData,
+    after: ModelData,
+    stored: tuple[int | None, int | None] = (None, None),
+    memory: tuple[PeakMemory | None, PeakMemory | None] = (None, None),
 ) -> Differences:
-    """What two models differ in; `stored` are the bytes of their files, where there are files."""
+    """What two models differ in.
+
+    Args:
+        before: one of them.
+        after: the other one.
+        stored: the bytes of their files, where there are files.
+        memory: the peak memory of their values, where that was found out.
+    """
     operators = _counts(before.counts, after.counts)
     return Differences(
-        _sizes(before, after, *stored),
+        _sizes(before, after, stored, memory),
         tuple([row for row in operators if row.name in _CONTROL_FLOW]),
         tuple(sorted(operators, key=_by_change)),
         _versions(before, after),
@@ -73,7 +84,10 @@ def differences(
 
 
 def _sizes(
-    before: ModelData, after: ModelData, one: int | None, other: int | None
+    before: ModelData,
+    after: ModelData,
+    stored: tuple[int | None, int | None],
+    memory: tuple[PeakMemory | None, PeakMemory | None],
 ) -> tuple[Change, ...]:
     rows = [
         ("nodes", str(before.nodes), str(after.nodes)),
@@ -81,6 +95,9 @@ def _sizes(
         ("constants", str(before.constants), str(after.constants)),
         ("constants take", size_text(before.weights), size_text(after.weights)),
     ]
+    if memory[0] is not None and memory[1] is not None:
+        rows.append(("values alive at a time, at most", str(memory[0]), str(memory[1])))
+    one, other = stored
     if one is not None and other is not None:
         rows.append(("files take", size_text(one), size_text(other)))
     return tuple([Change(*row) for row in rows])

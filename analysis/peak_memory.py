@@ -1,0 +1,129 @@
+"""Peak memory of the values that a model computes, as an expression in its open sizes.
+
+One walk over each graph in topological order: a value is alive from the node that makes it to the
+last one that reads it. Inputs and constants are not counted. A body counts once, however often it
+runs, since the values of an iteration go with it. The result is an upper bound: each term is the
+largest that it is at any time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import onnx
+
+from ..budget import limit
+from ..facts.dimension import Dimension, product
+from ..facts.fact import is_named
+from ..ir import Graph, Model, Node, Value, captured_by
+from .shapes.inference import ShapeInference
+
+_MOST_NODES = limit("memory_nodes")
+
+
+@dataclasses.dataclass(frozen=True)
+class PeakMemory:
+    """Bytes of all values that are alive at a time.
+
+    Attributes:
+        size: an upper bound of the bytes of values of known or named sizes.
+        whole: whether these are all values.
+    """
+
+    size: Dimension
+    whole: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """The peak as JSON takes it."""
+        return {"bytes": str(self.size), "whole": self.whole}
+
+    def __str__(self) -> str:
+        text = f"{self.size} bytes" if self.size.value is None else size_text(self.size.value)
+        return text if self.whole else f"{text} and values of sizes that only run time tells"
+
+
+def size_text(size: int) -> str:
+    """Bytes as people read them.
+
+    >>> size_text(400), size_text(5 << 20)
+    ('400 bytes', '5.0 MB')
+    """
+    for unit, scale in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def peak_memory(model: Model) -> PeakMemory | None:
+    """The peak memory of the values that a model computes; None for a model with too many nodes."""
+    if sum(len(graph) for graph in model.graphs()) > _MOST_NODES:
+        return None
+    walk = _Walk(ShapeInference(model))
+    peak = walk.graph(model.graph)
+    return PeakMemory(Dimension(peak), walk.whole)
+
+
+_Terms = Counter[tuple[str, ...]]
+"""A polynomial that is added to, term by term."""
+
+
+class _Walk:
+    """Walks graphs in topological order.
+
+    Args:
+        inference: facts about the model's values.
+
+    Attributes:
+        whole: whether the sizes of all values so far are known by number or name.
+    """
+
+    def __init__(self, inference: ShapeInference) -> None:
+        self._inference = inference
+        self.whole = True
+
+    def graph(self, graph: Graph) -> _Terms:
+        """The peak of a graph by itself."""
+        alive, peak = _Terms(), _Terms()
+        readers = self._readers(graph)
+        sizes: dict[Value, _Terms] = {}
+        for node in graph.nodes():
+            made = [value for value in node.outputs if value is not None]
+            for value in made:
+                sizes[value] = self._size(value)
+                alive.update(sizes[value])
+            bodies = [self.graph(body) for body in node.graphs()]
+            for inside in bodies or [_Terms()]:
+                # All other terms of the peak are at least what they are now.
+                for monomial in {m for value in made for m in sizes[value]} | inside.keys():
+                    now = alive[monomial] + inside[monomial]
+                    peak[monomial] = max(peak[monomial], now)
+            read = _read(node)
+            for value in {*read, *made}:
+                readers[value] -= value in read
+                if value in sizes and readers[value] <= 0:
+                    alive.subtract(sizes.pop(value))
+        return peak
+
+    def _readers(self, graph: Graph) -> Counter[Value]:
+        readers = Counter(value for node in graph.nodes() for value in _read(node))
+        readers.update(graph.outputs)
+        return readers
+
+    def _size(self, value: Value) -> _Terms:
+        """The bytes of a value; nothing where they are not known."""
+        fact = self._inference.fact(value)
+        if fact.shape is None or not fact.elem_type:
+            self.whole = False
+            return _Terms()
+        each = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
+        size = product(fact.shape) * each
+        if not is_named(size):
+            self.whole = False
+            return _Terms()
+        return _Terms(size.terms)
+
+
+def _read(node: Node) -> set[Value]:
+    """The values that a node and its bodies read."""
+    return {value for value in (*node.inputs, *captured_by(node)) if value is not None}
