@@ -267,7 +267,12 @@ class Unsqueeze(Moving):
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
-        return None if content is None or axes is None else np.expand_dims(content, tuple(axes))
+        if content is None or axes is None:
+            return None
+        new = positions(axes, content.ndim + len(axes))
+        if new is None or len(new) < len(axes):
+            return None
+        return np.expand_dims(content, tuple(axes))
 
     def prove_safe(self, given: Premises) -> None:
         axes = given.axes(1)

@@ -24,6 +24,7 @@ from operator_facts import (
     shaped,
     tensor,
 )
+from straightline import ir, rewrite
 
 
 @pytest.mark.parametrize(
@@ -192,3 +193,11 @@ def test_operands_of_older_versions_are_attributes():
     assert said("Unsqueeze", [[N, 2]], axes=[0]) == [[N, 2]]
     assert said("Squeeze", [[[N], [2]]], axes=[1]) == [N, 2]
     assert said("Squeeze", [[[N], [2]], [None]]) is None
+
+
+@pytest.mark.parametrize("operator", ["Unsqueeze", "Squeeze"])
+def test_axes_that_no_machine_counts(operator):
+    text = f"""<ir_version: 8, opset_import: ["" : 18]> g (float[N, 3] x) => (float[?] y)
+        <int64[1] a = {{9223372036854775807}}> {{
+        s = Shape (x) t = {operator} (s, a) u = Squeeze (t) y = Expand (x, u) }}"""
+    assert rewrite(ir.parse(text)) is not None
