@@ -95,6 +95,9 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
         yield Fact(fact.elem_type, fact.shape) if same and is_settled(fact) else None
     for one in repetition.stacked:
         fact = inference.fact(one.result)
+        if repetition.node.is_op("Loop") and one.output is not None:  # there may be no trips
+            rows = inference.fact(one.output)
+            fact = Fact(rows.elem_type, None if rows.shape is None else rows.shape[1:])
         dims = list(fact.shape or ())
         axis = one.axis % (len(dims) + 1)
         dims.insert(axis, trips or inference.symbols.fresh())
