@@ -42,6 +42,7 @@ fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models
 	$(PY) tests/support/fuzz_mutants.py
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
+	$(PY) tests/support/constant_graphs.py
 	$(PY) tests/support/zero_trips.py
 	$(PY) tests/support/size_arithmetic.py
 
