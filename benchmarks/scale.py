@@ -4,7 +4,7 @@ Times are processor time, each the least of some runs, of which each has a proce
 memory is the most that twice the size ever took, with the model that was given. Models are made by
 the generators in tests/support/hostile.
 
-    python benchmarks/scale.py [CASE ...] [--commands rewrite inspect convert]
+    python benchmarks/scale.py [CASE ...] [--commands rewrite inspect accelerate report convert]
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ REFUSED = {"Ifs, 300 deep": (nests.in_branches, 300), "Ifs, 2,000 deep": (nests.
 COMMANDS: dict[str, Callable[[Any], Any]] = {
     "rewrite": sl.rewrite,
     "inspect": sl.inspect,
+    "accelerate": lambda model: sl.rewrite(model, "accelerate", verify=False),
+    "report": lambda model: sl.report.page(
+        sl.report.of_outcome(sl.transform(model, verify=False, hints=False))
+    ),
     "convert": lambda model: sl.convert_version(model, 18),
     "prove": lambda model: sl.prove(model, model, search=False),
 }
