@@ -16,6 +16,7 @@ from .heads import Head
 from .induction import Induction
 from .mirrored import exchanged
 from .narrowing import Narrowing
+from .printing import in_words
 from .remainders import Remainders
 from .rings import Rings
 from .sums import Sums
@@ -84,16 +85,14 @@ class Comparison:
             one, other = self._stack.pop()
             pairs = self._compared(one, other)
             if pairs is None:
-                reason = f"output '{output}': {one.head.name} is not known to be {other.head.name}"
-                raise Difference(reason, one, other, needed)
+                raise Difference(_reason(output, one, other), one, other, needed)
             needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
         pair_of_itself = groundless(needed, self.induction.earlier)
         if pair_of_itself is not None:
             one, other = pair_of_itself
-            reason = f"output '{output}': {one.head.name} is {other.head.name} only if it is"
-            raise Difference(reason, one, other, needed)
+            raise Difference(_reason(output, one, other), one, other, needed)
 
     def holds(self, before: Term, after: Term) -> bool:
         """Whether two terms are known to be equal; where they are not, nothing is kept of it."""
@@ -206,6 +205,14 @@ class Comparison:
             if a is not None and b is not None:
                 pairs.append((a, b))
         return pairs
+
+
+def _reason(output: str, one: Term, other: Term) -> str:
+    """Which terms of an output are not proved equal, in words."""
+    words = in_words(one), in_words(other)
+    if words[0] == words[1]:
+        return f"output '{output}': {words[0]} of each model is not proved equal to the other"
+    return f"output '{output}': {words[0]} and, in the rewrite, {words[1]} are not proved equal"
 
 
 def _unlike(one: Term, other: Term) -> bool:

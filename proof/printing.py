@@ -31,6 +31,33 @@ def shown(term: Term | None, depth: int = 2) -> str:
     return "\n".join([*(_line(at) for at in nodes if at.head.name != "input"), _line(term)])
 
 
+_IN_WORDS = {
+    "bound": "the state of a loop",
+    "choose": "a choice by a condition",
+    "constant": "a constant",
+    "drawn": "the result of a random or custom operator",
+    "final": "the last state of a loop",
+    "fresh": "the state of a loop",
+    "narrow": "a part of a tensor",
+    "padded": "a padded tensor",
+    "polynomial": "a sum of integers",
+    "recurrence": "a loop",
+    "reversed": "a reversed tensor",
+    "sizes": "sizes",
+    "stacked": "the scan output of a loop",
+    "state": "the state of a loop",
+    "view": "a reshaped tensor",
+    "void": "an empty tensor",
+}
+
+
+def in_words(term: Term) -> str:
+    """The operator that a term is the result of, or what else it is, for people."""
+    if term.head.name == "input":
+        return f"input {name_of(term)!r}"
+    return _IN_WORDS.get(term.head.name, term.head.name)
+
+
 def applied(head: Head, args: Args) -> str:
     """An operator, as ONNX text, with the terms that it is applied to; "absent" for no operator."""
     if head.op is None:

@@ -1,6 +1,7 @@
 """Terms as people read them: where two models differ first."""
 
 import onnx
+from proofs import assert_open
 from straightline.proof import prove
 from straightline.proof.printing import shown
 
@@ -78,3 +79,21 @@ def test_of_many_elements_the_first_are_shown():
     floats = "g (float[2] x) => (float[k] y) {{ y = Constant <value_floats = {}> () }}"
     before, _ = differing(floats.format([0.5] * 40), floats.format([0.25] * 40))
     assert before.endswith("<value = {...}> ()")
+
+
+def test_words_name_no_function_of_ours():
+    loop = """g (float[n] x, int64 m) => (float[n] y) <bool yes = {1}> {
+        y = Loop (m, yes, x) <body = b (int64 i, bool c, float[n] s) => (bool d, float[n] t) {
+        d = Identity (c) t = Exp (s) }> }"""
+    branch = """g (float[n] x, int64 m) => (float[n] y) { c = Cast <to = 9> (m)
+        y = If (c) <then_branch = a () => (float[n] o) { o = Exp (x) },
+        else_branch = b () => (float[n] o) { o = Neg (x) }> }"""
+    reason = "output 'y': the last state of a loop and, in the rewrite, %s are not proved equal"
+    assert_open(loop, branch, reason % "a choice by a condition")
+    assert_open(
+        loop,
+        loop.replace("y = Loop", "z = Loop").replace(
+            "t = Exp (s) }>", "t = Exp (s) }> y = Identity (x)"
+        ),
+        reason % "input 'x'",
+    )
