@@ -9,6 +9,12 @@ from harness import as_model
 RNG = np.random.default_rng(6)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """Draw the same numbers in a test whichever tests run before."""
+    RNG.bit_generator.state = np.random.default_rng(6).bit_generator.state
+
+
 def numbers(*shape):
     return (RNG.normal(size=shape) * 0.4).astype(np.float32)
 

@@ -10,6 +10,12 @@ from straightline.passes import EliminateDeadNodes, Pipeline, RaiseRecurrences
 RNG = np.random.default_rng(2)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """Draw the same numbers in a test whichever tests run before."""
+    RNG.bit_generator.state = np.random.default_rng(2).bit_generator.state
+
+
 def numbers(*shape):
     return (RNG.normal(size=shape) * 0.4).astype(np.float32)
 
