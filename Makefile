@@ -40,6 +40,7 @@ conversions: $(VENV)/.installed  ## each operator, type and shape to each opset;
 fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models, and special values
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
+	$(PY) -W ignore tests/support/fuzz_cells.py
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
 	$(PY) tests/support/constant_graphs.py
