@@ -266,6 +266,7 @@ class Terms:
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """What `apply` gives, where it was not asked before; a tensor without elements is one
         constant, however it was made."""
+        self.budget.step()
         results, empty = self._applied(head, args, count), self.facts.empty
         for index, term in enumerate(results):
             if term is not None and id(term.fact) in empty:
