@@ -7,9 +7,41 @@ from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_div import Div as _Div
+from onnx.reference.ops.op_mod import Mod as _Mod
 
 from .bodies import Array
 from .errors import EvaluationError
+
+
+def _require_divisor(op_type: str, dividend: Array, divisor: Array) -> None:
+    """Refuse an integer division by zero, on which runtimes fail.
+
+    Raises:
+        EvaluationError: an element is divided by zero.
+    """
+    if divisor.dtype.kind in "iu" and dividend.size and not divisor.all():
+        raise EvaluationError(f"{op_type} divides an integer by zero")
+
+
+class Div(_Div):  # type: ignore[misc]
+    """Div: an integer has no quotient by zero, where onnx.reference has one."""
+
+    op_domain = ""
+
+    def _run(self, a: Array, b: Array) -> tuple[Array, ...]:
+        _require_divisor("Div", a, b)
+        return tuple(super()._run(a, b))
+
+
+class Mod(_Mod):  # type: ignore[misc]
+    """Mod: an integer has no remainder by zero, where onnx.reference has one."""
+
+    op_domain = ""
+
+    def _run(self, a: Array, b: Array, fmod: int | None = None) -> tuple[Array, ...]:
+        _require_divisor("Mod", a, b)
+        return tuple(super()._run(a, b, fmod=fmod))
 
 
 class Expand(OpRun):
@@ -96,6 +128,8 @@ class StringNormalizer(OpRun):
 
 
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
+    Div,
+    Mod,
     Expand,
     OneHot,
     LpNormalization,

@@ -22,6 +22,21 @@ def test_logarithms_of_sums_of_exponentials(row, opset):
         np.testing.assert_allclose(found, np.float32(expected).reshape((1, 1)[: 2 * keepdims]))
 
 
+@pytest.mark.parametrize("op_type", ["Div", "Mod"])
+def test_integers_are_not_divided_by_zero(op_type):
+    one, zero = np.array([7, -7]), np.array([2, 0])
+    model, feeds = one_node(op_type, [one, zero], 18)
+    with pytest.raises(EvaluationError, match=f"{op_type} divides an integer by zero"):
+        reference.run(model, feeds)
+    for divisor in (np.array([2, -2]), np.array([[]], np.int64).reshape(0, 1)):
+        assert_as_onnxruntime(*one_node(op_type, [one, divisor], 18))
+
+
+def test_floats_are_divided_by_zero():
+    model, feeds = one_node("Div", [np.float32([1, 0]), np.float32([0, 0])], 18)
+    np.testing.assert_array_equal(reference.run(model, feeds)[0], [INF, NAN])
+
+
 def test_a_logarithm_of_integers_is_refused():
     model, feeds = one_node("ReduceLogSumExp", [np.array([1, 2])], 18)
     with pytest.raises(EvaluationError, match="a logarithm of integers"):
