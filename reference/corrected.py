@@ -24,24 +24,24 @@ def _require_divisor(op_type: str, dividend: Array, divisor: Array) -> None:
         raise EvaluationError(f"{op_type} divides an integer by zero")
 
 
-class Div(_Div):  # type: ignore[misc]
+class Div(_Div):
     """Div: an integer has no quotient by zero, where onnx.reference has one."""
 
     op_domain = ""
 
     def _run(self, a: Array, b: Array) -> tuple[Array, ...]:
         _require_divisor("Div", a, b)
-        return tuple(super()._run(a, b))
+        return tuple(super()._run(a, b))  # type: ignore[no-untyped-call]
 
 
-class Mod(_Mod):  # type: ignore[misc]
+class Mod(_Mod):
     """Mod: an integer has no remainder by zero, where onnx.reference has one."""
 
     op_domain = ""
 
     def _run(self, a: Array, b: Array, fmod: int | None = None) -> tuple[Array, ...]:
         _require_divisor("Mod", a, b)
-        return tuple(super()._run(a, b, fmod=fmod))
+        return tuple(super()._run(a, b, fmod=fmod))  # type: ignore[no-untyped-call]
 
 
 class Expand(OpRun):
