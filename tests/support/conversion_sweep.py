@@ -393,7 +393,7 @@ def main() -> int:
     cases = itertools.chain.from_iterable(c for op, c in seeds().items() if not only or op in only)
     tasks = [(case, targets, options.every, options.offset) for case in cases]
     total: collections.Counter[str] = collections.Counter()
-    with multiprocessing.Pool(options.processes, maxtasksperchild=20) as pool:
+    with multiprocessing.Pool(options.processes) as pool:
         for name, counts, lines in pool.imap(_task, tasks):
             total += counts
             print(f"# {name} {dict(counts)}", *lines, sep="\n", flush=True)
