@@ -54,6 +54,14 @@ class Conformance:
         count = len(node.inputs)
         return self.of_form(op, version, types[:count], types[count:])
 
+    def form_fault(self, node: Node) -> str | None:
+        """The first fault of a node whatever its element types are; None where there is none."""
+        inputs, outputs = (
+            tuple([None if value is None else 0 for value in values])
+            for values in (node.inputs, node.outputs)
+        )
+        return self.of_form(node.op, self._version_of(node), inputs, outputs)
+
     def of_form(
         self, op: Operator, version: int, inputs: ElemTypes, outputs: ElemTypes
     ) -> str | None:

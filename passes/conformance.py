@@ -44,12 +44,21 @@ class NewNodes:
                 if self._before.get(node) is node.op:
                     continue
                 fault = asked.fault(node)
-                if fault is not None and not self._is_copy(node):
+                if fault is not None and not self._is_copy(node, asked):
                     raise EmissionError(
                         f"{self._made.get(node, 'a pass')} emitted {node.op_type} '{node.path}',"
                         f" which {fault}; nothing was written"
                     )
 
-    def _is_copy(self, node: Node) -> bool:
-        """Whether a node was copied from one that was there before, whose faults are its own."""
-        return any(node.op.origin is op.origin for op in self._before.values())
+    def _is_copy(self, node: Node, asked: Conformance) -> bool:
+        """Whether a node was copied from one that was there before, whose faults are its own.
+
+        A pass that works on a copy of the model has read all operators anew: such a node is known
+        by its form, unless its element types alone are at fault.
+        """
+        before = self._before.values()
+        if any(node.op.origin is op.origin for op in before):
+            return True
+        form = (node.op.qualname, *node.op.attributes)
+        alike = any((op.qualname, *op.attributes) == form for op in before)
+        return alike and asked.form_fault(node) is not None

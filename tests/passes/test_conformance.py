@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 from harness import as_model
-from straightline import ir
+from straightline import ir, transform
 from straightline.ir import Operator
 from straightline.passes import Pass, Pipeline
 from straightline.passes.base import Run
@@ -68,3 +68,9 @@ def test_a_node_whose_operator_changes_is_asked():
     model.graph.set_operator(neg, Operator("Not"))
     with pytest.raises(EmissionError, match="Not 'a'"):
         new.require_conformance()
+
+
+def test_a_target_leaves_what_its_opset_does_not_know():
+    text = """<ir_version: 8, opset_import: ["": 13]> g (float[3] x) => (y) { y = Gelu (x) }"""
+    outcome = transform(as_model(text), target="onnx2torch", verify=False, hints=False)
+    assert [node.op_type for node in outcome.model.graph.node] == ["Gelu"] and outcome.untaken

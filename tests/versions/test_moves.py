@@ -112,7 +112,8 @@ def test_a_double_that_is_a_float_becomes_an_attribute(case: str, constant: str)
 
 
 def test_an_attribute_does_not_take_any_number_of_numbers():
-    body = """n = Constant <value_ints = [300000000]> () a = ConstantOfShape <value = int64[1] {0}> (n)
+    body = """n = Constant <value_ints = [300000000]> ()
+        a = ConstantOfShape <value = int64[1] {0}> (n)
         y = Unsqueeze (x, a)"""
     small = body.replace("300000000", "100000")
     for one in (body, small):
