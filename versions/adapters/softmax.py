@@ -33,6 +33,8 @@ def to_one_axis(site: Site) -> Outcome:
     if axis == -1 or (rank is not None and site.checked_axis(axis) == rank - 1):
         site.set("axis", -1)
         return None
+    if 0 in (site.shape() or []):  # which Reshape would take for lengths to be copied
+        return [site.emit("Identity", [data])]
     rows = site.emit("Flatten", [data], "rows", axis=axis)
     normal = site.emit(site.op_type, [rows], "normalised", axis=-1)
     return [site.emit("Reshape", [normal, site.emit("Shape", [data], "shape")])]

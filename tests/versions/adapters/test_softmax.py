@@ -92,3 +92,8 @@ def test_there_and_back(body, output, opset, targets):
 def test_bfloat16_is_refused_below_opset_13(axis):
     body, signature = f"y = Softmax <axis = {axis}> (x)", "bfloat16[2, 3] x"
     assert_refuses(body, 13, 12, "bfloat16", signature)
+
+
+def test_nothing_is_left_as_it_is():
+    """Reshape takes lengths of 0 for lengths to be copied."""
+    assert_writes("y = Hardmax <axis = 0> (x)", 12, 13, ["Identity (x)"], "float[2, 3, 0] x")
