@@ -12,7 +12,8 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
-from ...ir import Model, Value
+from ...ir import Graph, Model, Value
+from ...reference.signature import is_static
 from ..base import Pass, Run
 
 
@@ -35,13 +36,35 @@ class InferShapes(Pass):
 
 
 def declare_facts(inference: ShapeInference) -> bool:
-    """Declare what was inferred about values that have no declared shape."""
+    """Declare what was inferred about values that have no declared shape.
+
+    Not in the body of a Loop that leaves sizes of its scan outputs open: without iterations
+    runtimes take those that follow from what the body declares.
+    """
+    open_: dict[Graph, bool] = {}
     outputs = {value for graph in inference.model.graphs() for value in graph.outputs}
     changed = False
     for value, fact in inference.known():
-        if value not in outputs:
+        graph = value.graph
+        if value in outputs or graph is None:
+            continue
+        if graph not in open_:
+            open_[graph] = _leaves_sizes_open(graph)
+        if not open_[graph]:
             changed |= _declare(value, fact)
     return changed
+
+
+def _leaves_sizes_open(graph: Graph) -> bool:
+    """Whether a Loop around a graph does not declare all sizes of its scan outputs."""
+    inner: Graph | None = graph
+    while inner is not None and inner.holder is not None:
+        loop = inner.holder
+        rows = inner.output_infos[len(loop.inputs) - 1 :] if loop.is_op("Loop") else ()
+        if any(not is_static(info.type.tensor_type) for info in rows):
+            return True
+        inner = loop.graph
+    return False
 
 
 def _declare(value: Value, fact: Fact) -> bool:

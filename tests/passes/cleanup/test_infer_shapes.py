@@ -1,7 +1,10 @@
 """What is written to value_info."""
 
+import numpy as np
+import onnx
 import pytest
-from harness import as_model, run_passes
+from harness import as_model, run_in_onnxruntime, run_passes
+from straightline import rewrite
 from straightline.passes import InferShapes
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
@@ -61,3 +64,18 @@ def test_what_is_no_tensor_or_not_known(node):
     assert result.changed == ("Sequence" in node)
     if result.changed:
         assert as_model(result.model).graph.value_info[0].type.HasField("sequence_type")
+
+
+def test_no_declaration_decides_the_sizes_of_a_scan_output_without_iterations():
+    text = """g (float[P, 4] x, int64 n) => (float[R, ?, ?] z) <bool yes = {1}, int64[1] o = {1},
+        int64[1] zero = {0}> {
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[?, ?] r) {
+            d = Identity (c) e = Unsqueeze (i, zero) f = Add (e, o) s = Slice (x, e, f, zero)
+            r = Identity (s) }> }"""
+    text = '<ir_version: 8, opset_import: ["" : 18]> ' + text
+    for passes in ("infer-shapes", "infer-shapes,vectorize-loops", None):
+        after = rewrite(onnx.parser.parse_model(text), passes, verify=False)
+        feed = {"x": np.ones((3, 4), np.float32), "n": np.array(0)}
+        (before,) = run_in_onnxruntime(onnx.parser.parse_model(text), feed)
+        (found,) = run_in_onnxruntime(after, feed)
+        assert found.shape == before.shape == (0, 0, 0)
