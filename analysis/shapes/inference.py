@@ -222,7 +222,13 @@ class ShapeInference:
         for index, value in enumerate(node.outputs):
             if value is not None:
                 known = facts[index] if index < len(facts) else UNKNOWN
-                self.assume(value, self._completed(value, known))
+                full = self._completed(value, known)
+                if node.is_op("Loop") and index >= len(node.inputs) - 2 and known.shape:
+                    # a size that only the declaration tells is 0 if there are no trips
+                    rank = full.shape is not None and len(full.shape) == len(known.shape)
+                    first = full.shape[:1] if full.shape and rank else known.shape[:1]
+                    full = dataclasses.replace(full, shape=(*first, *known.shape[1:]))
+                self.assume(value, full)
 
     def _completed(self, value: Value, fact: Fact) -> Fact:
         """Fill in from the declaration what could not be inferred.

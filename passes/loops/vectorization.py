@@ -146,6 +146,9 @@ class Vectorization:
             return self.remainder.output(stacked)
         dropped = [] if self._certain else self._sizes_to_drop.of(stacked)
         rows = self.batcher.stacked(stacked, dropped)
+        output = stacked.output
+        if dropped and output is not None and output not in self.graph.outputs:
+            output.info = None  # it tells sizes that are 0 if there are no trips
         if not self.repetition.node.is_op("SequenceMap"):
             return rows
         elem_type = self._inference.fact(stacked.result).elem_type
