@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RewriteError,
         StrictError,
     )
+    from .passes.conformance import EmissionError
     from .proof.answer import Proof
     from .reference import EvaluationError
     from .reference.choices import VerifyError
@@ -48,6 +49,7 @@ __all__ = [
     "CertificateError",
     "Construct",
     "ConversionError",
+    "EmissionError",
     "Error",
     "EvaluationError",
     "FeedError",
@@ -105,6 +107,7 @@ _HOMES = {
     "CertificateError": ".certificates",
     "Construct": ".inspection",
     "ConversionError": ".versions",
+    "EmissionError": ".passes.conformance",
     "Error": ".ir",
     "EvaluationError": ".reference",
     "FeedError": ".reference.feeds",

@@ -7,13 +7,16 @@ import importlib
 import pickle
 import pkgutil
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
+import onnx
 import pytest
 import straightline
 from straightline import ir
 from straightline.analysis.safety.speculation import Hazard
 from straightline.passes import Remark
+from straightline.proof.definedness import UndefinedError
 from straightline.proof.differences import Difference
 from straightline.reference.runtimes import RuntimeFailure
 from straightline.reference.verdict import Verdict
@@ -28,6 +31,7 @@ def test_every_error_is_one_of_straightline_s(error: type[Exception]) -> None:
     assert not issubclass(straightline.Error, ValueError | KeyError | AssertionError)
 
 
+NODE = onnx.NodeProto(op_type="Div", output=["y"])
 VERDICT = Verdict("different", "'y' differs")
 REMARK = Remark("unroll-loops", "Loop", "y", "rewritten", "unrolled, 3 trips")
 OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
@@ -35,6 +39,7 @@ OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
     RuntimeFailure: ("onnxruntime", "crashed", "SIGSEGV"),
     ConversionError: ("2 nodes cannot", [Failure("a/b", "Loop", 13, 14, "no reason")] * 2),
     Hazard: (None, "may fail"),
+    UndefinedError: (SimpleNamespace(node=NODE), "the divisor may be 0"),
     Difference: ("Add is not known to be Sub", None, None),
 }
 """What constructors take that take something else than a message."""
