@@ -217,7 +217,8 @@ class Converted:
 
         given = self.conversion.given
         folder = base_dir_of(given.original, given.base_dir)
-        verdict = verify(given.original, self.model, bound=self.bound, base_dir=folder, **options)
+        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
+        verdict = verify(given.original, self.model, base_dir=folder, **fixed, **options)
         verdict = given.trusted(verdict, options)
         if verdict.differs:
             given.run().verify(**options)  # names the pass, if it is one's fault

@@ -22,7 +22,7 @@ from .api import Passes, pipeline_of
 from .assumptions import Maxima, assume_maxima
 from .binding import Values
 from .foreign import onnxscript_optimizer, step
-from .ir import Array, to_proto
+from .ir import to_proto
 from .ir.collector import paused_collector
 from .ir.exchange import Exchange, put_in_place
 from .ir.interop import base_dir_of
@@ -108,6 +108,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         mine = exchange.taken(model)
         rewriting = Rewriting(mine, self.pipeline, **self.known)
         bound = rewriting.bind(mine)
+        fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
         assume_maxima(mine, rewriting.maxima)
         result = self.pipeline.apply(mine)
         self.remarks = result.remarks
@@ -115,7 +116,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             return onnx_ir.passes.PassResult(model, False)
         made = exchange.given(mine)
         if self.comparison is not None:
-            _compare(model, made, bound, self.comparison)
+            _compare(model, made, fixed, self.comparison)
         put_in_place(model, made)
         return onnx_ir.passes.PassResult(model, True)
 
@@ -126,13 +127,13 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 def _compare(
     before: onnx_ir.Model,
     after: onnx_ir.Model,
-    bound: Mapping[str, Array],
+    fixed: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> None:
     from .verification import verify
 
     folder = base_dir_of(before)
-    verdict = verify(to_proto(before), to_proto(after), bound=bound, base_dir=folder, **options)
+    verdict = verify(to_proto(before), to_proto(after), base_dir=folder, **fixed, **options)
     if verdict.differs:
         raise MismatchError(verdict, "")
     require_compared(verdict, "the rewrite", options.get("prove") is True)

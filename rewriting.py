@@ -101,10 +101,11 @@ class Rewriting:
         """
         started = time.perf_counter()
         model, bound = self._bound()
+        shapes = self.fixed_shapes(model)
         nodes, opset = count_all_nodes(model), model.opset()
         assume_maxima(model, self.maxima)
         result = self.pipeline.apply(model, progress)
-        return Rewritten(self, result, bound, nodes, opset, time.perf_counter() - started)
+        return Rewritten(self, result, bound, shapes, nodes, opset, time.perf_counter() - started)
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model as the passes are given it, with the value of each input that
@@ -117,6 +118,16 @@ class Rewriting:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
         model = load(self.original, self.base_dir)
         return model, self.bind(model)
+
+    def fixed_shapes(self, model: Model) -> dict[str, tuple[int | None, ...]]:
+        """Return the sizes of inputs once what is known of them is written into a model."""
+        if not (self.values or self.shapes or self.dims):
+            return {}
+        shapes = {v.name: v.shape for v in model.graph.inputs if v.shape is not None}
+        return {
+            name: tuple([dim if isinstance(dim, int) else None for dim in shape])
+            for name, shape in shapes.items()
+        }
 
     def trusted(self, verdict: Verdict, options: Mapping[str, Any]) -> Verdict:
         """A verdict on what was made with maxima that are taken on trust, with what is found of
@@ -176,6 +187,7 @@ class Rewritten:
         rewriting: what was asked for.
         result: the model with the remarks and timings.
         bound: the values of the inputs that the model no longer has.
+        shapes: the sizes of its inputs, where the caller fixed any.
         nodes_before: how many nodes the original has in all its graphs.
         opset_before: the opset of the original.
         seconds: the time from reading the model to the rewritten one.
@@ -184,6 +196,7 @@ class Rewritten:
     rewriting: Rewriting
     result: Result[Model]
     bound: dict[str, Array]
+    shapes: dict[str, tuple[int | None, ...]]
     nodes_before: int
     opset_before: int
     seconds: float
@@ -216,7 +229,8 @@ class Rewritten:
             options = {**options, "feeds": read_feeds(feeds, proto, self.bound)}
         source = self.rewriting.original
         folder = base_dir_of(source, self.rewriting.base_dir)
-        verdict = verify(source, self.model, bound=self.bound, base_dir=folder, **options)
+        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
+        verdict = verify(source, self.model, base_dir=folder, **fixed, **options)
         verdict = self.rewriting.trusted(verdict, options)
         if verdict.differs:
             raise self._located(verdict, options)
@@ -238,7 +252,8 @@ class Rewritten:
         with Workers() as workers:
 
             def compare(after: Model) -> Verdict:
-                return verify(source, after, bound=bound, workers=workers, **shared)
+                fixed: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
+                return verify(source, after, workers=workers, **fixed, **shared)
 
             if compare(model).differs:
                 return MismatchError(verdict, "that binds inputs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 import onnx
 
@@ -51,20 +51,44 @@ def input_terms(
     return found
 
 
-def narrower(before: onnx.ModelProto, after: onnx.ModelProto, bound: Container[str]) -> set[str]:
+def narrower(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    bound: Container[str],
+    shapes: Mapping[str, Sequence[int | None]],
+) -> set[str]:
     """What the rewrite declares of its inputs beyond what the original does: it must hold.
 
     Args:
         before: the original.
         after: the rewrite.
         bound: inputs whose value was fixed.
+        shapes: sizes that the caller fixed, by input; None for one that is open.
     """
-    types = {info.name: info.type for info in before.graph.input}
+    types = {
+        info.name: _with_sizes(info.type, shapes.get(info.name)) for info in before.graph.input
+    }
     return {
         f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
         for info in after.graph.input
         if info.name in types and info.name not in bound and _says_more(info.type, types[info.name])
     }
+
+
+def _with_sizes(type_: onnx.TypeProto, sizes: Sequence[int | None] | None) -> onnx.TypeProto:
+    """Return the type of a tensor with the sizes that are fixed."""
+    if sizes is None or not type_.HasField("tensor_type"):
+        return type_
+    fixed = onnx.TypeProto()
+    fixed.CopyFrom(type_)
+    shape = fixed.tensor_type.shape
+    shape.SetInParent()
+    while len(shape.dim) < len(sizes):
+        shape.dim.add()
+    for dim, size in zip(shape.dim, sizes, strict=False):
+        if size is not None:
+            dim.dim_value = size
+    return fixed
 
 
 def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:

@@ -75,6 +75,7 @@ def prove(
     after: ModelSource,
     *,
     bound: Mapping[str, Any] | None = None,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
 ) -> Proof:
@@ -86,6 +87,8 @@ def prove(
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
         bound: values of inputs that the rewrite no longer has.
+        shapes: sizes that the caller fixed, by input, None for one that is open; the claim is about
+            inputs of these sizes.
         base_dir: the folder of the external data of models given in memory.
         budget: what the proof may cost.
 
@@ -97,7 +100,8 @@ def prove(
     start = time.perf_counter()
     # What the passes have spent is not missing here, so that an answer is always the same one.
     with governed(anew=True):
-        question = _Question(before, after, bound or {}, base_dir, budget or Budget())
+        fixed = bound or {}, shapes or {}
+        question = _Question(before, after, fixed, base_dir, budget or Budget())
         answer = question.answer()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
 
@@ -109,10 +113,11 @@ class _Question:
         self,
         before: ModelSource,
         after: ModelSource,
-        bound: Mapping[str, Any],
+        fixed: tuple[Mapping[str, Any], Mapping[str, Sequence[int | None]]],
         base_dir: str | os.PathLike[str] | None,
         budget: Budget,
     ) -> None:
+        bound, self.shapes = fixed
         self.sources = read(before), read(after)
         self.protos = [to_proto(source) for source in self.sources]
         self.folders = [base_dir_of(source, base_dir) for source in self.sources]
@@ -181,7 +186,7 @@ class _Question:
         """Compare the models; where they are not known to be equal, what differs first, or which
         node of the rewrite may fail."""
         self.used: set[str] = set()
-        self.assumptions = narrower(self.protos[0], self.protos[1], self.bound)
+        self.assumptions = narrower(self.protos[0], self.protos[1], self.bound, self.shapes)
         begin = self.budget.steps
         try:
             counts = self._all_readings()

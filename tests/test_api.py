@@ -310,7 +310,7 @@ def never_run(monkeypatch):
     monkeypatch.setattr(Worker, "run", lambda *_, **__: pytest.fail("a sample was run"))
 
 
-@pytest.mark.parametrize(
+WAYS = pytest.mark.parametrize(
     "made",
     [
         lambda m, passes, **how: sl.transform(m, passes, values=VALUES, **how).model,
@@ -320,12 +320,23 @@ def never_run(monkeypatch):
         ),
     ],
 )
+
+
+@WAYS
 def test_an_invalid_rewrite_is_withheld_and_the_pass_is_named(model, made, never_run):
-    passes = [UnrollLoops(), Invalidating()]
-    words = r"the pass invalidating .* when it rewrote Relu .* not a valid model: .*Upsample"
+    passes = [UnrollLoops(), Invalidating(unknown=False)]
+    words = r"the pass invalidating .* when it rewrote Relu .* not a valid model: .*perm"
     with pytest.raises(sl.MismatchError, match=words):
         made(model, passes)
-    assert "Upsample" in str(made(model, passes, verify=False))
+    assert "perm" in str(made(model, passes, verify=False))
+
+
+@WAYS
+@pytest.mark.parametrize("verify", ["proof", True, False])
+def test_a_node_that_its_opset_lacks_is_never_given_back(model, made, verify):
+    passes = [UnrollLoops(), Invalidating()]
+    with pytest.raises(sl.EmissionError, match="emitted Upsample '.*r', which is not an operator"):
+        made(model, passes, verify=verify)
 
 
 def test_a_rewrite_without_a_proof_is_returned_and_says_so(never_run):
@@ -352,6 +363,16 @@ def test_a_rewrite_is_proved_by_default(model, never_run):
     assert sl.passes.straighten().run(model).verdict.proved
     assert sl.passes.straighten().run(model, verify=False).verdict is None
     assert sl.transform(model, values=VALUES, verify=False).verdict is None
+
+
+def test_shapes_that_the_caller_fixed_are_no_condition_of_the_proof(model):
+    known = {"shapes": {"x": (3,)}, "values": VALUES}
+    proof = sl.transform(model, **known).verdict.proof
+    assert proof.proved and not proof.assumptions
+    flat = sl.rewrite(model, **known)
+    assert sl.prove(model, flat, bound=VALUES, shapes={"x": (3,)}).assumptions == ()
+    (condition,) = sl.prove(model, flat, bound=VALUES).assumptions
+    assert condition == "input 'x' is float[3], as the rewrite declares it"
 
 
 def test_an_original_that_the_checker_refuses_is_no_fault_of_the_rewrite(never_run):

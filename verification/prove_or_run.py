@@ -18,7 +18,7 @@ from ..showing import OnProgress, silent
 if TYPE_CHECKING:
     from ..proof import Proof
     from ..reference.feeds import Given
-    from ..reference.named_dimensions import Dims
+    from ..reference.named_dimensions import Dims, Shapes
     from ..reference.runtimes import Workers
     from ..reference.sample_shapes import SampleShapes
 
@@ -43,6 +43,7 @@ def prove(
     after: ModelSource,
     *,
     bound: Mapping[str, Any] | None = None,
+    shapes: Shapes | None = None,
     base_dir: BaseDir = None,
     search: bool = True,
     sample_shapes: SampleShapes | None = None,
@@ -55,6 +56,8 @@ def prove(
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
         bound: values of inputs that the rewrite no longer has.
+        shapes: shapes that the rewrite was made for, as in `straightline.rewrite`; without them the
+            claim names what only the rewrite declares.
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few inputs that are drawn; the answer
             is "refuted" where the outputs differ on one of them, and `feeds` holds it.
@@ -79,7 +82,7 @@ def prove(
     start = time.perf_counter()
     before, after = read(before), read(after)
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
-    proof = decide(before, after, bound=bound, base_dir=base_dir)
+    proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
     if proof.status == "open" and search:
         from ..reference.verify import verify as run
 
@@ -124,6 +127,7 @@ def verify(
     timeout: float | None = None,
     max_memory: int | None = None,
     bound: Mapping[str, Any] | None = None,
+    shapes: Shapes | None = None,
     base_dir: BaseDir = None,
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
@@ -158,6 +162,7 @@ def verify(
         max_memory: bytes of constants that a proof may hold. A model that is run may take four
             times as much, besides what it is itself, and no more; 256 MB without.
         bound: values of inputs that the rewrite no longer has.
+        shapes: shapes that the rewrite was made for, as in `straightline.rewrite`.
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
         on_progress: told of what is tried: stage, what, done, total.
@@ -180,7 +185,7 @@ def verify(
         proof = None
         if prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            proof = _proof(before, after, bound, base_dir, may_be_same=not asked)
+            proof = _proof(before, after, (bound, shapes), base_dir, may_be_same=not asked)
         if prove == "only":
             verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
         elif proof is not None and not asked and _is_enough(proof, after, base_dir):
@@ -213,7 +218,7 @@ def verify(
 def _proof(
     before: ModelSource,
     after: ModelSource,
-    bound: Mapping[str, Any] | None,
+    fixed: tuple[Mapping[str, Any] | None, Shapes | None],
     base_dir: BaseDir,
     *,
     may_be_same: bool,
@@ -223,10 +228,11 @@ def _proof(
     from ..proof import prove as decide
 
     start = time.perf_counter()
+    bound, shapes = fixed
     if may_be_same and not bound and _unchanged(before, after):
         proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
     else:
-        proof = decide(before, after, bound=bound, base_dir=base_dir)
+        proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
     _log.info("the proof is %s: %s", proof.status, proof.reason)
     return proof
 

@@ -16,7 +16,7 @@ class Negating(Pass):
     name: ClassVar[str] = "negating"
 
     def run(self, model: Model, run: Run) -> bool:
-        return _become(self, model, run, ("Relu", "Exp"), "Neg")
+        return _become(self, model, run, ("Relu", "Exp"), Operator("Neg"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,23 +26,25 @@ class Breaking(Pass):
     name: ClassVar[str] = "breaking"
 
     def run(self, model: Model, run: Run) -> bool:
-        return _become(self, model, run, ("Add",), "Mul")
+        return _become(self, model, run, ("Add",), Operator("Mul"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Invalidating(Pass):
-    """Turns every Relu into an operator that no opset from 10 on has."""
+    """Turns every Relu into an operator that its opset does not have, or exchanges two axes."""
 
     name: ClassVar[str] = "invalidating"
+    unknown: bool = True
 
     def run(self, model: Model, run: Run) -> bool:
-        return _become(self, model, run, ("Relu",), "Upsample")
+        wrong = Operator("Upsample") if self.unknown else Operator.make("Transpose", perm=[1, 0])
+        return _become(self, model, run, ("Relu",), wrong)
 
 
-def _become(pass_: Pass, model: Model, run: Run, names: tuple[str, ...], wrong: str) -> bool:
+def _become(pass_: Pass, model: Model, run: Run, names: tuple[str, ...], wrong: Operator) -> bool:
     found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op(*names)]
     for node in found:
         assert node.graph is not None
         run.rewritten(pass_, node, node.path, "spoiled")
-        node.graph.set_operator(node, Operator(wrong))
+        node.graph.set_operator(node, wrong)
     return bool(found)
