@@ -335,7 +335,7 @@ def test_an_invalid_rewrite_is_withheld_and_the_pass_is_named(model, made, never
 @pytest.mark.parametrize("verify", ["proof", True, False])
 def test_a_node_that_its_opset_lacks_is_never_given_back(model, made, verify):
     passes = [UnrollLoops(), Invalidating()]
-    with pytest.raises(sl.EmissionError, match="emitted Upsample '.*r', which is not an operator"):
+    with pytest.raises(sl.EmissionError, match=r"emitted Upsample '.*r', which is not an operator"):
         made(model, passes, verify=verify)
 
 
