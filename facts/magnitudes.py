@@ -21,6 +21,9 @@ MOST_ELEMENTS = (1 << 47) - 1
 MOST_IN_32_BITS = (1 << 30) - 1
 """Larger sizes are not expected where a model computes sizes in 32 bits."""
 
+MOST_AXES = 32
+"""The product of more open sizes than these is not made: a tensor has fewer axes."""
+
 _NUMBERS = ("?least0", "?if")
 """Symbols of the proof for numbers that are no sizes: any integer of 64 bits that is at least 0."""
 
@@ -39,6 +42,8 @@ class Magnitudes:
     def exists(self, shape: tuple[Dimension, ...] | None) -> None:
         """Note that there certainly is a tensor of a shape, or that a loop makes so many trips."""
         sizes = [dim for dim in shape or () if dim.value is None]
+        if len(sizes) > MOST_AXES:
+            return
         if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:
             self._together.update(whole)
 

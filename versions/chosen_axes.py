@@ -24,6 +24,10 @@ AXES_ARE_INPUTS = {"ReduceSum": 13, **dict.fromkeys(OTHERS, 18)}
 """The opset from which on a reduction has its axes as an input."""
 
 
+_MOST_AXES = 64
+"""More axes are in no tensor; each takes a column of a table of axes."""
+
+
 class ChosenAxes:
     """The axes that input 1 says: those of a reduction, or those that go or come.
 
@@ -42,6 +46,8 @@ class ChosenAxes:
         given, count = site.input(1), site.shape(1)
         if given is None or count is None or len(count) != 1 or not count[0]:
             site.refuse("how many axes there are is not known, or none")
+        if count[0] > _MOST_AXES:
+            site.refuse(f"it names {count[0]} axes; no runtime has a tensor of so many")
         self.site = site
         self.rank = site.required_rank("axes from run time") + come * count[0]
         self.left = self.rank - count[0]

@@ -78,3 +78,10 @@ def test_what_is_held_is_what_arithmetic_gives_up_to_the_largest_sizes(elem_type
             with np.errstate(over="ignore"):
                 wrapped = g(f(numbers[0], numbers[1]), numbers[2])
             assert wrapped[0] == g(inner, c).replaced(put).value
+
+
+def test_a_tensor_of_very_many_open_axes_makes_no_product(monkeypatch):
+    monkeypatch.setattr(
+        "straightline.facts.magnitudes.product", lambda _: pytest.fail("a product was made")
+    )
+    Magnitudes().exists(tuple([Dimension.symbol(f"n{k}") for k in range(100)]))
