@@ -54,6 +54,31 @@ class Expand(OpRun):
         return (np.broadcast_to(data, target).copy(),)
 
 
+class Unsqueeze(OpRun):
+    """Unsqueeze, any version: the order of the axes means nothing, and a scalar is one axis."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
+        listed = np.asarray(axes if axes is not None else [], np.int64)
+        if listed.ndim > 1:
+            raise EvaluationError(f"axes of shape {list(listed.shape)} are no list")
+        return (np.expand_dims(data, tuple(listed.reshape(-1).tolist())),)
+
+
+class Squeeze(OpRun):
+    """Squeeze, any version: the order of the axes means nothing."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
+        if axes is None or (self.onnx_node.attribute and not len(axes)):
+            return (np.squeeze(data),)
+        if np.ndim(axes) != 1:
+            raise EvaluationError(f"axes of shape {list(np.shape(axes))} are no list")
+        return (np.squeeze(data, tuple(axes)),)
+
+
 class OneHot(OpRun):
     """OneHot: values are copied, where onnx.reference computes with them (of an infinity a NaN)."""
 
@@ -131,6 +156,8 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
     Expand,
+    Unsqueeze,
+    Squeeze,
     OneHot,
     LpNormalization,
     ReduceLogSumExp,

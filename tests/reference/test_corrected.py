@@ -65,6 +65,49 @@ def test_values_of_one_hot_rows_are_copied(axis):
     assert_as_onnxruntime(model, feeds)
 
 
+@pytest.mark.parametrize("opset", [11, 13, 21])
+@pytest.mark.parametrize("axes", [[1, 0], [0, -1], [-1, 0], [3, 0], [-4, 2], [2, 0, 1], [0]])
+def test_axes_of_size_one_are_inserted_and_removed_in_any_order(axes, opset):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    rank = array.ndim + len(axes)
+    whole = np.expand_dims(array, tuple(axis % rank for axis in axes))
+    for op_type, data in (("Unsqueeze", array), ("Squeeze", whole)):
+        assert_as_onnxruntime(*_of_axes(op_type, data, axes, opset))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_axes_to_insert_may_be_a_scalar(axis):
+    array = np.ones((1, 1), np.float32)
+    assert_as_onnxruntime(*_of_axes("Unsqueeze", array, axis, 13))
+    with pytest.raises(EvaluationError, match="no list"):  # so says onnxruntime
+        reference.run(*_of_axes("Squeeze", array, axis, 13))
+
+
+def test_without_axes_all_of_size_one_are_removed():
+    for opset in (11, 13):
+        assert_as_onnxruntime(*one_node("Squeeze", [np.ones((1, 3, 1), np.float32)], opset))
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("axes", [[0, 0], [0, -3], [3], [-4]])
+def test_axes_are_inserted_once_and_in_range(axes, opset):
+    node, operands = _node_of_axes("Unsqueeze", np.ones(2, np.float32), axes, opset)
+    with pytest.raises(EvaluationError, match="Unsqueeze"):
+        operator_kernel(node, {"": opset})(operands)
+
+
+def _of_axes(op_type, data, axes, opset):
+    if opset < 13:
+        return one_node(op_type, [data], opset, axes=axes)
+    return one_node(op_type, [data, np.array(axes, np.int64)], opset, fixed=(1,))
+
+
+def _node_of_axes(op_type, data, axes, opset):
+    if opset < 13:
+        return onnx.helper.make_node(op_type, ["x"], ["y"], axes=axes), [data]
+    return onnx.helper.make_node(op_type, ["x", "a"], ["y"]), [data, np.array(axes, np.int64)]
+
+
 def test_expanding_keeps_the_bits_of_a_nan():
     bits = np.array([[0xFFA00001], [0x80000000]], np.uint32)
     model, feeds = one_node("Expand", [bits.view(np.float32), np.array([3, 1, 2])], 13)
