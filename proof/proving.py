@@ -26,7 +26,7 @@ from ..ir import (
 from ..ir.collector import paused_collector
 from ..ir.well_formed import check_well_formed
 from ..reference.element_types import ElementTypes
-from ..reference.signature import Signature, mismatches
+from ..reference.signature import Signature, mismatches, output_mismatches
 from .algebra import MOST_STEPS, Terms
 from .answer import Proof
 from .budget import Budget, OpenError
@@ -250,6 +250,7 @@ class _Question:
         """What stands against a comparison before anything is run; empty where nothing does."""
         before, after = map(Signature.of, self.protos)
         problems = mismatches(before, after, self.bound)
+        problems = problems or output_mismatches(before, after)
         return f"the signatures differ: {'; '.join(problems)}" if problems else ""
 
     def _all_readings(self) -> dict[str, int]:

@@ -32,11 +32,13 @@ class Signature:
         inputs: the types of the inputs that must be fed, by name and in order.
         defaults: the initializers that a caller may override (also inputs, IR version 4 on).
         outputs: the names of the outputs, in order.
+        output_types: their types, in the same order.
     """
 
     inputs: dict[str, onnx.TypeProto]
     defaults: dict[str, onnx.TensorProto | onnx.SparseTensorProto]
     outputs: tuple[str, ...]
+    output_types: tuple[onnx.TypeProto, ...] = ()
 
     @classmethod
     def of(cls, model: onnx.ModelProto) -> Signature:
@@ -49,6 +51,7 @@ class Signature:
             {info.name: info.type for info in graph.input if info.name not in values},
             {n: values[n] for n in names if n in values} if model.ir_version >= 4 else {},
             tuple(info.name for info in graph.output),
+            tuple(info.type for info in graph.output),
         )
 
 
@@ -75,6 +78,16 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
     if before.outputs != after.outputs:
         found.append(f"the outputs were {_listed(before.outputs)}, now {_listed(after.outputs)}")
     return found
+
+
+def output_mismatches(before: Signature, after: Signature) -> list[str]:
+    """The outputs whose declared types exclude each other, a sentence each; a run shows it, too.
+
+    Sizes are not compared: runtimes only warn of those that differ from the declared ones.
+    """
+    pairs = zip(before.outputs, before.output_types, after.output_types, strict=False)
+    reasons = [(name, _type_mismatch(one, other, sizes=False)) for name, one, other in pairs]
+    return [f"output '{name}' {reason}" for name, reason in reasons if reason]
 
 
 def has_random_operators(model: onnx.ModelProto) -> bool:
@@ -135,23 +148,36 @@ def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
     return dim.dim_param or None
 
 
-def _type_mismatch(before: onnx.TypeProto, after: onnx.TypeProto) -> str:
-    kinds = before.WhichOneof("value"), after.WhichOneof("value")
-    if kinds[0] != kinds[1] or kinds[0] is None:
-        return "" if None in kinds else f"was {type_text(before)}, now {type_text(after)}"
-    if kinds[0] in ("sequence_type", "optional_type"):
-        inner = [getattr(proto, kinds[0]).elem_type for proto in (before, after)]
-        return _type_mismatch(*inner)
-    if kinds[0] in ("map_type", "opaque_type") and type_text(before) != type_text(after):
-        return f"was {type_text(before)}, now {type_text(after)}"
-    if kinds[0] != "tensor_type":
-        return ""
-    b, a = before.tensor_type, after.tensor_type
-    dims_b, dims_a = dims_of(b), dims_of(a)
-    fits = dims_b is None or dims_a is None or _fit(dims_b, dims_a)
-    if b.elem_type == a.elem_type and fits:
+def _type_mismatch(before: onnx.TypeProto, after: onnx.TypeProto, sizes: bool = True) -> str:
+    """The words for two types that exclude each other; empty if some value is of both.
+
+    Args:
+        before: the type that the original declares.
+        after: the type that the rewrite declares.
+        sizes: whether ranks and sizes are compared.
+    """
+    if _agree(before, after, sizes):
         return ""
     return f"was {type_text(before)}, now {type_text(after)}"
+
+
+def _agree(before: onnx.TypeProto, after: onnx.TypeProto, sizes: bool) -> bool:
+    kind, other = before.WhichOneof("value"), after.WhichOneof("value")
+    if kind is None or other is None:
+        return True
+    if kind != other:
+        return False
+    b, a = getattr(before, kind), getattr(after, kind)
+    if kind in ("sequence_type", "optional_type"):
+        return _agree(b.elem_type, a.elem_type, sizes)
+    if kind == "map_type":
+        return bool(b.key_type == a.key_type) and _agree(b.value_type, a.value_type, sizes)
+    if kind == "opaque_type":
+        return bool((b.domain, b.name) == (a.domain, a.name))
+    if b.elem_type and a.elem_type and b.elem_type != a.elem_type:
+        return False
+    dims_b, dims_a = dims_of(b), dims_of(a)
+    return not sizes or dims_b is None or dims_a is None or _fit(dims_b, dims_a)
 
 
 def _fit(before: Sequence[Dim], after: Sequence[Dim]) -> bool:

@@ -21,6 +21,19 @@ def test_a_default_may_be_overridden():
     )
 
 
+@pytest.mark.parametrize("place", ["input", "output"])
+def test_opaque_types_of_other_names_are_other_types(place):
+    models = []
+    for domain, name in (("A", ""), ("", "A")):
+        proto = model("g (float[2] x) => (float[2] y) { y = local.Read (x) }")
+        opaque = getattr(proto.graph, place)[0].type.opaque_type
+        opaque.domain, opaque.name = domain, name
+        models.append(proto)
+    answer = prove(*models)
+    assert answer.status == "open"
+    assert "opaque(A)" in answer.reason
+
+
 def test_a_size_called_like_a_product_is_none():
     text = """g (float["a*b"] x, float[a] y, float[b] w, float[1] c) => (float[1] z) {
         sx = Size (x) sy = Size (y) sw = Size (w) n = Mul (sy, sw)

@@ -1,9 +1,17 @@
 """The inputs and outputs of a model, and whether a rewrite kept them."""
 
+from functools import partial
+
 import onnx
 import onnx.parser
 import pytest
-from straightline.reference.signature import Signature, has_random_operators, mismatches, type_text
+from straightline.reference.signature import (
+    Signature,
+    has_random_operators,
+    mismatches,
+    output_mismatches,
+    type_text,
+)
 
 
 def model(signature, body="y = Identity(x)", ir_version=10):
@@ -76,14 +84,69 @@ def test_dropout_draws_only_with_a_training_mode():
     assert has_random_operators(model(text, dropout.format(", r, t")))
 
 
-def test_opaque_types_and_maps_are_compared():
-    models = []
-    for name in ("A", "B"):
+def _opaque(domain, name):
+    proto = onnx.TypeProto()
+    proto.opaque_type.domain, proto.opaque_type.name = domain, name
+    return proto
+
+
+def _map(key, value):
+    proto = onnx.TypeProto()
+    proto.map_type.key_type = key
+    proto.map_type.value_type.CopyFrom(value)
+    return proto
+
+
+def _unlike():
+    """Types of which no value is of two, with their texts."""
+    sequence = onnx.helper.make_sequence_type_proto
+    optional = onnx.helper.make_optional_type_proto
+    sparse = onnx.helper.make_sparse_tensor_type_proto
+    one, other, third = (onnx.helper.make_tensor_type_proto(e, [2]) for e in (1, 7, 8))
+    plain = [one, other, _opaque("A", ""), _opaque("", "A"), _opaque("A", "B"), _opaque("", "A, B")]
+    plain += [_map(7, one), _map(8, one), _map(7, third), _map(7, sequence(one))]
+    plain += [sparse(1, [2]), sparse(7, [2])]
+    wrapped = [wrap(inner) for inner in plain for wrap in (sequence, optional)]
+    return plain + wrapped + [sequence(sequence(one)), optional(sequence(one))]
+
+
+def _signatures_of_types(place):
+    for type_ in _unlike():
         one = model("(float x) => (float y)", "y = Neg (x)")
-        one.graph.input.add(name="o").type.opaque_type.name = name
-        models.append(Signature.of(one))
-    assert mismatches(*models, ()) == ["input 'o' was opaque(A), now opaque(B)"]
-    assert mismatches(models[0], models[0], ()) == []
+        getattr(one.graph, place).add(name="o").type.CopyFrom(type_)
+        yield Signature.of(one)
+
+
+@pytest.mark.parametrize("place", ["input", "output"])
+def test_types_of_each_kind_are_compared(place):
+    signatures = list(_signatures_of_types(place))
+    for i, one in enumerate(signatures):
+        for j, other in enumerate(signatures):
+            compare = output_mismatches if place == "output" else partial(mismatches, bound=())
+            text = compare(one, other)
+            assert bool(text) == (i != j)
+            assert not text or text[0].startswith(f"{place} 'o' was ")
+
+
+def test_a_type_that_is_left_open_agrees_with_any():
+    open_ = model("(float x) => (float y)", "y = Neg (x)")
+    for place in (open_.graph.input, open_.graph.output):
+        place.add(name="o").type.sequence_type.elem_type.SetInParent()
+    other = onnx.ModelProto()
+    other.CopyFrom(open_)
+    for info in (other.graph.input[1], other.graph.output[1]):
+        tensor = onnx.helper.make_tensor_type_proto(1, [2])
+        info.type.sequence_type.elem_type.CopyFrom(tensor)
+    models = Signature.of(open_), Signature.of(other)
+    for pair in (models, models[::-1]):
+        assert mismatches(*pair, ()) == output_mismatches(*pair) == []
+
+
+def test_sizes_of_outputs_are_not_compared():
+    models = [
+        Signature.of(model(f"(float[N,3] x) => (float[{sizes}] y)")) for sizes in ("4", "N,3")
+    ]
+    assert output_mismatches(*models) == []
 
 
 def test_types_as_text():
