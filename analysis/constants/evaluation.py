@@ -162,20 +162,29 @@ class TripsLeft:
             raise EvaluationError("it makes more trips than are computed beforehand")
 
 
-def bounded_loop(left: TripsLeft) -> type[Loop]:
+def counted_loop(left: TripsLeft) -> type[Loop]:
     """The Loop of the reference, which counts its trips."""
     from ...reference.loop import Loop
 
-    class BoundedLoop(Loop):
+    class CountedLoop(Loop):
         def _iterate(self, run: Any, *rest: Any) -> Any:
             return super()._iterate(_Counted(run, left), *rest)  # type: ignore[arg-type]
 
+    # The reference finds the operator by the name of the class.
+    CountedLoop.__name__ = "Loop"
+    return CountedLoop
+
+
+def bounded_loop(left: TripsLeft) -> type[Loop]:
+    """The same for a Loop alone: without a trip, sizes that it leaves open are not known."""
+    base: Any = counted_loop(left)
+
+    class BoundedLoop(base):  # type: ignore[misc]
         def _element(self, body: Any, index: int) -> Any:
             if not is_static(body.graph.output[index].type.tensor_type):
                 raise EvaluationError("without a trip its sizes depend on what is around it")
             return super()._element(body, index)
 
-    # The reference finds the operator by the name of the class.
     BoundedLoop.__name__ = "Loop"
     return BoundedLoop
 

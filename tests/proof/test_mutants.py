@@ -1,6 +1,9 @@
 """Mutants that a run tells apart, or that fail, are never proved; proof_mutants.py makes more."""
 
 import attacked_opsets
+import numpy as np
+import onnx
+import onnx.parser
 import proof_mutants
 
 
@@ -17,3 +20,17 @@ def test_no_node_that_two_opsets_run_otherwise_is_proved():
     assert wrong == []
     assert counts["alike"] >= 500
     assert counts["told apart"] >= 1
+
+
+def test_a_loop_without_a_trip_has_the_sizes_that_its_body_leads_to():
+    text = """<ir_version: 8, opset_import: ["": 18]>
+        g (float[2] x, int64 n, bool c) => (float[m, 2] y) { y = Loop (n, c) <body =
+        b (int64 i, bool e) => (bool e2, float s) { e2 = Identity (e) s = Neg (x) }> }"""
+    model = onnx.parser.parse_model(text)
+    element = model.graph.node[0].attribute[0].g.output[1].type.tensor_type
+    element.ClearField("shape")
+    feeds = {"x": np.float32([1, 2]), "n": np.array(0), "c": np.array(True)}
+    ((elem_type, shape, _),) = proof_mutants.ran(model, [feeds])[0]
+    assert (elem_type, shape) == ("float32", (0, 2))
+    more = feeds | {"n": np.array(proof_mutants.TRIPS + 1)}
+    assert proof_mutants.ran(model, [more]) is None

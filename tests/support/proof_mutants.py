@@ -28,7 +28,7 @@ from backend import CASES, array
 from dice import Dice
 from fuzz import DRAWS
 from straightline import Error, convert_version, reference
-from straightline.analysis.constants.evaluation import TripsLeft, bounded_loop
+from straightline.analysis.constants.evaluation import TripsLeft, counted_loop
 from straightline.passes import straighten
 from straightline.proof import prove
 from wrong_rewrites import MUTATIONS, Place
@@ -125,13 +125,12 @@ def bits(value: Any) -> Any:
 def ran(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Any] | None:
     """What a model gives for each input; None where it fails."""
     try:
-        return [bits(reference.run(model, dict(feed), operators=[_bounded()])) for feed in feeds]
+        return [
+            bits(reference.run(model, dict(feed), operators=[counted_loop(TripsLeft(TRIPS))]))
+            for feed in feeds
+        ]
     except Error:
         return None
-
-
-def _bounded() -> Any:
-    return bounded_loop(TripsLeft(TRIPS))
 
 
 def is_valid(model: onnx.ModelProto) -> bool:
