@@ -97,3 +97,22 @@ def test_bfloat16_is_refused_below_opset_13(axis):
 def test_nothing_is_left_as_it_is():
     """Reshape takes lengths of 0 for lengths to be copied."""
     assert_writes("y = Hardmax <axis = 0> (x)", 12, 13, ["Identity (x)"], "float[2, 3, 0] x")
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize(
+    "sizes", [(0, 3, 2, 2), (2, 0, 2, 2), (2, 3, 0, 2), (2, 3, 2, 0), (2, 3, 2, 2)]
+)
+def test_a_tensor_that_is_empty_at_run_time_keeps_its_shape(op_type, axis, sizes):
+    body = f"y = {op_type} <axis = {axis}> (x)"
+    x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
+    for signature in ("float[A, B, C, D] x", "float[A, 3, 2, 2] x"):
+        if signature.startswith("float[A, B") or sizes[1:] == (3, 2, 2):
+            assert_carried(body, 12, (13,), {"x": x}, signature)
+
+
+def test_an_open_batch_needs_no_padding():
+    """Reshape copies the size of the first axis."""
+    nodes = converted("y = Softmax <axis = 1> (x)", 12, 13, "float[N, 3, 2] x")
+    assert not any(node.startswith("Pad") for node in nodes)
