@@ -93,13 +93,14 @@ def _faults(
             yield f"has an attribute '{name}', which opset {version} does not know"
     taken, made = (["" if t is None else "x" for t in types] for types in (inputs, outputs))
     yield from form.faults(taken, made, dict(kinds))
-    actual = [
-        [
-            None if t is None else (formal.name, [tensor_text(t)] if t else [])
-            for t, formal in zip(types, each_formal(parameters, len(types)), strict=False)
-        ]
-        for types, parameters in zip((inputs, outputs), formals(schema), strict=True)
-    ]
+    actual: list[list[tuple[str, list[str]] | None]] = []
+    for types, parameters in zip((inputs, outputs), formals(schema), strict=True):
+        actual.append([])
+        for type_, formal in zip(types, each_formal(parameters, len(types)), strict=False):
+            texts = [tensor_text(type_)] if type_ else []
+            actual[-1].append(None if type_ is None else (formal.name, texts))
+            if not formal.allowed.issuperset(texts):
+                yield f"does not take {texts[0]} as '{formal.name}' in opset {version}"
     fault = type_fault(op_type, version, *actual)
     if fault is not None:
         yield f"does not fit: {fault}"

@@ -260,7 +260,7 @@ class Engine:
             fault = self._conformance.of_form(new.op, version, types[:count], types[count:])
             if fault is not None:
                 self._discard(added)
-                raise Refused(f"what would stand for it holds {new.op_type}, which {fault}")
+                raise Refused(f"its longer form needs {new.op_type}, which {fault}")
 
     def _require_ranks(
         self, node: Node, results: Sequence[Value | None], added: Sequence[Node], version: int

@@ -30,7 +30,7 @@ def operator(op_type, **attributes):
         (operator("Cast", to="7"), "has an attribute 'to' of kind"),
         (operator("Add"), "has 1 inputs; Add takes 2"),
         (operator("And"), "has 1 inputs"),
-        (operator("Not"), "'X' is a tensor(float), which Not does not take"),
+        (operator("Not"), "does not take tensor(float) as 'X'"),
         (operator("NoSuchOperator"), None),
     ],
 )

@@ -36,7 +36,7 @@ class Emits(Pass):
     ("op", "fault"),
     [
         (Operator("Gelu"), "emits emitted Gelu 'y/new', which is not an operator of opset 13"),
-        (Operator("Not"), "which does not fit"),
+        (Operator("Not"), "which does not take"),
         (Operator("Add"), "has 1 inputs"),
         (Operator.make("Neg", axis=1), "an attribute 'axis'"),
         (Operator("Neg"), None),

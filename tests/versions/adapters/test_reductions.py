@@ -307,3 +307,9 @@ def test_logarithms_of_integers_are_refused(source, target):
     signature = "int32[2, 3] x, int64[0] a" if target == 28 else "int32[2, 3] x"
     given = "a = Constant <value = int64[0] {}> () " if target == 17 else ""
     assert_refuses(f"{given}{body}", source, target, "Log.*int32", signature)
+
+
+def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
+    needed = r"Log, which does not take tensor\(int32\) as 'input' in opset 18"
+    reason = rf"\(a way around: its longer form needs {needed}\)"
+    assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
