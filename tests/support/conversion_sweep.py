@@ -16,10 +16,11 @@ import collections
 import dataclasses
 import functools
 import itertools
-import multiprocessing
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import ml_dtypes
@@ -380,6 +381,27 @@ def _task(
     return case.name, *swept(case, targets, every, offset)
 
 
+def _results(tasks: Sequence[Any], processes: int) -> Iterator[Any]:
+    """The results of tasks in order; a runtime that aborts its process loses one task only."""
+    while tasks:
+        with ProcessPoolExecutor(processes) as pool:
+            futures = [pool.submit(_task, task) for task in tasks]
+            count = 0
+            for future in futures:
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    break
+                count += 1
+            else:
+                return
+        if processes > 1:
+            yield from _results(tasks[count : count + 1], 1)
+        else:
+            yield tasks[count][0].name, collections.Counter(aborted=1), []
+        tasks = tasks[count + 1 :]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="operators, separated by commas")
@@ -393,10 +415,9 @@ def main() -> int:
     cases = itertools.chain.from_iterable(c for op, c in seeds().items() if not only or op in only)
     tasks = [(case, targets, options.every, options.offset) for case in cases]
     total: collections.Counter[str] = collections.Counter()
-    with multiprocessing.Pool(options.processes) as pool:
-        for name, counts, lines in pool.imap(_task, tasks):
-            total += counts
-            print(f"# {name} {dict(counts)}", *lines, sep="\n", flush=True)
+    for name, counts, lines in _results(tasks, options.processes):
+        total += counts
+        print(f"# {name} {dict(counts)}", *lines, sep="\n", flush=True)
     print(dict(total))
     return 1 if any(what.isupper() for what in total) else 0
 
