@@ -11,6 +11,7 @@ from .ir import Array, Model, base_dir_of, load
 from .ir.collector import paused_collector
 from .ir.lazy import lazy_property
 from .passes import Pass, Progress, Remark, Run
+from .passes.cleanup.declarations import CorrectDeclarations
 from .passes.pipeline import notes
 from .passes.watching import current_watcher
 from .rewriting import Rewriting, Rewritten
@@ -207,6 +208,10 @@ class Converted:
         """The values of the inputs that the model no longer has."""
         return self.rewritten.bound
 
+    def _corrected(self, run: Run) -> bool:
+        """Correct false declarations; another opset may infer what the original's did not."""
+        return CorrectDeclarations().correct(self.model, run)
+
     def verify(self, **options: Any) -> Verdict:
         """Compare with the original; `options` are those of `straightline.verify`.
 
@@ -219,6 +224,10 @@ class Converted:
         folder = base_dir_of(given.original, given.base_dir)
         fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
         verdict = verify(given.original, self.model, base_dir=folder, **fixed, **options)
+        if verdict.differs and self._corrected(run := Run()):
+            verdict = verify(given.original, self.model, base_dir=folder, **fixed, **options)
+            notes = (*verdict.notes, *map(str, run.remarks))
+            verdict = dataclasses.replace(verdict, notes=notes)
         verdict = given.trusted(verdict, options)
         if verdict.differs:
             given.run().verify(**options)  # names the pass, if it is one's fault

@@ -45,6 +45,11 @@ class CorrectDeclarations(Pass):
         # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
         if not declared and not bodies and not dissolved:
             return False
+        return self.correct(model, run)
+
+    def correct(self, model: Model, run: Run) -> bool:
+        """Compare every declaration with what is inferred, whether or not a construct was there."""
+        declared = [value for graph in model.graphs() for value in _declared(graph)]
         inference = run.new_inference(model)
         for value, fact in run.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))

@@ -169,7 +169,7 @@ def test_inspection_shows_every_construct(many: Path) -> None:
 
 
 def test_what_came_to_light_is_shown(tmp_path: Path) -> None:
-    """What a model promises stays, even where it turns out to be false; its user is told."""
+    """A declaration that turns out to be false is corrected, and its user is told."""
     model = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2,3] x) => (float[6] y) <bool yes = {1}> {
@@ -185,6 +185,6 @@ def test_what_came_to_light_is_shown(tmp_path: Path) -> None:
     arguments = ["rewrite", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0
-    said = "note: Neg 'y': the output 'y' is declared as float[6], but is float[2,3]; correct the"
+    said = "output 'y' was declared as float[6], but is float[2,3]; which is declared now"
     assert said in result.output
     assert CliRunner().invoke(app, [*arguments, "--strict"]).exit_code == 0

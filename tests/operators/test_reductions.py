@@ -60,7 +60,7 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     ("op_type", "operands", "elem_type", "wanted"),
     [
         ("ReduceSum", [[N, M, 2]], INT64, [N + M + 2]),
-        ("ReduceProd", [[N, M, 2]], INT64, [N * M * 2]),
+        ("ReduceProd", [[N, M, 2]], INT64, [None]),  # of two tensors it may wrap
         ("ReduceSum", [[N, None]], INT64, None),
         ("ReduceSum", [[[1, 2], [3, 4]]], INT64, None),
     ],

@@ -152,7 +152,6 @@ def test_elements_of_lengths_from_run_time_stand_where_their_axes_say():
         index = Where (negative, wrapped, i)
         scaled = Mul (index, columns)
         flat = Add (column, scaled)
-        step = Mul (columns, rows)
         all = Reshape (x, [-1])
         y = Gather <axis = 0> (all, flat)
         """,

@@ -24,7 +24,6 @@ def test_the_nearest_pixel_is_gathered():
         16,
         15,
         """
-        shape = Shape (x)
         down = Gather <axis = 3> (g, 1)
         moved = Add (down, 1.0)
         part = Mul (moved, 0.5)
