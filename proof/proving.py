@@ -59,6 +59,11 @@ their definition where a symbolic iteration showed a difference, and one that is
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
 """What is taken for granted where a model has sizes in 32 bits."""
 
+BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
+BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
+"""The budget of a proof that every rewrite makes: it gives up within a second or two where models
+are small. A proof that is asked for by name may take more."""
+
 MOST_CASES = 16
 """So many cases of loops without a trip are looked at."""
 
@@ -78,6 +83,7 @@ def prove(
     shapes: Mapping[str, Sequence[int | None]] | None = None,
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
+    brief: bool = False,
 ) -> Proof:
     """Whether two models give equal outputs for every input.
 
@@ -91,6 +97,7 @@ def prove(
             inputs of these sizes.
         base_dir: the folder of the external data of models given in memory.
         budget: what the proof may cost.
+        brief: give up where the proof takes long for models of their size.
 
     Raises:
         LoadError: a model cannot be read.
@@ -102,6 +109,8 @@ def prove(
     with governed(anew=True):
         fixed = bound or {}, shapes or {}
         question = _Question(before, after, fixed, base_dir, budget or Budget())
+        if brief:
+            question.limit_to_size()
         answer = question.answer()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
 
@@ -129,6 +138,14 @@ class _Question:
         self.spent = 0
         self.trace: Trace | None = None
         self.places: Places | None = Places()
+
+    def limit_to_size(self) -> None:
+        """Lower the budget to what a proof of models of this size may take."""
+        nodes = sum(map(_node_count, self.protos))
+        self.budget = self.whole = Budget(
+            min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
+            min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
+        )
 
     def _require_well_formed(self, side: int) -> None:
         proto = self.protos[side]

@@ -185,7 +185,8 @@ def verify(
         proof = None
         if prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            proof = _proof(before, after, (bound, shapes), base_dir, may_be_same=not asked)
+            how = not asked, prove == "only"
+            proof = _proof(before, after, (bound, shapes), base_dir, how)
         if prove == "only":
             verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
         elif proof is not None and not asked and _is_enough(proof, after, base_dir):
@@ -220,19 +221,18 @@ def _proof(
     after: ModelSource,
     fixed: tuple[Mapping[str, Any] | None, Shapes | None],
     base_dir: BaseDir,
-    *,
-    may_be_same: bool,
+    how: tuple[bool, bool],
 ) -> Proof:
     """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
     from ..proof import Proof
     from ..proof import prove as decide
 
     start = time.perf_counter()
-    bound, shapes = fixed
+    (bound, shapes), (may_be_same, brief) = fixed, how
     if may_be_same and not bound and _unchanged(before, after):
         proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
     else:
-        proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
+        proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir, brief=brief)
     _log.info("the proof is %s: %s", proof.status, proof.reason)
     return proof
 

@@ -229,3 +229,23 @@ def test_a_long_loop_that_differs_on_each_iteration_is_not_run_to_its_end():
         text % "Add", text % "Mul", "Add and, in the rewrite, Mul are not proved equal"
     )
     assert proof.paths == ("Loop 'y' / body / Add 'w'", "Loop 'y' / body / Mul 'w'")
+
+
+def test_a_brief_proof_gives_up_by_the_size_of_the_models():
+    """Sixteen functions, each of which calls the one before twice, apply 2 ** 16 operators."""
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("f", 1)]
+    exp = onnx.helper.make_node("Exp", ["x"], ["y"])
+    functions = [onnx.helper.make_function("f", "f0", ["x"], ["y"], [exp], opsets)]
+    for number in range(1, 17):
+        calls = [
+            onnx.helper.make_node(f"f{number - 1}", [source], [result], domain="f")
+            for source, result in (("x", "a"), ("a", "y"))
+        ]
+        functions.append(onnx.helper.make_function("f", f"f{number}", ["x"], ["y"], calls, opsets))
+    chain = model("g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    chain.graph.node[0].CopyFrom(onnx.helper.make_node("f16", ["x"], ["y"], domain="f"))
+    chain.opset_import.append(opsets[1])
+    chain.functions.extend(functions)
+    assert prove(chain, chain).proved
+    proof = prove(chain, chain, brief=True)
+    assert proof.status == "open" and "too many terms" in proof.reason
