@@ -54,7 +54,10 @@ class SequenceInsert(OperatorRules):
     def prove_safe(self, given: Premises) -> None:
         if given.has(2):
             given.shape(2, 0)
-            given.within(2, [Dimension.constant(_length(given) + 1)])
+            count = _length(given)
+            given.within(2, [Dimension.constant(count + 1)])
+            low, _ = given.bounds(2)
+            require((low + count).less(0) is False, f"position {low} is before the first element")
 
 
 @describes("SequenceErase")

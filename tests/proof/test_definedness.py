@@ -29,6 +29,8 @@ FAILING = {
     "a step of nothing": "r = Range (zero, far, zero)",
     "too few elements": "k = Unsqueeze (far, none) q, r = TopK (v, k)",
     "the last element of nothing": "s = SequenceEmpty () r = SequenceAt (s, zero)",
+    "a place before the first one": "n = Constant <value_int = -1> () s = SequenceEmpty ()"
+    " r = SequenceInsert (s, x, n)",
     "an operator that nobody knows": "r = local.Strange (x)",
     "a loop without end": """r = Loop (, yes) <body = b (int64 k, bool d) => (bool e, float[3] o) {
         e = Identity (d) o = Neg (x) }>""",
@@ -52,6 +54,8 @@ def test_a_node_that_may_fail_needs_a_twin(what):
 
 
 HARMLESS = {
+    "the first of two places": "n = Constant <value_int = -1> () s = SequenceConstruct (v)"
+    " r = SequenceInsert (s, v, n)",
     "an index that is there": "r = Gather (four, one)",
     "a bounded index": "a = ArgMax <axis = 0, keepdims = 0> (four) r = Gather (four, a)",
     "a remainder": "m = Size (four) q = Mod (i, m) r = Gather (four, q)",
