@@ -46,5 +46,5 @@ class _Comparing:
         new, self._seen = rewritten[self._seen :], len(rewritten)
         if changed:
             verdict = self._compare(model)
-            if verdict.status == "different":
+            if verdict.differs:
                 raise MismatchError(verdict, pass_.name, tuple(new))

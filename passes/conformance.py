@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..analysis.conformance import Conformance
 from ..ir import Error, Model, Node, Operator
+from ..ir.lazy import lazy_property
 
 
 class EmissionError(Error):
@@ -56,9 +57,20 @@ class NewNodes:
         A pass that works on a copy of the model has read all operators anew: such a node is known
         by its form, unless its element types alone are at fault.
         """
-        before = self._before.values()
-        if any(node.op.origin is op.origin for op in before):
+        if node.op.origin in self._origins:
             return True
-        form = (node.op.qualname, *node.op.attributes)
-        alike = any((op.qualname, *op.attributes) == form for op in before)
-        return alike and asked.form_fault(node) is not None
+        return _form(node.op) in self._forms and asked.form_fault(node) is not None
+
+    @lazy_property
+    def _origins(self) -> set[Operator]:
+        """The operators that were there before, or that those are copies of."""
+        return {op.origin for op in self._before.values()}
+
+    @lazy_property
+    def _forms(self) -> set[tuple[str, ...]]:
+        """The forms of the operators that were there before."""
+        return {_form(op) for op in self._before.values()}
+
+
+def _form(op: Operator) -> tuple[str, ...]:
+    return (op.qualname, *op.attributes)

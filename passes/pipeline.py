@@ -121,7 +121,7 @@ class Pipeline:
 
         shared = {"base_dir": base_dir_of(original), **comparison}
         verdict = verify(original, rewritten, **shared)
-        if verdict.status == "different":
+        if verdict.differs:
             raise locate(
                 verdict,
                 lambda run: self.apply(load(original), run=run),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import pytest
 import straightline as sl
 from straightline.passes import InlineIfs, Pipeline, UnrollLoops
 from straightline.passes.bisection import locate
@@ -33,3 +34,19 @@ def test_the_first_pass_that_differs_is_named_with_its_remarks():
 def test_without_a_single_culprit_the_whole_is_reported():
     error = culprit(Pipeline([UnrollLoops(), InlineIfs()]), relus)
     assert error.culprit == "" and error.verdict is DIFFERENT
+
+
+def test_a_run_that_contradicts_a_proof_differs():
+    error = culprit(
+        Pipeline([UnrollLoops(), Negating()]),
+        lambda model: Verdict("equal" if relus(model) else "contradictory", "a run"),
+    )
+    assert error.culprit == "negating"
+
+
+def test_a_pipeline_withholds_what_a_run_tells_apart_although_it_is_proved(monkeypatch):
+    monkeypatch.setattr(
+        "straightline.verification.verify", lambda *_, **__: Verdict("contradictory", "a run")
+    )
+    with pytest.raises(sl.MismatchError, match="a run"):
+        Pipeline([UnrollLoops()]).run(onnx.parser.parse_model(LOOP_AND_IF), verify=True)
