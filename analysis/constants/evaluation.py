@@ -130,7 +130,7 @@ class _Watch:
             raise EvaluationError("it takes more steps than are taken beforehand")
 
     def _holds(self, node: Node) -> bool:
-        """Whether a node runs other nodes, which are looked at themselves."""
+        """Test whether a node runs other nodes, which are checked one by one."""
         holds = any(a.HasField("g") or a.graphs for a in node.op.attributes.values())
         return holds or node.op.function_key in self._functions
 
@@ -176,7 +176,7 @@ def counted_loop(left: TripsLeft) -> type[Loop]:
 
 
 def bounded_loop(left: TripsLeft) -> type[Loop]:
-    """The same for a Loop alone: without a trip, sizes that it leaves open are not known."""
+    """Bound a Loop that stands alone: without an iteration, its open sizes are not known."""
     base: Any = counted_loop(left)
 
     class BoundedLoop(base):  # type: ignore[misc]

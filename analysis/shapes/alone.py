@@ -8,7 +8,7 @@ from ...ir import Graph, Model, Node, Value, captured_by, copy_graph, to_proto
 
 
 def reads_of(node: Node) -> list[Value]:
-    """What a node is given, and what the graphs in it capture, each once."""
+    """List the inputs of a node and the captures of its graphs, each once."""
     return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
 
 

@@ -71,7 +71,7 @@ def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int)
 
 
 def _told_sizes(inference: Inference, told: ToldElements, index: int, fact: Fact) -> Fact:
-    """What is known of an element of a scan output whether there are trips or not."""
+    """Return the facts of a scan output's element that hold with and without iterations."""
     numbers = [dim for dim in fact.shape or () if dim.value]
     if not fact.shape or not (numbers or any(dim.value is None for dim in fact.shape)):
         return fact

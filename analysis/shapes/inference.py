@@ -151,7 +151,7 @@ class ShapeInference:
         return inner
 
     def within(self, body: Graph, inputs: Sequence[Fact]) -> ShapeInference:
-        """What is known inside of a body that is given these facts."""
+        """Infer the facts inside a body from those of its inputs."""
         inner = copy.copy(self)
         inner._facts = {value: self.fact(value) for value in body.captures()}
         for value, fact in zip(body.inputs, inputs, strict=True):

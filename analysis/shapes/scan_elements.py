@@ -1,5 +1,5 @@
-"""What the body of a Loop, and shape inference, tell of the elements of its scan outputs: without a
-trip there is none to look at."""
+"""Types of the scan outputs' elements of a Loop, from its body and from shape inference: without an
+iteration there is no element to look at."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ToldElements:
         self._body: Body | None = None
 
     def of(self, index: int) -> ScanElement | None:
-        """What is told of an element; None where not even its type is.
+        """Return the type of an element; None where not even its element type is known.
 
         Args:
             index: the position among the body's outputs.
@@ -63,7 +63,7 @@ class ToldElements:
 
     @lazy_property
     def _captured(self) -> dict[str, onnx.TypeProto | onnx.TensorProto]:
-        """What is known of captured values, by their names in `alone`."""
+        """Types or small constants of captured values, by their names in `alone`."""
         captured = set(self.loop.body("body").captures())
         types_: dict[str, onnx.TypeProto | onnx.TensorProto] = {}
         for index, value in enumerate(reads_of(self.loop)):
