@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 # setuptools warns of each editable install, of folders with the name of the package.
 export PYTHONWARNINGS = ignore:Editable installation:UserWarning
+# Hundreds of processes start in the tests: none compiles again what the one before it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types conversions fuzz attack hostile mutants browser bench clients docs wheel clean
 
@@ -37,7 +39,8 @@ types: $(VENV)/.installed
 conversions: $(VENV)/.installed  ## each operator, type and shape to each opset; EVERY: one conversion of so many
 	$(PY) tests/support/conversion_sweep.py --every $(or $(EVERY),20)
 
-fuzz: $(VENV)/.installed  ## a longer run of the random tests, mutants of models, and special values
+fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples; mutants, and special values
+	STRAIGHTLINE_TESTS=all $(PY) -m pytest -n $(or $(JOBS),2)
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
 	$(PY) -W ignore tests/support/fuzz_cells.py

@@ -1,9 +1,38 @@
-import hypothesis
-import pytest
+import os
+import sys
+
+# Before numpy is loaded: matrices are small here, and each process of the tests works for itself.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
+from depth import DEEP, deselect_all_but_samples  # noqa: E402
 
 pytest.register_assert_rewrite("clusters", "commands", "harness", "loops", "straightened")
 
 # How long an example takes says more of the machine than of the code. The same examples are drawn
-# each time; `make fuzz` draws others.
-hypothesis.settings.register_profile("no-deadline", deadline=None, derandomize=True)
+# each time; `make fuzz` draws others, and many more.
+hypothesis.settings.register_profile("no-deadline", deadline=None, derandomize=not DEEP)
 hypothesis.settings.load_profile("no-deadline")
+
+MOST_BYTES = 6 << 30
+"""Memory of one process of the tests: one that asks for more fails, with its name."""
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "sample(count): so many of its cases, unless all are to run")
+    if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
+        _limit_memory()
+
+
+def pytest_collection_modifyitems(config, items):
+    deselect_all_but_samples(config, items)
+
+
+def _limit_memory():
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    lowest = min(limit for limit in (soft, hard, MOST_BYTES) if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
+from sessions import open_session
 from straightline import ir
 from straightline.ir import LoadError, SaveError, files
 
@@ -64,7 +65,7 @@ def test_hard_links_lie_beside_the_result(source, tmp_path):
     assert (out / "o.onnx.1.data").samefile(source.parent / "sub/v.bin")
     assert {path: path.stat().st_mode for path in before} == before
     assert_same(source, out / "o.onnx")
-    session = pytest.importorskip("onnxruntime").InferenceSession(out / "o.onnx")
+    session = open_session(out / "o.onnx")
     assert session.run(None, {"x": np.zeros(600, np.float32)})[0].tolist() == [2] * 600
 
 
@@ -97,11 +98,11 @@ def test_data_of_bodies_is_copied_for_onnxruntime_takes_no_links_there(source, p
     assert len(names(out)) == 2 + len(linked)
     feeds = {"x": np.full(600, 2, np.float32), "c": np.array(True)}
     for path in (source, out / "o.onnx"):
-        session = pytest.importorskip("onnxruntime").InferenceSession(path)
+        session = open_session(path)
         assert session.run(None, feeds)[0].tolist() == [3] * 600
         assert session.run(None, {**feeds, "c": np.array(False)})[0].tolist() == [4] * 600
     ir.save(ir.load(source), home.parent / "r.onnx", link_data="reference")
-    session = pytest.importorskip("onnxruntime").InferenceSession(home.parent / "r.onnx")
+    session = open_session(home.parent / "r.onnx")
     assert session.run(None, feeds)[0].tolist() == [3] * 600
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from proofs import assert_proved
+from sessions import open_session
 from straightline.proof import Proof
 from straightline.proof.exact import EXACT, FOLDED, OF_ROWS
 from straightline.proof.families import ELEMENTWISE
@@ -86,9 +86,7 @@ def _session(op, count, dtype):
     )
     imports = [onnx.helper.make_opsetid("", 20)]
     proto = onnx.helper.make_model(graph, opset_imports=imports, ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(proto.SerializeToString(), options)
+    return open_session(proto, optimized=False)
 
 
 def test_sums_are_exact_of_integers_only():

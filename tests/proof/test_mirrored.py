@@ -3,9 +3,9 @@
 import itertools
 
 import numpy as np
-import onnxruntime
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import open_session
 from spelled import SPECIAL, same_bits
 from straightline import reference
 
@@ -55,7 +55,7 @@ def test_others_are_not(op):
 def runs(text, feeds):
     proto = model(text)
     yield reference.run(proto, feeds)
-    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    session = open_session(proto)
     yield session.run(None, feeds)
 
 

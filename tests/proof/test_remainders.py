@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import straightline as sl
 from proofs import model
+from sessions import open_session
 from straightline.proof import prove
 from straightline.reference import run
 
@@ -60,5 +60,5 @@ def test_runs_give_the_same_bits(kind, said):
     expected = run(before, feeds)[0]
     np.testing.assert_array_equal(run(after, feeds)[0], expected)
     for made in (before, after):
-        session = onnxruntime.InferenceSession(made.SerializeToString())
+        session = open_session(made)
         np.testing.assert_array_equal(session.run(None, feeds)[0], expected)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import open_session
 from spelled import same_bits
 from straightline import reference
 
@@ -54,9 +55,8 @@ def test_runs_agree_also_where_the_numbers_wrap(type_, trips):
 
 
 def run_by_runtime(model, feeds):
-    import onnxruntime
 
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    session = open_session(model)
     return session.run(None, feeds)
 
 

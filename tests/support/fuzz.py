@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import strategies
 from dice import Dice
 from harness import check_model
+from sessions import outputs
 
 Feeds = dict[str, np.ndarray]
 BATCH = 500
@@ -40,13 +40,7 @@ DRAWS = {
 
 def run_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> list[Any]:
     """The outputs, on one thread and as the model says: the optimiser has faults of its own."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
-    session = onnxruntime.InferenceSession(data, options, providers=providers)
-    return list(session.run(None, feeds))
+    return outputs(model, feeds, optimized=False)
 
 
 class Case:

@@ -134,12 +134,6 @@ def assert_equal(one: Any, other: Any) -> None:
 
 def run_in_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """The outputs under onnxruntime, without its own optimizations."""
-    import onnxruntime
+    import sessions
 
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return list(session.run(None, dict(feeds)))
+    return sessions.outputs(model, feeds, optimized=False)

@@ -5,13 +5,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import parser
+from sessions import outputs
 from straightline import reference
-
-OPTIONS = onnxruntime.SessionOptions()
-OPTIONS.log_severity_level = 4
-OPTIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
 def parse(text: str, opset: int = 18, functions: str = "") -> onnx.ModelProto:
@@ -21,8 +17,7 @@ def parse(text: str, opset: int = 18, functions: str = "") -> onnx.ModelProto:
 
 
 def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
-    session = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS)
-    return session.run(None, {k: v for k, v in feeds.items() if v is not None})
+    return outputs(model, feeds, optimized=False)
 
 
 def assert_same(got: Any, expected: Any, **tolerance: float) -> None:

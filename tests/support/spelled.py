@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
-import onnxruntime
+from sessions import outputs
 from straightline import reference
 from straightline.proof import prove
 
@@ -43,11 +43,7 @@ def feeds(proto: onnx.ModelProto, seed: int = 0) -> dict[str, Any]:
 
 def by_onnxruntime(proto: onnx.ModelProto, given: dict[str, Any]) -> list[Any]:
     """What onnxruntime gives, which optimises nothing."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
-    return list(session.run(None, given))
+    return outputs(proto, given, optimized=False)
 
 
 RUNTIMES = {"reference": reference.run, "onnxruntime": by_onnxruntime}

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import onnx
-import onnxruntime
 import straightline as sl
+from sessions import open_session
 from straightline.proof import prove
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
@@ -138,19 +138,13 @@ FEEDS = [
 ]
 
 
-LEVELS = onnxruntime.GraphOptimizationLevel
 Feeds = dict[str, np.ndarray]
 
 
-def outputs(model: onnx.ModelProto, level: object = LEVELS.ORT_DISABLE_ALL) -> list[object]:
+def outputs(model: onnx.ModelProto, *, optimized: bool = False) -> list[object]:
     """What onnxruntime gives for each of FEEDS, None where it fails."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
-    options.graph_optimization_level = level
     try:
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        session = open_session(model, optimized=optimized)
     except Exception:  # noqa: BLE001
         return [None] * len(FEEDS)
     names = {info.name for info in session.get_inputs()}
@@ -202,7 +196,7 @@ def faults_of(model: onnx.ModelProto) -> list[str]:
 def readings(model: onnx.ModelProto) -> list[tuple[object, ...]]:
     """What onnxruntime gives for each of FEEDS with and without its optimisations, which find more
     of the sizes that nothing declares."""
-    return list(zip(outputs(model), outputs(model, LEVELS.ORT_ENABLE_ALL), strict=True))
+    return list(zip(outputs(model), outputs(model, optimized=True), strict=True))
 
 
 def reference_faults(model: onnx.ModelProto) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
+from sessions import open_session
 from straightline import convert_version
 from straightline.versions import ConversionError
 
@@ -18,7 +18,7 @@ sys.path.remove(str(FOLDER))
 
 
 def run(proto: onnx.ModelProto, image: np.ndarray) -> np.ndarray:
-    session = ort.InferenceSession(proto.SerializeToString())
+    session = open_session(proto)
     return session.run(None, {"image": image})[0]
 
 

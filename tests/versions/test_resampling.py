@@ -2,9 +2,9 @@
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from conversions import assert_becomes, assert_refuses, converted
+from sessions import open_session
 from straightline import convert_version, reference
 from straightline.versions import ConversionError
 
@@ -32,7 +32,7 @@ def resize(attributes, wanted, by_size, element="float", shape="1, 2, 5, 6"):
 
 
 def run(proto, x):
-    session = ort.InferenceSession(proto.SerializeToString())
+    session = open_session(proto)
     return session.run(None, {"x": x})[0]
 
 

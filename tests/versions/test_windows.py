@@ -1,11 +1,11 @@
 """Windows of pooling operators: those of `ceil_mode` and of `dilations` said without them."""
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sessions import open_session
 from straightline import convert_version, reference
 from straightline.versions import ConversionError
 from straightline.versions.windows import Window
@@ -141,6 +141,6 @@ def test_drawn_windows_give_the_same(lengths, draws, op):
         assert "last window starts in the padding" in str(refused)
         return
     (wanted,) = reference.run(proto, {"x": x})
-    session = ort.InferenceSession(after.SerializeToString())
+    session = open_session(after)
     for found in (*reference.run(after, {"x": x}), *session.run(None, {"x": x})):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

@@ -1,9 +1,9 @@
 """Bernoulli: below opset 15 a number is drawn and compared, the right way round."""
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from conversions import assert_becomes, assert_refuses, model
+from sessions import open_session
 from straightline import convert_version
 
 
@@ -23,7 +23,7 @@ def test_what_each_step_writes():
 @pytest.mark.parametrize("name", ["float", "double"])
 def test_it_gives_one_as_often_as_the_probability_says(name):
     after = convert_version(model("y = Bernoulli <seed = 3.0> (x)", 15, f"{name}[4, 1000] x"), 9)
-    session = ort.InferenceSession(after.SerializeToString())
+    session = open_session(after)
     x = np.repeat([[0], [0.25], [0.75], [1]], 1000, 1)
     x = x.astype(np.float32 if name == "float" else np.float64)
     (drawn,) = session.run(None, {"x": x})

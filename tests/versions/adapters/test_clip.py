@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from conversions import (
     INTEGERS,
@@ -15,6 +14,7 @@ from conversions import (
     known_model,
     model,
 )
+from sessions import open_session
 from straightline import convert_version, reference
 
 STEPS = [
@@ -144,7 +144,7 @@ def test_bounds_from_run_time(name):
         assert_carried("y = Clip (x, low, high)", 13, (10, 8), feeds, signature)
         before = model("y = Clip (x, low, high)", 13, signature)
         wanted, found = (
-            ort.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+            open_session(proto).run(None, feeds)[0]
             for proto in (before, convert_version(before, 10))
         )
         np.testing.assert_array_equal(found, wanted)
@@ -176,4 +176,4 @@ def test_what_bounds_from_run_time_become():
 
 
 def ort_run(proto, x):
-    return ort.InferenceSession(proto.SerializeToString()).run(None, {"x": x})
+    return open_session(proto).run(None, {"x": x})

@@ -1,7 +1,6 @@
 """Scatter, ScatterElements and ScatterND: names and reductions."""
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from conversions import (
     assert_becomes,
@@ -12,6 +11,7 @@ from conversions import (
     model,
     written,
 )
+from sessions import open_session
 from straightline import convert_version
 
 
@@ -156,7 +156,7 @@ def test_what_is_no_number_is_joined_as_onnxruntime_does():
         body = f'y = ScatterElements <reduction = "{reduction}"> (x, i, u)'
         before = model(body, 18, signature)
         runs = [
-            ort.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+            open_session(proto).run(None, feeds)[0]
             for proto in (before, convert_version(before, 15))
         ]
         np.testing.assert_array_equal(*runs)

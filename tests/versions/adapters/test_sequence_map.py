@@ -3,9 +3,9 @@
 import numpy as np
 import onnx
 import onnx.parser
-import onnxruntime as ort
 import pytest
 from conversions import statements
+from sessions import open_session
 from straightline import convert_version, reference
 from straightline.versions import ConversionError
 
@@ -33,7 +33,7 @@ def assert_alike(before, feeds, targets=(16, 15, 13)):
 
 
 def by_onnxruntime(proto, feeds):
-    return ort.InferenceSession(proto.SerializeToString()).run(None, dict(feeds))
+    return open_session(proto).run(None, dict(feeds))
 
 
 def test_elements_are_read_and_inserted():
