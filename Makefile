@@ -30,11 +30,8 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
-	MYPYPATH=build/types $(BIN)/mypy -p straightline.budget -p straightline.ir -p straightline.facts -p straightline.operators \
-	  -p straightline.analysis -p straightline.passes -p straightline.proof \
-	  -p straightline.reference -p straightline.report -p straightline.showing \
-	  -p straightline.verification -p straightline.versions -p straightline.targets -p straightline.batch \
-	  -p straightline.cli -m straightline -m straightline.__main__
+	MYPYPATH=build/types $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.passes -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
+	  -m straightline -m straightline.__main__
 
 conversions: $(VENV)/.installed  ## each operator, type and shape to each opset; EVERY: one conversion of so many
 	$(PY) tests/support/conversion_sweep.py --every $(or $(EVERY),20)
@@ -74,32 +71,32 @@ browser: $(VENV)/.installed  ## the page of a report in a real browser
 	$(PY) -m pytest tests/report
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
-	$(PY) benchmarks/unroll_gru.py
-	$(PY) benchmarks/proof.py
-	$(PY) benchmarks/flat_pipeline.py
-	$(PY) benchmarks/nested_loops.py
-	$(PY) benchmarks/vectorize_loops.py
-	$(PY) benchmarks/raise_recurrences.py
-	$(PY) benchmarks/convert_versions.py
-	$(PY) benchmarks/convert_joins.py
-	$(PY) benchmarks/infer_shapes.py
-	$(PY) benchmarks/many_models.py
-	$(PY) -m straightline.benchmarks.loops
-	$(PY) benchmarks/unrolling_cost.py
-	$(PY) benchmarks/row_memory.py
-	$(PY) benchmarks/recurrence_cost.py
-	$(PY) benchmarks/scale.py
-	$(PY) benchmarks/large_data.py --sparse
+	$(PY) dev/benchmarks/unroll_gru.py
+	$(PY) dev/benchmarks/proof.py
+	$(PY) dev/benchmarks/flat_pipeline.py
+	$(PY) dev/benchmarks/nested_loops.py
+	$(PY) dev/benchmarks/vectorize_loops.py
+	$(PY) dev/benchmarks/raise_recurrences.py
+	$(PY) dev/benchmarks/convert_versions.py
+	$(PY) dev/benchmarks/convert_joins.py
+	$(PY) dev/benchmarks/infer_shapes.py
+	$(PY) dev/benchmarks/many_models.py
+	$(PY) -m straightline.dev.benchmarks.loops
+	$(PY) dev/benchmarks/unrolling_cost.py
+	$(PY) dev/benchmarks/row_memory.py
+	$(PY) dev/benchmarks/recurrence_cost.py
+	$(PY) dev/benchmarks/scale.py
+	$(PY) dev/benchmarks/large_data.py --sparse
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders
 # with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.
 clients: build/clients/.installed  ## what compilers make of models with control flow: docs/clients.md
-	build/clients/bin/python -m straightline.benchmarks.clients --write $(MORE)
+	build/clients/bin/python -m straightline.dev.benchmarks.clients --write $(MORE)
 
 build/clients/.installed: pyproject.toml
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
 	build/clients/bin/pip install --quiet --editable .
-	build/clients/bin/python -m straightline.benchmarks.clients.installing $(TORCH)
+	build/clients/bin/python -m straightline.dev.benchmarks.clients.installing $(TORCH)
 	touch $@
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import batch, interop, ir, passes, reference, report, targets, versions
-    from .about import __version__
-    from .api import convert_version, rewrite, transform
-    from .assumptions import AssumptionError
     from .batch.errors import BatchError
-    from .certificates import Certificate, CertificateError
-    from .hints import Hint
-    from .inspection import Construct, Inspection, inspect
+    from .driver.inspect import Construct, Inspection, inspect
+    from .driver.result import Outcome
+    from .driver.suggestions import Hint
+    from .driver.transform import convert_version, rewrite, transform
+    from .driver.trip_bounds import AssumptionError
+    from .facts.named_dimensions import BindingError
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
     from .ir.kinds import KindError
-    from .outcome import Outcome
+    from .ir.package_version import __version__
     from .passes import (
         PassOptionError,
         Pipeline,
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.conformance import EmissionError
-    from .proof.answer import Proof
     from .reference import EvaluationError
-    from .reference.choices import VerifyError
-    from .reference.feeds import FeedError
-    from .reference.named_dimensions import BindingError
-    from .reference.runtimes import RuntimeFailure
-    from .reference.sample_shapes import SampleShapeError
-    from .reference.verdict import Verdict
+    from .runtimes.feeds import FeedError
+    from .runtimes.workers import RuntimeFailure
     from .targets import TargetError
     from .verification import prove, verify
+    from .verification.certificate import Certificate, CertificateError
     from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
-    from .versions import ConversionError
+    from .verification.proof.result import Proof
+    from .verification.runs.options import VerifyError
+    from .verification.runs.sample_shapes import SampleShapeError
+    from .verification.runs.verdict import Verdict
+    from .version_converter import ConversionError
 
 __all__ = [
     "AssumptionError",
@@ -100,20 +100,20 @@ __all__ = [
 # Where each public name lives. Loaded when first asked for (PEP 562): onnx and what it brings take
 # over a second, which `straightline --help` need not wait for.
 _HOMES = {
-    "AssumptionError": ".assumptions",
+    "AssumptionError": ".driver.trip_bounds",
     "BatchError": ".batch.errors",
-    "BindingError": ".reference.named_dimensions",
-    "Certificate": ".certificates",
-    "CertificateError": ".certificates",
-    "Construct": ".inspection",
-    "ConversionError": ".versions",
+    "BindingError": ".facts.named_dimensions",
+    "Certificate": ".verification.certificate",
+    "CertificateError": ".verification.certificate",
+    "Construct": ".driver.inspect",
+    "ConversionError": ".version_converter",
     "EmissionError": ".passes.conformance",
     "Error": ".ir",
     "EvaluationError": ".reference",
-    "FeedError": ".reference.feeds",
+    "FeedError": ".runtimes.feeds",
     "GraphError": ".ir",
-    "Hint": ".hints",
-    "Inspection": ".inspection",
+    "Hint": ".driver.suggestions",
+    "Inspection": ".driver.inspect",
     "KindError": ".ir.kinds",
     "LoadError": ".ir",
     "MismatchError": ".verification.mismatch",
@@ -121,29 +121,29 @@ _HOMES = {
     "NotVerifiedError": ".verification.mismatch",
     "NotVerifiedWarning": ".verification.mismatch",
     "OnnxError": ".ir",
-    "Outcome": ".outcome",
+    "Outcome": ".driver.result",
     "PassOptionError": ".passes",
     "Pipeline": ".passes",
     "PluginError": ".passes",
-    "Proof": ".proof.answer",
+    "Proof": ".verification.proof.result",
     "Remark": ".passes",
     "Result": ".passes",
     "RewriteError": ".passes",
-    "RuntimeFailure": ".reference.runtimes",
-    "SampleShapeError": ".reference.sample_shapes",
+    "RuntimeFailure": ".runtimes.workers",
+    "SampleShapeError": ".verification.runs.sample_shapes",
     "SaveError": ".ir",
     "StrictError": ".passes",
     "TargetError": ".targets",
-    "Verdict": ".reference.verdict",
-    "VerifyError": ".reference.choices",
-    "__version__": ".about",
-    "convert_version": ".api",
-    "inspect": ".inspection",
+    "Verdict": ".verification.runs.verdict",
+    "VerifyError": ".verification.runs.options",
+    "__version__": ".ir.package_version",
+    "convert_version": ".driver.transform",
+    "inspect": ".driver.inspect",
     "load": ".ir",
     "prove": ".verification",
-    "rewrite": ".api",
+    "rewrite": ".driver.transform",
     "save": ".ir",
-    "transform": ".api",
+    "transform": ".driver.transform",
     "verify": ".verification",
 }
 

@@ -6,15 +6,8 @@ import functools
 from collections.abc import Iterator
 
 from ..ir import Model, Node, Operator, normal_domain
-from ..ir.well_formed.schemas import form_of
-from ..operators.schemas import (
-    each_formal,
-    formals,
-    operators,
-    schema_at,
-    tensor_text,
-    type_fault,
-)
+from ..ir.checker.schemas import form_of
+from ..ops.schemas import each_formal, formals, operators, schema_at, tensor_text, type_fault
 from .shapes.element_types import ElementTypes
 from .shapes.versions import VersionOf, version_of_root
 

@@ -13,10 +13,10 @@ from collections import Counter
 
 import onnx
 
-from ..budget import limit
-from ..facts.dimension import Dimension, product
 from ..facts.fact import is_named
+from ..facts.polynomial import Dimension, product
 from ..ir import Graph, Model, Node, Value, captured_by
+from ..limits import limit
 from .shapes.inference import ShapeInference
 
 _MOST_NODES = limit("memory_nodes")

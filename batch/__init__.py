@@ -5,7 +5,7 @@ work leaves whole files only. joblib carries the work; it is imported when the w
 """
 
 from .errors import BatchError
-from .records import Record
-from .running import run
+from .result import Record
+from .scheduler import run
 
 __all__ = ["BatchError", "Record", "run"]

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 from ..ir import SaveError, read_bytes
 from ..ir.errors import reason
-from ..ir.files import open_to_append, replacing
+from ..ir.io.files import open_to_append, replacing
 from .errors import BatchError
-from .records import Record
+from .result import Record
 
 FOLDER = ".straightline"
 _FILE = "state.jsonl"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import boundary, interrupts, parsing, report
-from .again import command_again
+from . import exit_codes, interrupts, parsing, report
 from .comparing import comparison, demanded
 from .completing import words
 from .opening import require_opset, target_given
 from .options import Sharing, pipeline_text
+from .rerun_command import command_again
 
 if TYPE_CHECKING:
     from ..batch import Record
@@ -31,22 +31,22 @@ _ONE_ONLY = ("certificate", "page", "print_after", "print_before", "verbose")
 """Parameters of options that speak of one model or one run."""
 _CODES = {
     "": 0,
-    "bad input": boundary.EXIT_BAD_INPUT,
-    "worker died": boundary.EXIT_BAD_INPUT,
-    "usage": boundary.EXIT_USAGE,
-    "outputs differ": boundary.EXIT_DIFFERENT,
-    "control flow left": boundary.EXIT_CONTROL_FLOW_LEFT,
-    "not taken": boundary.EXIT_CONTROL_FLOW_LEFT,
-    "not verified": boundary.EXIT_NOT_VERIFIED,
-    "fault": boundary.EXIT_FAULT,
+    "bad input": exit_codes.EXIT_BAD_INPUT,
+    "worker died": exit_codes.EXIT_BAD_INPUT,
+    "usage": exit_codes.EXIT_USAGE,
+    "outputs differ": exit_codes.EXIT_DIFFERENT,
+    "control flow left": exit_codes.EXIT_CONTROL_FLOW_LEFT,
+    "not taken": exit_codes.EXIT_CONTROL_FLOW_LEFT,
+    "not verified": exit_codes.EXIT_NOT_VERIFIED,
+    "fault": exit_codes.EXIT_FAULT,
 }
 _WORST_FIRST = (
-    boundary.EXIT_FAULT,
-    boundary.EXIT_DIFFERENT,
-    boundary.EXIT_USAGE,
-    boundary.EXIT_BAD_INPUT,
-    boundary.EXIT_NOT_VERIFIED,
-    boundary.EXIT_CONTROL_FLOW_LEFT,
+    exit_codes.EXIT_FAULT,
+    exit_codes.EXIT_DIFFERENT,
+    exit_codes.EXIT_USAGE,
+    exit_codes.EXIT_BAD_INPUT,
+    exit_codes.EXIT_NOT_VERIFIED,
+    exit_codes.EXIT_CONTROL_FLOW_LEFT,
     0,
 )
 
@@ -259,7 +259,7 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
         _tell_how_to_go_on(context, *count)
         raise
     code = worst(records)
-    return boundary.finish(code, lambda: show(records, given["as_json"]), product=False)
+    return exit_codes.finish(code, lambda: show(records, given["as_json"]), product=False)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def show(records: Sequence[Record], as_json: bool) -> None:
             told = {**record.to_dict(), "exit": _CODES[record.problem]}
             print(json.dumps(told, allow_nan=False).replace("\x7f", "\\u007f"))
         return
-    from ..showing.blocks import Table
+    from ..display.blocks import Table
 
     columns = ("Model", "Outcome", "Outputs", "Nodes", "What, or why")
     report.show([Table(columns, [_row(record) for record in records])])

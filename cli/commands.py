@@ -11,13 +11,11 @@ from typing import Annotated
 import typer
 
 from . import interrupts, report
-from .again import command_again
 from .batching import many_too
-from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .comparing import comparison, demanded, kept_for
 from .diffing import diff
+from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
-from .making import Making
 from .opening import load_passes, require_opset, target_given
 from .options import (
     After,
@@ -69,6 +67,8 @@ from .pages import Page, Picture, write_picture
 from .parsing import contents, files_in, whole
 from .piping import Command, read_model
 from .printing import PrintAfter, PrintBefore, Verbose, printed, told
+from .rerun_command import command_again
+from .rewrite_session import Making
 
 app = typer.Typer(
     cls=Commands,
@@ -158,7 +158,7 @@ def rewrite(
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
     kept = certificate, page, force, as_json, silent, link_data
     made = Making(context, source, target, how, *kept)
-    from ..api import transform
+    from ..driver.transform import transform
 
     interrupts.raise_from_now_on()
     limited(context, max_work, max_memory, timeout)
@@ -216,7 +216,7 @@ def verify(
     """
     prove = demanded(prove, certificate)
     wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
-    from ..binding import typed_values
+    from ..driver.specialize import typed_values
     from ..verification import verify as compare
 
     interrupts.raise_from_now_on()
@@ -297,7 +297,7 @@ def convert(
     how, silent = wanted if verify else None, as_json or quiet or verbose > 0
     kept = certificate, page, force, as_json, silent, link_data
     made = Making(context, source, target, how, *kept)
-    from ..api import transform
+    from ..driver.transform import transform
 
     interrupts.raise_from_now_on()
     limited(context, max_work, max_memory, timeout)
@@ -354,7 +354,7 @@ def inspect(
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
     text, fitted = pipeline_text(passes, selects), target_given(fits, fits_file)
-    from ..inspection import inspect as look
+    from ..driver.inspect import inspect as look
 
     interrupts.raise_from_now_on()
     limited(context, max_work, max_memory, timeout)

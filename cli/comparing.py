@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .boundary import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
+from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
 from .options import Runtime
 from .parsing import Given, contents
 
 if TYPE_CHECKING:
-    from ..certificates import Certificate
+    from ..display import OnProgress
+    from ..driver.result import Outcome
     from ..ir import Array, ModelFile
-    from ..outcome import Outcome
-    from ..showing import OnProgress
+    from ..verification.certificate import Certificate
     from ..verification.mismatch import MismatchError
 
 
@@ -80,7 +80,7 @@ def keep(certificate: Path | None, outcome: Outcome, original: ModelFile, force:
     """Write the certificate of what was proved, where one is asked for."""
     if certificate is None:
         return
-    from ..certificates import Certificate
+    from ..verification.certificate import Certificate
 
     assert outcome.verdict is not None and outcome.verdict.proof is not None
     kept = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
@@ -96,7 +96,7 @@ def kept_for(
         CertificateError: it is none, or is for others.
         BadParameter: values of inputs are given too.
     """
-    from ..certificates import Certificate
+    from ..verification.certificate import Certificate
 
     if bound:
         raise typer.BadParameter("the certificate holds the values that were set; leave out --set")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 def pass_names(incomplete: str) -> list[str]:
     """Pipelines that go on as one that is begun: each pass whose name may come next."""
-    from ..passes.text import names
+    from ..passes.manager.pipeline_parser import names
 
     begun, comma, start = incomplete.rpartition(",")
     if begun.count("{") > begun.count("}"):

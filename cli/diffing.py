@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import interrupts
-from .boundary import finish
+from .exit_codes import finish
 from .options import Force, Json, MaxInputSize
 from .pages import Page, bytes_of_files, name_of, require_page, tell_page
 from .parsing import model_path
@@ -17,8 +17,8 @@ from .piping import read_model
 from .report import Ended, show, show_json
 
 if TYPE_CHECKING:
+    from ..display import Block
     from ..report import Change, Differences
-    from ..showing import Block
 
 _MOST_OPERATORS = 20
 
@@ -68,7 +68,7 @@ def diff(
 
 def _blocks(found: Differences) -> Iterator[Block]:
     """The differences for people: only what differs, but for the sizes."""
-    from ..showing import Line, Table
+    from ..display import Line, Table
 
     if found.none:
         yield Line("no difference in operators, sizes, versions, inputs and outputs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import interrupts, report
-from .boundary import finish
+from .exit_codes import finish
 from .opening import load_passes
 from .options import Json, Load
 
@@ -19,7 +19,7 @@ def list_targets(as_json: Json = False) -> int:
 
 def list_passes(load: Load = None, as_json: Json = False) -> int:
     """Show every pass with its options."""
-    from ..inspection import describe_passes
+    from ..driver.inspect import describe_passes
 
     interrupts.raise_from_now_on()
     load_passes(load)

@@ -26,13 +26,13 @@ def opened(
 ) -> tuple[ModelFile, list[Path]]:
     """The model, and the files that are read beside it; none of them is to be overwritten, which
     is found out before the long work."""
-    from ..reference.feeds import files_of
+    from ..runtimes.feeds import files_of
 
     read = [file for path in given if path is not None for file in files_of(path)]
     original = read_model(source, most)
     require_place(target, [*read, *original.data_files], original, force=force, link_data=link_data)
     if certificate is not None:
-        from ..certificates import place_of
+        from ..verification.certificate import place_of
 
         place_of(certificate, [*read, *original.data_files, source, target], force=force)
         read.append(certificate)

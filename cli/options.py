@@ -364,7 +364,7 @@ def limited(
     context: typer.Context, max_work: int | None, max_memory: int | None, timeout: float | None
 ) -> None:
     """Let what --max-work, --max-memory and --timeout give hold until the command ends."""
-    from ..budget import Limits, governed
+    from ..limits import Limits, governed
 
     context.with_resource(governed(Limits.of(max_work, max_memory, timeout)))
 

@@ -12,8 +12,8 @@ from .parsing import STREAM
 from .report import Again, say
 
 if TYPE_CHECKING:
+    from ..driver.result import Outcome
     from ..ir import ModelFile
-    from ..outcome import Outcome
 
 Page = Annotated[
     Path | None,

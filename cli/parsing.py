@@ -49,7 +49,7 @@ class ArrayFile:
         Raises:
             FeedError: it cannot be read, or holds no single array.
         """
-        from ..reference.feeds import read_array
+        from ..runtimes.feeds import read_array
 
         return read_array(self.path)
 
@@ -155,7 +155,7 @@ def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
 
 def target_name(text: str) -> str:
     """What --target gives: the name of a target that is shipped."""
-    from ..ir.ways import told_to_a_shell
+    from ..ir.option_names import told_to_a_shell
     from ..targets import TargetError, find
 
     try:

@@ -38,8 +38,8 @@ class Command(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it with what it shows directed to where its options say."""
-        from ..ir.collector import take_over_process
-        from ..ir.ways import told_to_a_shell
+        from ..ir.gc_pause import take_over_process
+        from ..ir.option_names import told_to_a_shell
 
         if ctx.obj == OWN_PROCESS:
             take_over_process()
@@ -122,7 +122,7 @@ def require_place(
         SaveError: something would be lost there, or data cannot be shared from there.
     """
     from ..ir import Target
-    from ..ir.links import require_linkable
+    from ..ir.io.data_links import require_linkable
 
     if target != STREAM:
         place = Target.of(target, read, original.path, force=force)

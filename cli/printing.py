@@ -77,8 +77,8 @@ def printed(after: Sequence[str] | None, before: Sequence[str] | None) -> Iterat
 
 def _known(names: Sequence[str] | None) -> frozenset[str] | None:
     """The passes that are named, "" for all of them; None where nothing is asked for."""
-    from ..conversion import CONVERT
-    from ..passes.text import find_pass
+    from ..driver.convert import CONVERT
+    from ..passes.manager.pipeline_parser import find_pass
 
     if names is None:
         return None
@@ -120,8 +120,8 @@ class _Printer:
 
 def _holds_passes(pass_: Pass) -> bool:
     """Whether it only runs others, which print by themselves."""
-    from ..passes.accelerating import Accelerate
-    from ..passes.running import Repeated
+    from ..passes.manager.autotune import Accelerate
+    from ..passes.utils.fixpoint import Repeated
 
     return isinstance(pass_, Accelerate | Repeated)
 

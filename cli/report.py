@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from ..showing.blocks import Block, Code, Table
-from ..showing.progress import silent
+from ..display.blocks import Block, Code, Table
+from ..display.progress import silent
 from .parsing import STREAM
 from .tables import STYLES, table
 from .terminal import complain, console, shown
 
 if TYPE_CHECKING:
-    from ..inspection import Inspection
-    from ..outcome import Outcome
-    from ..reference.verdict import Verdict
-    from ..showing import OnProgress
+    from ..display import OnProgress
+    from ..driver.inspect import Inspection
+    from ..driver.result import Outcome
     from ..verification.mismatch import MismatchError
+    from ..verification.runs.verdict import Verdict
 
 _TONES = {"": "", "left": "yellow", "note": "dim"}
 Again = Callable[[Sequence[str]], str]
@@ -61,7 +61,7 @@ def progress(what: str, quiet: bool) -> Iterator[OnProgress]:
         quiet: show nothing.
 
     Yields:
-        a function to tell what is worked on; see `straightline.showing.OnProgress`.
+        a function to tell what is worked on; see `straightline.display.OnProgress`.
     """
     errors = Console(stderr=True, markup=False, highlight=False)
     if quiet or not errors.is_terminal:

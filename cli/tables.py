@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..showing.blocks import MEANT, Cell
+from ..display.blocks import MEANT, Cell
 from .terminal import NARROW, console, shown
 
 _COLOURS = {"good": "green", "open": "yellow", "dim": "dim", "bad": "bold red"}

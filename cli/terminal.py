@@ -10,7 +10,7 @@ from typing import NoReturn, TextIO
 
 from rich.console import Console
 
-from ..showing.plain import visible
+from ..display.plain import visible
 
 NARROW = 60
 """Below so many columns nothing stands side by side."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from .dimension import Dimension
 from .fact import Content, Fact
 from .magnitudes import Magnitudes
+from .polynomial import Dimension
 
 
 class Bounds(NamedTuple):

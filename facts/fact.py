@@ -13,8 +13,8 @@ import numpy.typing as npt
 import onnx
 
 from ..ir import Tensor
-from .dimension import Dimension
 from .magnitudes import Magnitudes
+from .polynomial import Dimension
 
 Shape = tuple[Dimension, ...]
 Content = npt.NDArray[Any]

@@ -12,8 +12,8 @@ from collections import Counter
 import numpy as np
 import onnx
 
-from .abbreviation import Abbreviation, Monomial
-from .dimension import Dimension, product
+from .polynomial import Dimension, product
+from .polynomial_size_limit import Abbreviation, Monomial
 
 MOST_ELEMENTS = (1 << 47) - 1
 """More elements than these, sizes of 0 not counted, are in no tensor."""

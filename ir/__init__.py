@@ -4,21 +4,18 @@ Values have identity, so names can neither clash nor be captured by mistake; one
 ONNX graph is the only record of who feeds whom.
 """
 
-from .boundary import OnnxError, ask_onnx
 from .constant import constant_operator, constant_tensor
 from .copying import captured_by, copy_graph, copy_node, count_nodes, empty_header
+from .dataflow_graph import downstream, upstream
+from .did_you_mean import instead, nearest, no_input
 from .errors import Error, GraphError, LoadError, ModelError, SaveError, Signal
-from .external_data import out_of_reach
+from .file_reader import TWO_GB, read_bytes
 from .graph import Graph
-from .instantiate import Fold, Template, instantiate
-from .links import LinkData
-from .meant import instead, nearest, no_input
-from .model import MAX_OPSET, Function, Model
-from .node import Node
-from .operator import Operator, attribute_message
-from .reading import TWO_GB, read_bytes
-from .saving import save, to_bytes
-from .sources import (
+from .graph_queries import Annotation, Use
+from .inlining import Fold, Template, instantiate
+from .io.data_links import LinkData
+from .io.external_data import out_of_reach
+from .io.model_source import (
     BaseDir,
     ModelFile,
     ModelSource,
@@ -30,14 +27,17 @@ from .sources import (
     read_stream,
     to_proto,
 )
-from .structure import Annotation, Use
-from .target import Target
+from .io.saving import save, to_bytes
+from .io.text import parse, to_text
+from .io.write_target import Target
+from .model import MAX_OPSET, Function, Model
+from .node import Node
+from .onnx_errors import OnnxError, ask_onnx
+from .operator import Operator, attribute_message
+from .places import FunctionKey, normal_domain
 from .tensor import Array, Tensor
-from .text import parse, to_text
-from .topology import downstream, upstream
 from .value import Dim, Value
-from .verify import verify
-from .well_formed.places import FunctionKey, normal_domain
+from .verifier import verify
 
 __all__ = [
     "MAX_OPSET",

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from .attributes import value_of
 from .kinds import takes
 from .operator import Operator
 from .tensor import Tensor
-from .well_formed.attributes import value_of
 
 _DTYPES = {
     "value_float": np.float32,

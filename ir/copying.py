@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import onnx
 
 from .graph import Graph
+from .graph_queries import Annotation
 from .kinds import takes
 from .model import Function
 from .node import Node
-from .structure import Annotation
 from .value import Value
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import onnx
 
+from .attributes import value_of
 from .errors import ModelError
 from .kinds import takes
-from .well_formed.attributes import value_of
-from .well_formed.places import FunctionKey, key_of
+from .places import FunctionKey, key_of
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 

@@ -8,7 +8,7 @@ import onnx
 
 from .errors import ModelError
 from .operator import Operator
-from .ordering import free_names
+from .topological_sort import free_names
 
 _Kind = onnx.AttributeProto
 _GRADIENTS = ("ai.onnx.preview.training::Gradient", "ai.onnx.training::Gradient")

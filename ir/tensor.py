@@ -16,7 +16,7 @@ import onnx.external_data_helper
 from onnx import numpy_helper
 
 from .errors import LoadError, reason
-from .reading import open_regular
+from .file_reader import open_regular
 
 Array = npt.NDArray[Any]
 Place = tuple[tuple[int, int], int]

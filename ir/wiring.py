@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from .block import Block
 from .constant import constant_tensor
+from .copy_plan import Block
+from .dataflow_graph import neighbours
 from .errors import GraphError
+from .graph_queries import NO_KINDS, Structure
 from .node import Node, plain_node
 from .operator import Operator
-from .structure import NO_KINDS, Structure
-from .topology import neighbours
 from .value import Value
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
-from ..analysis.shapes.asking import Memory
 from ..analysis.shapes.inference import ShapeInference
+from ..analysis.shapes.onnx_inference_cache import Memory
 from ..facts.fact import Fact
 from ..ir import Error, Model, Node, Operator, Value
 

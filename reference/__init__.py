@@ -6,11 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .choices import VerifyError
     from .errors import EvaluationError
-    from .evaluator import Evaluator, control_flow_operators, operator_kernel, run
-    from .runtimes import Workers
-    from .verdict import OutputDifference, Verdict
+    from .interpreter.evaluator import Evaluator, control_flow_operators, operator_kernel, run
 
 __all__ = [
     "EvaluationError",
@@ -28,14 +25,14 @@ __all__ = [
 # commands need few of these.
 _HOMES = {
     "EvaluationError": ".errors",
-    "Evaluator": ".evaluator",
-    "OutputDifference": ".verdict",
-    "Verdict": ".verdict",
-    "VerifyError": ".choices",
-    "Workers": ".runtimes",
-    "control_flow_operators": ".evaluator",
-    "operator_kernel": ".evaluator",
-    "run": ".evaluator",
+    "Evaluator": ".interpreter.evaluator",
+    "OutputDifference": "..verification.runs.verdict",
+    "Verdict": "..verification.runs.verdict",
+    "VerifyError": "..verification.runs.options",
+    "Workers": "..runtimes.workers",
+    "control_flow_operators": ".interpreter.evaluator",
+    "operator_kernel": ".interpreter.evaluator",
+    "run": ".interpreter.evaluator",
 }
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from ..ir.arity import fed_inputs, surplus
-from ..ir.boundary import ends_inference
+from ..ir.onnx_errors import ends_inference
+from ..ir.subgraph_arity import fed_inputs, surplus
 from .errors import EvaluationError, ask_onnx
 from .signature import is_static
 

@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 from onnx.reference.op_run import OpRun
 
-from ..ir.arity import fed_inputs
+from ..ir.subgraph_arity import fed_inputs
 from .bodies import Body, label, opset_of
 from .element_types import ElementTypes
 from .errors import EvaluationError

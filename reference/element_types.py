@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import onnx
 from onnx import helper
 
-from ..ir.boundary import OnnxError, ask_onnx
+from ..ir.io.raw_data_splicing import without
 from ..ir.lazy import lazy_property
-from ..ir.splicing import without
+from ..ir.onnx_errors import OnnxError, ask_onnx
 from .bodies import (
     MOST_SHOWN,
     askable_imports,

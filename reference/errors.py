@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.boundary import Boundary
 from ..ir.errors import Error
+from ..ir.onnx_errors import Boundary
 
 
 class EvaluationError(Error):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import onnx
 
 from ..ir.operator import given_for
-from ..ir.well_formed.places import FunctionKey, key_of
+from ..ir.places import FunctionKey, key_of
 
 
 def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:

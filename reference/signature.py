@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from ..ir.ways import is_told_to_a_shell
+from ..ir.option_names import is_told_to_a_shell
 
 # Operators that draw from a generator; Dropout draws only in training mode.
 _RECURRENT = ("RNN", "GRU", "LSTM")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..analysis.constants.folding import Folder
 from ..analysis.trips.constructs import control_flow
 from ..analysis.trips.trip_count import trip_count
-from ..inspection import decided_by
+from ..driver.inspect import decided_by
 from ..ir import Graph, Model, Node, Value
 from .model_data import Place
 

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.peak_memory import peak_memory
-from ..hints import Hint
+from ..driver.result import Outcome
+from ..driver.suggestions import Hint
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.kinds import takes
-from ..outcome import Outcome
 from ..passes import Remark
-from ..passes.pipeline import Timing
+from ..passes.manager.pipeline import Timing
 from .constructs import ConstructData, constructs_of
 from .differences import Differences, differences
 from .model_data import ModelData, NodeData, Place, describe
 from .origins import Origin, origins
 
 if TYPE_CHECKING:
-    from ..reference.verdict import Verdict
+    from ..verification.runs.verdict import Verdict
 
 MOST_REMARKS = 1000
 """So many rows of what was rewritten at most are told; what is left is told in full."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import onnx
 
 from ..ir import Graph, Model, Node, Operator, Tensor, Value
-from ..ir.naming import Names, assign_names
+from ..ir.io.name_authority import Names, assign_names
 from .texts import attributes_text, notes_of, tensor_bytes, type_text
 
 MOST_NODES = 50_000

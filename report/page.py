@@ -14,9 +14,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ..ir.files import replacing
+from ..display.plain import visible
+from ..ir.io.files import replacing
 from ..ir.kinds import PATH, takes
-from ..showing.plain import visible
 from .data import Report
 from .places import marked_place
 

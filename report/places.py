@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..ir import SaveError
-from ..ir.reading import open_regular
-from ..ir.target import place_beside
+from ..ir.file_reader import open_regular
+from ..ir.io.write_target import place_beside
 
 
 def marked_place(path: Path, taken: Iterable[Path], mark: str, what: str, force: bool) -> Path:

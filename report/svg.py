@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from ..ir import BaseDir, Model, ModelSource, load
-from ..ir.files import replacing
+from ..ir.io.files import replacing
 from ..ir.kinds import PATH, takes
 from .constructs import ConstructData, constructs_of
 from .model_data import GraphData, ModelData, Place, describe

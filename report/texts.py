@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from ..ir import Operator, Tensor
-from ..ir.well_formed.attributes import PLAIN, value_of
+from ..ir.attributes import PLAIN, value_of
 
 _MOST_TEXT = 60
 _MOST_NOTE = 300

@@ -2,15 +2,15 @@
 
 A target is a small file of data: the opsets that a compiler or runtime reads, its operators, and
 the forms of them that it does not take. `shipped/` holds those of well-known ones; `load` reads one
-of your own. How a model is made to fit: `fitting.py`.
+of your own. How a model is made to fit: `driver/fit_target.py`.
 """
 
-from .description import Form as Form
-from .description import Opsets as Opsets
-from .description import Source as Source
-from .description import Target as Target
-from .description import TargetError as TargetError
-from .shelf import find as find
-from .shelf import load as load
-from .shelf import names as names
-from .shelf import target_of as target_of
+from .registry import find as find
+from .registry import load as load
+from .registry import names as names
+from .registry import target_of as target_of
+from .target import Form as Form
+from .target import Opsets as Opsets
+from .target import Source as Source
+from .target import Target as Target
+from .target import TargetError as TargetError

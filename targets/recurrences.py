@@ -10,16 +10,16 @@ import functools
 from collections.abc import Callable, Iterator
 
 from ..analysis.constants.folding import Folder
-from ..analysis.constants.origins import origins
+from ..analysis.constants.provenance import origins
 from ..ir import Model, Node, Value
 from ..passes import ExpandRecurrences, Pass, Run, ScansToLoops
-from ..passes.recurrences.expand_recurrences import Expander
-from ..passes.running import run_passes
-from ..passes.tools.budget import Budget
-from ..versions import convert
-from ..versions.errors import Refused
-from ..versions.types import Types
-from .description import Target
+from ..passes.recurrences.expand.expand_recurrences import Expander
+from ..passes.utils.budget import Budget
+from ..passes.utils.fixpoint import run_passes
+from ..version_converter import convert
+from ..version_converter.errors import Refused
+from ..version_converter.types import Types
+from .target import Target
 
 RECURRENT = ExpandRecurrences.works_on
 _SAYS_ALL = 11

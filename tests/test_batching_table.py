@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-TOOL = Path(__file__).parent.parent / "tools" / "batching_table.py"
+TOOL = Path(__file__).parent.parent / "dev" / "tools" / "batching_table.py"
 
 
 def _tool():

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from straightline.benchmarks.clients import __main__ as script
-from straightline.benchmarks.clients import installing
-from straightline.benchmarks.clients.client import CLIENTS, Client
-from straightline.benchmarks.clients.comparing import compared
-from straightline.benchmarks.clients.corpus import Source, straightened, subjects
-from straightline.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
-from straightline.benchmarks.clients.running import Answer, ChildError, Worker
-from straightline.benchmarks.clients.steps import STEPS
-from straightline.benchmarks.clients.table import tables
+from straightline.dev.benchmarks.clients import __main__ as script
+from straightline.dev.benchmarks.clients import installing
+from straightline.dev.benchmarks.clients.client import CLIENTS, Client
+from straightline.dev.benchmarks.clients.comparing import compared
+from straightline.dev.benchmarks.clients.corpus import Source, straightened, subjects
+from straightline.dev.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
+from straightline.dev.benchmarks.clients.running import Answer, ChildError, Worker
+from straightline.dev.benchmarks.clients.steps import STEPS
+from straightline.dev.benchmarks.clients.table import tables
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.array([0.5, 1.0], np.float32)

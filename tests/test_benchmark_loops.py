@@ -7,9 +7,9 @@ import numpy as np
 import onnx.checker
 import pytest
 from harness import run_in_onnxruntime
-from straightline.benchmarks.loops.collection import cases
-from straightline.benchmarks.loops.comparison import compare
-from straightline.benchmarks.loops.report import families, head, line, summary
+from straightline.dev.benchmarks.loops.collection import cases
+from straightline.dev.benchmarks.loops.comparison import compare
+from straightline.dev.benchmarks.loops.report import families, head, line, summary
 from straightline.passes import accelerate, parse_pipeline, straighten
 
 CASES = cases()

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 from source_files import ROOT
-from straightline.operators import rules
-from straightline.targets.spellings import SPELLINGS
-from straightline.versions import registry
+from straightline.ops import rules
+from straightline.targets.decompositions import SPELLINGS
+from straightline.version_converter import registry
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = {

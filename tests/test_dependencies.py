@@ -14,8 +14,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 WHO = {
     "package": ("ort", "dask", "ray"),
     "tests": ("test", "bench", "browser", "mutants", "docs"),
-    "benchmarks": ("test", "bench", "clients"),
-    "tools": ("test", "bench", "clients", "docs", "browser"),
+    "dev": ("test", "bench", "clients", "docs", "browser"),
     "examples": ("test",),
 }
 """The extras that programs of each kind may ask for, beside the dependencies."""
@@ -23,8 +22,7 @@ BROUGHT = {"google"}
 """onnx brings protobuf, whose messages are its own."""
 OTHERS = {
     "tests": {"torch"},
-    "benchmarks": {"torch"},
-    "tools": {"onnxsim", "onnxslim", "polygraphy", "torch"},
+    "dev": {"onnxsim", "onnxslim", "polygraphy", "torch"},
 }
 """What is compared with where it happens to be installed."""
 

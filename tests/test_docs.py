@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from straightline.cli import boundary, commands
+from straightline.cli import commands, exit_codes
 from straightline.passes import PASSES
-from straightline.proof.rules import RULES
+from straightline.verification.proof.simplify import RULES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -47,7 +47,7 @@ def options(parameter):
 
 
 def test_every_exit_code_is_described():
-    codes = {value for name, value in vars(boundary).items() if name.startswith("EXIT_")}
+    codes = {value for name, value in vars(exit_codes).items() if name.startswith("EXIT_")}
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     assert told == {0, *codes}
 

@@ -63,7 +63,7 @@ def folder(tmp_path):
 def test_a_rewrite_imports_what_it_needs(model, folder):
     modules = imported("rewrite", f"{model}.onnx", "out.onnx", "--no-verify", folder=folder)
     assert foreign(modules) <= CLI | PYDANTIC | WORK
-    assert not {"straightline.versions", "straightline.reference.verify"} & modules
+    assert not {"straightline.version_converter", "straightline.verification.runs.verify"} & modules
     # onnx's kernels are for what is folded; nothing was in a Loop that only repeats its body.
     assert ("onnx.reference" in modules) == (model == "folded")
     # What reads and rebuilds loops is for models that have some.
@@ -81,7 +81,7 @@ def test_a_comparison_runs_models_in_another_process(folder):
     options = ("--no-prove", "--samples", "1")
     modules = imported("rewrite", "unrolled.onnx", "out.onnx", *options, folder=folder)
     assert not foreign(modules) & NEVER
-    assert "straightline.proof" not in modules
+    assert "straightline.verification.proof" not in modules
 
 
 @pytest.mark.parametrize("model", ["unrolled", "folded"])
@@ -91,7 +91,7 @@ def test_a_proof_starts_no_process_and_brings_no_runtime(model, folder):
     running = {f"straightline.reference.{name}" for name in ("verify", "runtimes", "draw")}
     assert not running & modules
     assert ("onnx.reference" in modules) == (model == "folded")
-    assert not {"straightline.versions", "straightline.certificates"} & modules
+    assert not {"straightline.version_converter", "straightline.verification.certificate"} & modules
 
 
 def test_a_conversion(folder):

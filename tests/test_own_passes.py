@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 from straightline.cli.commands import app
-from straightline.passes import plugins as outside
+from straightline.passes.manager import plugins as outside
 from typer.testing import CliRunner
 
 PAGE = (Path(__file__).parent.parent / "docs" / "own-passes.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from straightline import ir
 from straightline.passes import straighten
 from straightline.reference import Workers
-from straightline.reference.verify import verify
+from straightline.verification.runs.verify import verify
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 BATCH = 50

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..ir import Error
-from ..ir.ways import by
-from ..reference.verdict import Verdict
+from ..ir.option_names import by
+from .runs.verdict import Verdict
 
 _TO_THE_CALLER = 5
 """Frames between a warning and the caller of a public function."""

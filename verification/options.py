@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from ..ir import instead
-from ..reference.choices import VerifyError
+from .runs.options import VerifyError
 
 Verify: TypeAlias = Literal["proof"] | bool | Mapping[str, Any]
 """How a result is verified: "proof" proves and runs nothing; True also runs samples where the proof

@@ -8,19 +8,19 @@ import time
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ..budget import Limits, governed
+from ..display import OnProgress, silent
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
-from ..ir.external_data import external_tensors
-from ..reference.choices import RuntimeChoice, check_options
-from ..reference.verdict import Verdict
-from ..showing import OnProgress, silent
+from ..ir.io.external_data import external_tensors
+from ..limits import Limits, governed
+from .runs.options import RuntimeChoice, check_options
+from .runs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from ..proof import Proof
-    from ..reference.feeds import Given
-    from ..reference.named_dimensions import Dims, Shapes
-    from ..reference.runtimes import Workers
-    from ..reference.sample_shapes import SampleShapes
+    from ..facts.named_dimensions import Dims, Shapes
+    from ..runtimes.feeds import Given
+    from ..runtimes.workers import Workers
+    from .proof import Proof
+    from .runs.sample_shapes import SampleShapes
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
-    from ..proof import prove as decide
+    from .proof import prove as decide
 
     check_options("auto", None, None, _SAMPLES, 0, timeout)
     start = time.perf_counter()
@@ -84,7 +84,7 @@ def prove(
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
     proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
     if proof.status == "open" and search:
-        from ..reference.verify import verify as run
+        from .runs.verify import verify as run
 
         verdict = run(
             before,
@@ -192,7 +192,7 @@ def verify(
         elif proof is not None and not asked and _is_enough(proof, after, base_dir):
             verdict = Verdict("equal", PROVED, proof=proof)
         else:
-            from ..reference.verify import verify as run
+            from .runs.verify import verify as run
 
             verdict = run(
                 before,
@@ -224,8 +224,8 @@ def _proof(
     how: tuple[bool, bool],
 ) -> Proof:
     """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
-    from ..proof import Proof
-    from ..proof import prove as decide
+    from .proof import Proof
+    from .proof import prove as decide
 
     start = time.perf_counter()
     (bound, shapes), (may_be_same, brief) = fixed, how
@@ -272,9 +272,9 @@ def checked_sample_shapes(
     """
     if not shapes and not dims:
         return shapes
-    from ..reference.named_dimensions import inputs_of, with_dimensions
-    from ..reference.sample_shapes import require_drawn
+    from ..facts.named_dimensions import inputs_of, with_dimensions
     from ..reference.signature import Signature
+    from .runs.sample_shapes import require_drawn
 
     require_drawn(Signature.of(to_proto(model)), shapes or {}, bound, are_given=feeds is not None)
     return with_dimensions(inputs_of(model), shapes or {}, dims or {})
@@ -293,7 +293,7 @@ def _unchanged(before: ModelSource, after: ModelSource) -> bool:
 
 def _fault(model: ModelSource, base_dir: BaseDir) -> str:
     """Return the complaint of ONNX's checker, of which a proof says nothing; empty for none."""
-    from ..reference.source import Source
+    from ..runtimes.source import Source
 
     return Source(model, base_dir).fault
 

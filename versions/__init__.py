@@ -1,9 +1,5 @@
-"""Whole models from one opset version to another, both ways.
+"""The public name of `straightline.version_converter`, which scripts may rely on."""
 
-`straightline.convert_version` is the function to call; `convert` works on a model of one's own.
-"""
-
-from .convert import convert
-from .errors import ConversionError, Failure
+from ..version_converter import ConversionError, Failure, convert
 
 __all__ = ["ConversionError", "Failure", "convert"]

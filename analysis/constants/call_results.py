@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
 
-from ...budget import current, limit
 from ...facts.fact import UNKNOWN, Fact, decided
 from ...ir import Function, Model, Node, Operator, Tensor, Value, upstream
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
-from ...operators import rules_of
-from ..shapes.asking import Memory
-from ..shapes.calls import fact_key
+from ...limits import current, limit
+from ...ops import rules_of
+from ..shapes.call_transfer import fact_key
 from ..shapes.inference import ShapeInference
+from ..shapes.onnx_inference_cache import Memory
 from .equal import content_key
 from .evaluation import STEP
 from .folding import Folder

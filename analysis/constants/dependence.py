@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ...budget import limit
 from ...ir import Function, FunctionKey, Node, Value
-from ...operators.rules import rules_of
+from ...limits import limit
+from ...ops.rules import rules_of
 
 _DEEPEST = limit("call_depth")
 

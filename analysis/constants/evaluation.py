@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from ...budget import current, limit
 from ...ir import FunctionKey, Model, Node, Operator, Tensor, Value
-from ...operators import rules_of
-from ...operators.effort import EACH
-from ...operators.randomness import draws_random_numbers, find_random
+from ...limits import current, limit
+from ...ops import rules_of
+from ...ops.cost_estimates import EACH
+from ...ops.randomness import draws_random_numbers, find_random
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
 from ..shapes.alone import alone, reads_of
@@ -72,7 +72,7 @@ class ConstructEvaluator:
         self.reads = reads_of(node)
         self._of_all = MAX_ALL_TRIPS
         self._left = TripsLeft()
-        from ...reference.evaluator import Evaluator  # brings onnx's kernels
+        from ...reference.interpreter.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
         watch = _Watch(node, model.functions)

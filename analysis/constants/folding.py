@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ...budget import current, limit
 from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
-from ...ir.digest import digest_of_array
-from ...operators import rules_of
+from ...ir.io.fingerprint import digest_of_array
+from ...limits import current, limit
+from ...ops import rules_of
 from ...reference.errors import EvaluationError
-from ..computing import Kernel, computed, size_of
-from ..shapes.asking import connected
+from ..guarded_evaluation import Kernel, computed, size_of
+from ..shapes.onnx_inference_cache import connected
 
 MAX_BYTES = limit("max_bytes")
 """Folding makes no tensor larger than this, so that a model does not grow by being folded."""
@@ -133,7 +133,7 @@ def _as_written(
 @functools.lru_cache(maxsize=256)
 def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel | None:
     """The kernel of a node as it is written, the same one whichever model asks for it."""
-    from ...reference.evaluator import operator_kernel  # brings onnx's kernels
+    from ...reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
 
     try:
         return operator_kernel(onnx.NodeProto.FromString(text), dict(opsets))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from ...facts.bounds import Known, alike, join, known, same_content
 from ...facts.fact import Fact, Shape, constant_fact
 from ...ir import Node, Value
-from ...ir.ways import by
-from ..trips.given import given_condition, iteration_number
-from .selectable import shown, unselectable
+from ...ir.option_names import by
+from ..trips.body_inputs import given_condition, iteration_number
+from .select_legality import shown, unselectable
 from .speculation import Hazard, Speculation
 
 _SLICE_OPSET = 10

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...budget import allowed, limit
 from ...facts.bounds import Known, alike, known
-from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, constant_fact
-from ...facts.premises import Premises, Unproven
+from ...facts.polynomial import Dimension
+from ...facts.safety_context import Premises, Unproven
 from ...ir import Function, FunctionKey, Graph, Node, Signal, Value, normal_domain
-from ...operators import OLDEST_OPSET, OperatorRules, rules_of
-from ...operators.outputs import known_outputs
-from ...operators.randomness import draws_random_numbers
+from ...limits import allowed, limit
+from ...ops import OLDEST_OPSET, OperatorRules, rules_of
+from ...ops.outputs import known_outputs
+from ...ops.randomness import draws_random_numbers
 from ..shapes.inference import ShapeInference
 
 _MOST_STEPS = limit("bound_steps")

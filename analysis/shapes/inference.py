@@ -10,16 +10,16 @@ import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from ...budget import allowed, current, limit
-from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named, length_of
+from ...facts.polynomial import Dimension
 from ...facts.types import completed
 from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
-from .asking import Memory, OnnxFacts
-from .bodies import enter_body, leave_bodies
-from .calls import Attributes, CallFacts
-from .nodes import NodeFacts
+from ...limits import allowed, current, limit
+from .body_transfer import enter_body, leave_bodies
+from .call_transfer import Attributes, CallFacts
+from .node_transfer import NodeFacts
+from .onnx_inference_cache import Memory, OnnxFacts
 from .versions import VersionOf, version_of_root
 
 _DEEPEST = limit("call_depth")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Generator
 from typing import NamedTuple
 
 from ...ir import Model, Node, Value
-from ...operators.elementwise import Elementwise
-from ...operators.rules import KeepsShape, rules_of
+from ...ops.elementwise import Elementwise
+from ...ops.rules import KeepsShape, rules_of
 
 
 class _Question(NamedTuple):

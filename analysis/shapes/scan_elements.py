@@ -15,8 +15,8 @@ from ...reference.bodies import MOST_SHOWN, Body
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
 from .alone import alone, reads_of
-from .asking import shown_message
-from .carried import Inference
+from .loop_fixpoint import Inference
+from .onnx_inference_cache import shown_message
 
 
 class ScanElement(NamedTuple):

@@ -7,7 +7,7 @@ from ...facts.fact import UNKNOWN, constant_fact, decided
 from ...ir import Node, Tensor, Value
 from ..constants.folding import Folder
 from ..shapes.inference import ShapeInference
-from .given import given_condition, iteration_number
+from .body_inputs import given_condition, iteration_number
 
 
 class ConditionShapes:

@@ -13,10 +13,10 @@ from ..constants.call_results import CallResults
 from ..constants.dependence import Asked, CallReads
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call
 from ..constants.folding import Folder
-from ..constants.origins import origins
+from ..constants.provenance import origins
 from ..shapes.alone import reads_of
 from ..shapes.inference import ShapeInference
-from .given import given_condition, iteration_number
+from .body_inputs import given_condition, iteration_number
 
 
 class ConditionSlice:

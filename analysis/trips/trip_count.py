@@ -13,9 +13,9 @@ from typing import Literal, Protocol
 import onnx
 
 from ...ir import Graph, Node, Value
-from ...ir.ways import by
+from ...ir.option_names import by
 from ..constants.folding import Folder
-from ..constants.origins import origins
+from ..constants.provenance import origins
 from .condition_shapes import ConditionShapes
 from .condition_slice import ConditionSlice
 

@@ -11,8 +11,8 @@ from ...facts.fact import Shape
 from ...ir import Model, Node, Value
 from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
-from ..shapes.certainty import runs_certainly
 from ..shapes.inference import ShapeInference
+from ..shapes.nonzero_trips import runs_certainly
 from ..shapes.scan_elements import ScanElement, ToldElements
 
 

@@ -16,13 +16,13 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.dimension import product
 from ...facts.fact import Shape
+from ...facts.polynomial import product
 from ...ir import Graph, Model, Node, Value
-from ...operators.vocabulary import formal_inputs
+from ...ops.schema_queries import formal_inputs
 from ..base import Pass, Run
-from ..tools.emit import Emitter
-from ..tools.replace import replace_value
+from ..utils.builder import Emitter
+from ..utils.replace_all_uses import replace_value
 from .eliminate_identities import can_give_out
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")

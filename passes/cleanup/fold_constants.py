@@ -23,8 +23,8 @@ from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
 from ...ir import Graph, Model, Node, Operator, Tensor
 from ..base import Pass, Run
-from ..tools.budget import DEFAULT_MAX_BYTES
-from ..tools.emit import Emitter
+from ..utils.budget import DEFAULT_MAX_BYTES
+from ..utils.builder import Emitter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,11 +19,11 @@ from collections.abc import Set
 from typing import ClassVar
 
 from ...analysis.constants.evaluation import is_call
-from ...analysis.shapes.asking import Memory
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value
-from ...operators import OperatorRules, rules_of
+from ...ops import OperatorRules, rules_of
 from ..base import Pass, Run
 from .infer_shapes import declare_facts
 

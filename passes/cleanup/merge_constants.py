@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ...ir import Model
 from ..base import Pass, Run
-from ..tools.merging import merge_equal
+from ..utils.value_numbering import merge_equal
 
 
 @dataclasses.dataclass(frozen=True)

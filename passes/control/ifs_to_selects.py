@@ -17,15 +17,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.safety.selectable import unselectable, without_select
+from ...analysis.safety.select_legality import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Template, Value
 from ..base import Pass, Run
-from ..tools.emit import Emitter
-from ..tools.guards import given_by_caller, named_from_outside
-from ..tools.replace import replace_values
-from ..tools.select import broadcasting, select
+from ..utils.builder import Emitter
+from ..utils.legality import given_by_caller, named_from_outside
+from ..utils.replace_all_uses import replace_values
+from ..utils.select import broadcasting, select
 
 _BRANCHES = ("then_branch", "else_branch")
 

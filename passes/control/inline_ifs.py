@@ -15,11 +15,11 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.constants.origins import origins
+from ...analysis.constants.provenance import origins
 from ...ir import Graph, Model, Node, Template, Tensor
 from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
-from ..tools.guards import given_by_caller, named_from_outside, unnameable_output
-from ..tools.replace import replace_values
+from ..utils.legality import given_by_caller, named_from_outside, unnameable_output
+from ..utils.replace_all_uses import replace_values
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,22 +23,22 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
-from ...analysis.constants.origins import origins
+from ...analysis.constants.provenance import origins
 from ...analysis.safety.predication import Prediction, Trip, predict
-from ...analysis.safety.selectable import without_select
+from ...analysis.safety.select_legality import without_select
 from ...analysis.safety.speculation import Speculation
-from ...analysis.trips.given import given_condition, iteration_number
-from ...analysis.trips.maximum import maximum
+from ...analysis.trips.body_inputs import given_condition, iteration_number
+from ...analysis.trips.trip_bound import maximum
 from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...ir import Graph, Model, Node, Template, Value
-from ...operators.randomness import find_random
+from ...ops.randomness import find_random
 from ..base import Pass, Run
-from ..tools.budget import DEFAULT_MAX_NODES, Budget
-from ..tools.emit import Emitter
-from ..tools.guards import given_by_caller, named_from_outside, unstackable_output
-from ..tools.replace import replace_values
-from ..tools.select import broadcasting, select
+from ..utils.budget import DEFAULT_MAX_NODES, Budget
+from ..utils.builder import Emitter
+from ..utils.legality import given_by_caller, named_from_outside, unstackable_output
+from ..utils.replace_all_uses import replace_values
+from ..utils.select import broadcasting, select
 
 _SELECT_NODES = 4
 """A select takes this many nodes at most."""

@@ -14,23 +14,23 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.trips.given import declared_shape, given_condition, shaped_number
+from ...analysis.trips.body_inputs import declared_shape, given_condition, shaped_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
-from ..tools.budget import DEFAULT_MAX_NODES, Budget
-from ..tools.costs import Costs
-from ..tools.emit import Emitter
-from ..tools.estimates import refuses_copies
-from ..tools.guards import (
+from ..utils.budget import DEFAULT_MAX_NODES, Budget
+from ..utils.builder import Emitter
+from ..utils.cost_model import refuses_copies
+from ..utils.costs import Costs
+from ..utils.legality import (
     drawn_alike,
     given_by_caller,
     named_from_outside,
     unnameable_output,
     unstackable_output,
 )
-from ..tools.replace import replace_values
+from ..utils.replace_all_uses import replace_values
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,8 +9,8 @@ import onnx
 from ...ir import Fold, Function, FunctionKey, Graph, Node, Template, normal_domain
 from ...ir.copying import Loosened, copy_graph
 from ...ir.references import named_tensors
-from ..tools.guards import unnameable_output
-from ..tools.replace import replace_values
+from ..utils.legality import unnameable_output
+from ..utils.replace_all_uses import replace_values
 from .calls import CallGraph
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)

@@ -25,7 +25,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...ir import Function, Model, Node
 from ..base import Pass, RewriteError, Run
-from ..tools.budget import DEFAULT_MAX_NODES, Budget
+from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, count_control_flow, function_size, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions

@@ -13,10 +13,10 @@ from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
-from ...ir.ways import by
+from ...ir.option_names import by
 from ..base import Pass, Remark, Run
-from ..running import rewrite_model
-from ..tools.budget import Budget
+from ..utils.budget import Budget
+from ..utils.fixpoint import rewrite_model
 from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 

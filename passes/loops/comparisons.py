@@ -8,7 +8,7 @@ from typing import NamedTuple
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.maximum import Part
+from ...analysis.trips.trip_bound import Part
 from ...analysis.trips.trip_count import behind_identities
 from ...ir import Node, Value
 

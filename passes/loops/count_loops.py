@@ -22,14 +22,14 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.given import given_condition
-from ...analysis.trips.maximum import Part, parts
+from ...analysis.trips.body_inputs import given_condition
+from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds
 from ...ir import Graph, Model, Node, Value, downstream, upstream
-from ...operators.vocabulary import takes
+from ...ops.schema_queries import takes
 from ..base import Pass, Run
-from ..tools.emit import Emitter
-from ..tools.guards import given_by_caller
+from ..utils.builder import Emitter
+from ..utils.legality import given_by_caller
 from .comparisons import EXACT, Comparison, ConditionReader, integer
 
 _INT64, _FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT

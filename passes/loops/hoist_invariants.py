@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.certainty import runs_certainly
+from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
-from ...operators.randomness import find_random_in
+from ...ops.randomness import find_random_in
 from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
 
 _FREE = ("Constant", "Identity")

@@ -20,22 +20,22 @@ import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.scan_elements import ScanElement
-from ...analysis.trips.given import given_condition
+from ...analysis.trips.body_inputs import given_condition
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
-from ...facts.dimension import Dimension
 from ...facts.fact import Fact, decided, element
+from ...facts.polynomial import Dimension
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
 from ...ir.copying import empty_header
-from ...operators.vocabulary import unsayable
+from ...ops.schema_queries import unsayable
 from ..base import Pass, Run
 from ..scans.layout import add_holder, output_labels, replace_outputs
-from ..tools.costs import LEAST_SCANNED, Costs
-from ..tools.emit import Emitter
-from .element_reads import ElementRead, Selection, element_reads
+from ..utils.builder import Emitter
+from ..utils.costs import LEAST_SCANNED, Costs
+from ..vectorize.affine_reads import ElementRead, Selection, element_reads
+from ..vectorize.loop_view import Repetition
+from ..vectorize.splice import drop_unread
 from .new_bodies import add_input, all_labels, clean, declared, give_out_own
 from .other_form import OtherForm
-from .placing import drop_unread
-from .repetition import Repetition
 from .scan_sources import ScanSources
 
 

@@ -9,8 +9,8 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Node, Value
 from ..scans.layout import declaration
-from ..tools.emit import Emitter
-from .placing import drop_unread
+from ..utils.builder import Emitter
+from ..vectorize.splice import drop_unread
 
 
 def declared(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:

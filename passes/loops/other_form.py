@@ -7,12 +7,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.certainty import runs_certainly
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...ir import Graph, Model, Node
 from ..base import Pass, Run
-from ..tools.guards import named_from_outside
-from .repetition import Repetition, read
+from ..utils.legality import named_from_outside
+from ..vectorize.loop_view import Repetition, read
 
 PlanT = TypeVar("PlanT")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Fold, Graph, Value
-from ..tools.emit import Emitter
-from .element_reads import Selection
-from .repetition import Repetition
+from ..utils.builder import Emitter
+from ..vectorize.affine_reads import Selection
+from ..vectorize.loop_view import Repetition
 
 
 class ScanSources:

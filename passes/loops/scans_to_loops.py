@@ -20,15 +20,15 @@ import onnx
 
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Operator, Template, Value
-from ...operators.vocabulary import unsayable
+from ...ops.schema_queries import unsayable
 from ..base import Pass, Run
 from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
-from ..tools.emit import Emitter
+from ..utils.builder import Emitter
+from ..vectorize.loop_view import Repetition, Scanned, Stacked
+from ..vectorize.splice import is_used
 from .new_bodies import add_input, all_labels, give_out_own
 from .other_form import OtherForm
-from .placing import is_used
-from .repetition import Repetition, Scanned, Stacked
 
 _SLICE_BACKWARD = 10
 """From this opset on a Slice has steps."""

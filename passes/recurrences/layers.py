@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.dimension import Dimension
 from ...facts.fact import Shape
+from ...facts.polynomial import Dimension
 from ...ir import Node, Value
-from ..tools.guards import given_by_caller
+from ..utils.legality import given_by_caller
 from .functions import Function, directions_of, functions_of
 from .weights import Unfit
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir import Array, Signal, Value
-from ...operators.batching import Operand
-from ..tools.emit import Emitter
+from ...ops.batching import Operand
+from ..utils.builder import Emitter
 
 
 class Unfit(Signal):

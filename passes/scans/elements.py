@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Value
-from ..tools.emit import Emitter
+from ..utils.builder import Emitter
 from .layout import ScanLayout
 from .shapes import ScanShapes
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import onnx
 
 from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph
-from ..tools.guards import given_by_caller
-from ..tools.replace import replace_values
+from ..utils.legality import given_by_caller
+from ..utils.replace_all_uses import replace_values
 
 
 @dataclasses.dataclass(frozen=True)

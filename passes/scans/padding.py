@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor, Value
-from ..tools.emit import Emitter
+from ..utils.builder import Emitter
 from .shapes import ScanShapes, Size, ValueAxis
 
 _MOST = np.iinfo(np.int64).max

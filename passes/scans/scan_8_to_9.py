@@ -25,7 +25,7 @@ import onnx
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ..base import Pass, RewriteError, Run
-from ..tools.emit import Emitter
+from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
     add_holder,

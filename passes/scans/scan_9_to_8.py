@@ -23,9 +23,9 @@ from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
-from ...operators.vocabulary import unsayable
+from ...ops.schema_queries import unsayable
 from ..base import Pass, RewriteError, Run
-from ..tools.emit import Emitter
+from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
     add_holder,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.dimension import Dimension
 from ...facts.fact import UNKNOWN, Fact, Shape
+from ...facts.polynomial import Dimension
 from ...ir import Node, Value
-from ...operators.vocabulary import NEGATIVE_AXES
+from ...ops.schema_queries import NEGATIVE_AXES
 from .layout import ScanLayout, read_scan
 
 

@@ -21,16 +21,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.constants.origins import origins
+from ...analysis.constants.provenance import origins
 from ...ir import Graph, Model, Node, Template, Value
-from ...ir.ways import by
-from ...operators.vocabulary import unsayable
+from ...ir.option_names import by
+from ...ops.schema_queries import unsayable
 from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
-from ..tools.budget import DEFAULT_MAX_NODES, Budget
-from ..tools.costs import Costs
-from ..tools.emit import Emitter
-from ..tools.estimates import refuses_copies
-from ..tools.guards import drawn_alike, named_from_outside
+from ..utils.budget import DEFAULT_MAX_NODES, Budget
+from ..utils.builder import Emitter
+from ..utils.cost_model import refuses_copies
+from ..utils.costs import Costs
+from ..utils.legality import drawn_alike, named_from_outside
 from .elements import Stack, Unstacked, known_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans

@@ -24,10 +24,10 @@ import numpy as np
 from ...analysis.constants.folding import Folder
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
 from ..base import Pass, Run
-from ..tools.budget import DEFAULT_MAX_NODES, Budget
-from ..tools.emit import Emitter
-from ..tools.guards import drawn_alike, given_by_caller, named_from_outside
-from ..tools.replace import replace_value
+from ..utils.budget import DEFAULT_MAX_NODES, Budget
+from ..utils.builder import Emitter
+from ..utils.legality import drawn_alike, given_by_caller, named_from_outside
+from ..utils.replace_all_uses import replace_value
 from .split import Parts, shape_of
 from .structure import Held, KnownSequence, LazyValue, Structures, Undecided, plain, position
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import onnx
 
-from ...analysis.constants.origins import origins
+from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Node, Value
-from ...ir.ways import by
-from ..tools.emit import Emitter
+from ...ir.option_names import by
+from ..utils.builder import Emitter
 from .structure import LazyValue, Undecided
 
 _SIZES_AS_INPUT = 13

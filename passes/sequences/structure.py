@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import onnx
 
-from ...analysis.constants.origins import origins
+from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import whole_number
 from ...ir import Node, Value

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from straightline.batch import BatchError
-from straightline.batch.records import Record
+from straightline.batch.result import Record
 from straightline.batch.state import State, kept_in
 from straightline.ir import LoadError, SaveError
 

@@ -110,7 +110,7 @@ def test_overridable_initializers_are_frozen_on_request(folder, run):
 @pytest.fixture
 def broken_pass(monkeypatch):
     kinds = (*PASSES, Breaking)
-    monkeypatch.setattr("straightline.passes.registry.PASSES", kinds)
+    monkeypatch.setattr("straightline.passes.manager.registry.PASSES", kinds)
     return "unroll-loops,breaking,eliminate-dead-nodes"
 
 

@@ -52,7 +52,7 @@ def test_inspect_of_a_straight_line_model(folder, run):
 
 
 def test_every_pass_is_listed_with_its_options(monkeypatch, run):
-    monkeypatch.setattr("straightline.passes.plugins._loaded", {})  # by other tests
+    monkeypatch.setattr("straightline.passes.manager.plugins._loaded", {})  # by other tests
     found = json.loads(run("passes", "--json").stdout)
     assert [item["name"] for item in found] == [kind.name for kind in PASSES]
     unroll = next(item for item in found if item["name"] == "unroll-loops")

@@ -22,7 +22,7 @@ def folder(folder):
 @pytest.fixture
 def no_proof(monkeypatch):
     open_ = sl.Proof("open", "out of steps")
-    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: open_)
+    monkeypatch.setattr("straightline.verification.proof.prove", lambda *_, **__: open_)
 
 
 def assert_refused(result, code, *words):
@@ -116,7 +116,7 @@ def test_a_certificate_holds_the_values_that_were_set(folder, run):
 def test_a_certificate_that_cannot_be_proved_again(folder, run, monkeypatch):
     assert run("rewrite", "loop.onnx", "out.onnx", "--certificate", "c.json").exit_code == 0
     open_ = sl.Proof("open", "out of steps")
-    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: open_)
+    monkeypatch.setattr("straightline.verification.proof.prove", lambda *_, **__: open_)
     result = run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json")
     assert_refused(result, 1, "cannot be made again: out of steps")
 

@@ -6,7 +6,8 @@ import pytest
 import straightline as sl
 import typer
 from straightline.cli.opening import load_passes, opened, require_opset, target_given
-from straightline.passes import parse_pipeline, plugins
+from straightline.passes import parse_pipeline
+from straightline.passes.manager import plugins
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[T, 2] x) => (float[T, 2] y) { y = Abs (x) }"""

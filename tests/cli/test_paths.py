@@ -98,7 +98,7 @@ def test_what_is_there_and_no_model_takes_force(folder, command):
 
 
 def test_what_cannot_be_written_is_told_before_the_work(folder, monkeypatch):
-    monkeypatch.setattr("straightline.rewriting.Rewriting.run", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr("straightline.driver.rewrite.Rewriting.run", lambda *_: pytest.fail("ran"))
     (folder / "work" / "notes.txt").write_text("mine")
     source = folder / "home" / "in.onnx"
     assert_refused(folder, ("rewrite",), source, "notes.txt", message="no ONNX model is there")
@@ -185,7 +185,7 @@ def test_a_rewrite_that_differs_is_blamed_on_a_pass_although_the_input_is_a_pipe
 ):
     from straightline.passes import PASSES
 
-    monkeypatch.setattr("straightline.passes.registry.PASSES", (*PASSES, Breaking))
+    monkeypatch.setattr("straightline.passes.manager.registry.PASSES", (*PASSES, Breaking))
     np.savez("x.npz", x=np.full(SIZE, 2, np.float32))
     options = ("rewrite", "--passes", "unroll-loops,breaking", "--inputs", "x.npz")
     result = run(options, pipe, "out.onnx")
@@ -210,7 +210,7 @@ def test_the_shell_can_make_the_pipe(folder):
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("verify",), ("inspect",)])
 def test_what_has_no_end_is_refused(folder, command, monkeypatch):
-    monkeypatch.setattr("straightline.ir.reading._WRITER_COMES_WITHIN", 0.1)
+    monkeypatch.setattr("straightline.ir.file_reader._WRITER_COMES_WITHIN", 0.1)
     os.mkfifo("unwritten")
     rest = [] if command[0] == "inspect" else ["out.onnx"]
     for name, message in (

@@ -11,19 +11,19 @@ from pathlib import Path
 import onnx
 import pytest
 from rich.console import Console
-from straightline import api
 from straightline.cli import report
 from straightline.cli.commands import app
-from straightline.inspection import inspect
-from straightline.outcome import remarks_table
+from straightline.display import visible
+from straightline.driver import transform
+from straightline.driver.inspect import inspect
+from straightline.driver.result import remarks_table
+from straightline.facts.named_dimensions import BindingError
 from straightline.passes import Remark
-from straightline.reference.compare import Difference
-from straightline.reference.named_dimensions import BindingError
-from straightline.reference.verdict import OutputDifference, Verdict
-from straightline.showing import visible
 from straightline.verification.mismatch import MismatchError
-from straightline.versions import ConversionError
-from straightline.versions.errors import Failure
+from straightline.verification.runs.comparison import Difference
+from straightline.verification.runs.verdict import OutputDifference, Verdict
+from straightline.version_converter import ConversionError
+from straightline.version_converter.errors import Failure
 from typer.testing import CliRunner
 
 EVIL = "a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x08l"
@@ -41,7 +41,7 @@ def everything_shown() -> None:
         }"""
     )
     model.graph.node[0].name = model.graph.node[0].input[0] = model.graph.input[1].name = name
-    outcome = api.transform(model, verify=False)
+    outcome = transform.transform(model, verify=False)
     verdict = Verdict(
         "different",
         f"differs in '{name}'",
@@ -53,7 +53,7 @@ def everything_shown() -> None:
     )
     remark = Remark(name, name, name, "rewritten", name)
     mismatch = MismatchError(verdict, name, (remark,))
-    converted = api.transform(model, (), opset=14, verify=False)
+    converted = transform.transform(model, (), opset=14, verify=False)
     converted = dataclasses.replace(converted, remarks=(remark,), verdict=verdict)
     for as_json in (False, True):
         for written in (None, Path(name)):

@@ -3,7 +3,6 @@
 import numpy as np
 import onnx
 import pytest
-from straightline.facts.dimension import Dimension
 from straightline.facts.fact import (
     MAX_CONTENT,
     Fact,
@@ -18,6 +17,7 @@ from straightline.facts.fact import (
     length_of,
     vector,
 )
+from straightline.facts.polynomial import Dimension
 from straightline.ir import Tensor
 
 

@@ -6,8 +6,8 @@ import operator
 import numpy as np
 import onnx
 import pytest
-from straightline.facts.dimension import Dimension
 from straightline.facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS, Magnitudes
+from straightline.facts.polynomial import Dimension
 
 INT32, INT64, UINT8 = onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT8
 N, M, K = map(Dimension.symbol, "NMK")

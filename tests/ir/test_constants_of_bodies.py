@@ -10,8 +10,9 @@ import pytest
 import straightline as sl
 from harness import assert_equal_outputs, assert_rewrites, check_model, run_passes, signature
 from straightline import ir, reference
-from straightline.passes import UnrollLoops, registry
-from straightline.passes.text import parse_pipeline
+from straightline.passes import UnrollLoops
+from straightline.passes.manager import registry
+from straightline.passes.manager.pipeline_parser import parse_pipeline
 
 LOOP = """
 <ir_version: 3, opset_import: ["" : 8]>

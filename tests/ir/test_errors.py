@@ -16,13 +16,13 @@ import straightline
 from straightline import ir
 from straightline.analysis.safety.speculation import Hazard
 from straightline.passes import Remark
-from straightline.proof.definedness import UndefinedError
-from straightline.proof.differences import Difference
-from straightline.reference.runtimes import RuntimeFailure
-from straightline.reference.verdict import Verdict
+from straightline.runtimes.workers import RuntimeFailure
 from straightline.verification.mismatch import MismatchError
-from straightline.versions import ConversionError
-from straightline.versions.errors import Failure
+from straightline.verification.proof.definedness import UndefinedError
+from straightline.verification.proof.mismatch import Difference
+from straightline.verification.runs.verdict import Verdict
+from straightline.version_converter import ConversionError
+from straightline.version_converter.errors import Failure
 
 
 @pytest.mark.parametrize("error", [ir.ModelError, ir.LoadError, ir.SaveError, ir.GraphError])

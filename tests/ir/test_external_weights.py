@@ -12,9 +12,9 @@ import pytest
 import straightline as sl
 from onnx import TensorProto, numpy_helper
 from straightline import ir, reference
-from straightline.ir.external_data import external_tensors
-from straightline.passes import registry
-from straightline.passes.text import parse_pipeline
+from straightline.ir.io.external_data import external_tensors
+from straightline.passes.manager import registry
+from straightline.passes.manager.pipeline_parser import parse_pipeline
 
 LOOP = """
 <ir_version: 8, opset_import: ["" : 18]>

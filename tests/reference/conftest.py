@@ -1,6 +1,6 @@
 import pytest
-from straightline.reference.runtimes import Workers
-from straightline.reference.verify import verify
+from straightline.runtimes.workers import Workers
+from straightline.verification.runs.verify import verify
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from counting import assert_linear
 from reports import DECODER, rewritten
 from straightline import report
 from straightline.passes import Remark
-from straightline.reference.compare import Difference
-from straightline.reference.verdict import OutputDifference, Verdict
+from straightline.verification.runs.comparison import Difference
+from straightline.verification.runs.verdict import OutputDifference, Verdict
 
 FOUND = rewritten()
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'

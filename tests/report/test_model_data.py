@@ -3,7 +3,7 @@
 import onnx
 import straightline as sl
 from reports import DECODER
-from straightline.ir.naming import assign_names
+from straightline.ir.io.name_authority import assign_names
 from straightline.report.model_data import NodeData, describe
 
 

@@ -22,8 +22,8 @@ import onnx
 from backend import array, cases_of_nodes
 from proof_mutants import compared, is_valid, ran
 from straightline.ir import Operator
-from straightline.operators import OperatorRules, rules_of
-from straightline.proof.history import versions_of
+from straightline.ops import OperatorRules, rules_of
+from straightline.verification.proof.op_history import versions_of
 
 FIRST = 7
 """Older opsets are not compared by their meaning."""

@@ -25,9 +25,9 @@ import onnx
 from onnx import helper
 from proof_mutants import bits
 from straightline import Error, reference
-from straightline.facts.dimension import Dimension
-from straightline.proof.budget import OpenError
-from straightline.proof.narrowing import Narrowing
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.budget import OpenError
+from straightline.verification.proof.slice_pushdown import Narrowing
 from term_values import Values, terms_of
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

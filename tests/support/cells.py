@@ -9,16 +9,16 @@ from harness import as_model, run_in_onnxruntime, run_passes
 from loops import op_types
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.operators.batching import Unbatchable
+from straightline.ops.batching import Unbatchable
 from straightline.passes import RaiseRecurrences
-from straightline.passes.loops.memory import MemoryBounds
-from straightline.passes.loops.repetition import read
-from straightline.passes.recurrences.hoisted import hoisted
-from straightline.passes.recurrences.interpretation import Interpretation
-from straightline.passes.recurrences.one_step import ONE_STEP
-from straightline.passes.recurrences.polynomials import Carried, Free, Product
-from straightline.passes.recurrences.recurrence import AllTrips
-from straightline.passes.recurrences.rules import RULES
+from straightline.passes.recurrences.recognize.one_step import ONE_STEP
+from straightline.passes.recurrences.recognize.polynomials import Carried, Free, Product
+from straightline.passes.recurrences.recognize.recurrence import AllTrips
+from straightline.passes.recurrences.recognize.rules import RULES
+from straightline.passes.recurrences.recognize.sink_products import hoisted
+from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
+from straightline.passes.vectorize.loop_view import read
+from straightline.passes.vectorize.memory import MemoryBounds
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 INPUTS, HIDDEN = 3, 4

@@ -14,9 +14,9 @@ import numpy as np
 import onnx
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
-from straightline.reference.compare import Tolerance, compare
-from straightline.reference.runtimes import RuntimeFailure, Worker
-from straightline.reference.source import Source
+from straightline.runtimes.source import Source
+from straightline.runtimes.workers import RuntimeFailure, Worker
+from straightline.verification.runs.comparison import Tolerance, compare
 
 F, N, L, B = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
 NUMBERS = (F, N, L)

@@ -30,7 +30,7 @@ import straightline as sl
 from onnx import helper, numpy_helper
 from sessions import outputs
 from straightline import reference
-from straightline.budget import governed
+from straightline.limits import governed
 
 NEWEST = onnx.defs.onnx_opset_version()
 TARGETS = tuple(range(7, NEWEST + 1))

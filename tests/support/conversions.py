@@ -17,7 +17,7 @@ import pytest
 from depth import DEEP
 from sessions import open_session
 from straightline import convert_version, reference
-from straightline.versions import ConversionError
+from straightline.version_converter import ConversionError
 
 X = np.array([[0.5, -2.0, 3.5], [1.0, 7.0, -4.25]], np.float32)
 """What 'float[2, 3] x' is fed with."""

@@ -9,7 +9,7 @@ import time
 import numpy as np
 from onnx import helper
 from operator_facts import make_node
-from straightline.operators import rules_of
+from straightline.ops import rules_of
 from straightline.reference import operator_kernel
 
 STEPS_A_SECOND = 1e9

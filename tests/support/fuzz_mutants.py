@@ -34,8 +34,8 @@ import straightline as sl
 from mutations import mutate, mutate_bytes, names_in
 from straightline.analysis.constants.evaluation import TripsLeft, bounded_loop
 from straightline.reference import Workers
-from straightline.reference.draw import Drawer, DrawError
 from straightline.reference.signature import Signature
+from straightline.verification.runs.input_generator import Drawer, DrawError
 
 BATCH = 2000
 SECONDS = 20

@@ -222,14 +222,14 @@ def prove(given: onnx.ModelProto, rng: random.Random) -> object:
 
 @cache
 def pass_names() -> list[str]:
-    from straightline.passes.registry import PASSES
+    from straightline.passes.manager.registry import PASSES
 
     return [each.name for each in PASSES]
 
 
 @cache
 def target_names() -> list[str]:
-    from straightline.targets.shelf import names
+    from straightline.targets.registry import names
 
     return list(names())
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from onnx import helper
 from straightline import ir
 from straightline.facts.bounds import Bounds, Known, known
-from straightline.facts.dimension import Dimension
 from straightline.facts.fact import Fact, Symbols, as_content, is_named
-from straightline.facts.premises import Premises, Unproven
-from straightline.operators import rules_of
-from straightline.operators.outputs import content_of, known_outputs, shapes_of
+from straightline.facts.polynomial import Dimension
+from straightline.facts.safety_context import Premises, Unproven
+from straightline.ops import rules_of
+from straightline.ops.outputs import content_of, known_outputs, shapes_of
 from straightline.reference import EvaluationError, operator_kernel
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")

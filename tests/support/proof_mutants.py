@@ -30,7 +30,7 @@ from fuzz import DRAWS
 from straightline import Error, convert_version, reference
 from straightline.analysis.constants.evaluation import TripsLeft, counted_loop
 from straightline.passes import straighten
-from straightline.proof import prove
+from straightline.verification.proof import prove
 from wrong_rewrites import MUTATIONS, Place
 
 Feeds = dict[str, Any]

@@ -1,7 +1,7 @@
 """What tests of proofs share: two models in ONNX text, and what is found of them."""
 
 import onnx
-from straightline.proof import Proof, prove
+from straightline.verification.proof import Proof, prove
 
 LOOP = """Loop <body = b (int64 i, bool c{inputs}) => (bool c2{outputs}) {{
     c2 = Identity (c) {nodes} }}>"""

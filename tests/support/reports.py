@@ -2,9 +2,9 @@
 
 import straightline as sl
 from straightline import report
-from straightline.api import pipeline_of, selects_of
-from straightline.hints import advise
-from straightline.rewriting import Rewriting
+from straightline.driver.rewrite import Rewriting
+from straightline.driver.suggestions import advise
+from straightline.driver.transform import pipeline_of, selects_of
 
 DECODER = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 decoder (float[1, 4] x, float[1, 4] h, int64 n)

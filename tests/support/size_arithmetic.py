@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.facts.dimension import Dimension
+from straightline.facts.polynomial import Dimension
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 TYPES = {

@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TOOL = PROJECT["tool"]
 LOWEST = tuple(map(int, re.findall(r"\d+", PROJECT["project"]["requires-python"])))
 """The lowest Python that the package is for: (3, 10)."""
-NOT_INSTALLED = ("benchmarks", "build", "dist", "docs", "examples", "tests", "tools")
+NOT_INSTALLED = ("build", "dev", "dist", "docs", "examples", "tests")
 
 
 @functools.cache
@@ -27,7 +27,7 @@ def sources(root=ROOT):
 
 
 def python_files():
-    """All Python files: the package, tests, benchmarks, examples and tools."""
-    folders = [ROOT / name for name in ("benchmarks", "examples", "tests", "tools")]
+    """All Python files: the package, tests, examples, benchmarks and tools."""
+    folders = [ROOT / name for name in ("dev", "examples", "tests")]
     others = [path for folder in folders for path in folder.rglob("*.py")]
     return sorted([*(ROOT / name for name in sources()), *others])

@@ -19,17 +19,17 @@ import onnx
 from onnx import helper
 from operator_cases import Case, cases
 from straightline import ir
-from straightline.analysis.computing import computed
-from straightline.analysis.shapes.asking import connected
+from straightline.analysis.guarded_evaluation import computed
+from straightline.analysis.shapes.onnx_inference_cache import connected
 from straightline.ir import Operator, Tensor
-from straightline.operators import rules_of
-from straightline.operators.agreement import is_float
-from straightline.operators.rules import Moving
-from straightline.reference.compare import EXACT, Tolerance, compare
+from straightline.ops import rules_of
+from straightline.ops.agreement import is_float
+from straightline.ops.rules import Moving
 from straightline.reference.errors import EvaluationError
-from straightline.reference.evaluator import operator_kernel
-from straightline.reference.runtimes import RuntimeFailure, Worker
-from straightline.reference.source import Source
+from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.runtimes.source import Source
+from straightline.runtimes.workers import RuntimeFailure, Worker
+from straightline.verification.runs.comparison import EXACT, Tolerance, compare
 
 MOST = 1 << 20
 

@@ -9,7 +9,7 @@ import onnx
 import onnx.parser
 from sessions import outputs
 from straightline import reference
-from straightline.proof import prove
+from straightline.verification.proof import prove
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45]
 

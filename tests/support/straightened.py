@@ -11,8 +11,8 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs, assert_same_text
 from straightline import ir
-from straightline.versions import ConversionError, convert
-from straightline.versions.straightening import PIPELINES, Straightened, straighten_constructs
+from straightline.version_converter import ConversionError, convert
+from straightline.version_converter.unblock import PIPELINES, Straightened, straighten_constructs
 
 X = np.array([0.5, -2.0], np.float32)
 Y = np.array([3.0, 4.0], np.float32)

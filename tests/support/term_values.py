@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 import onnx
-from straightline.analysis.shapes.asking import connected
-from straightline.facts.dimension import Dimension
+from straightline.analysis.shapes.onnx_inference_cache import connected
 from straightline.facts.fact import PRIVATE, element
-from straightline.proof.algebra import Terms
-from straightline.proof.budget import Budget
-from straightline.proof.constructs.recurrences import Bound
-from straightline.proof.execution import Execution
-from straightline.proof.inputs import input_terms, overridable
-from straightline.proof.programs import Compiler
-from straightline.proof.terms import Term, fingerprint
-from straightline.reference.evaluator import operator_kernel
+from straightline.facts.polynomial import Dimension
+from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.verification.proof.budget import Budget
+from straightline.verification.proof.compile_graph import Compiler
+from straightline.verification.proof.control_flow.recurrences import Bound
+from straightline.verification.proof.inputs import input_terms, overridable
+from straightline.verification.proof.symbolic_execution import Execution
+from straightline.verification.proof.term_manager import Terms
+from straightline.verification.proof.terms import Term, fingerprint
 
 
 def terms_of(

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import straightline as sl
 from sessions import open_session
-from straightline.proof import prove
+from straightline.verification.proof import prove
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 CONSTANTS = """int64 zero = {0}, int64 one = {1}, int64[1] v0 = {0}, float one_f = {1},

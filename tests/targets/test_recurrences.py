@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from layers import one_layer, sharing, sizes
-from straightline.benchmarks.loops.lstm import one_step
+from straightline.dev.benchmarks.loops.lstm import one_step
 
 from targets import fitted, lacking, operators, taking
 

@@ -4,13 +4,13 @@ import warnings
 
 import pytest
 from straightline.passes import Remark
-from straightline.reference.verdict import Verdict
 from straightline.verification.mismatch import (
     MismatchError,
     NotVerifiedError,
     NotVerifiedWarning,
     require_compared,
 )
+from straightline.verification.runs.verdict import Verdict
 
 DIFFERENT = Verdict("different", "y: different")
 

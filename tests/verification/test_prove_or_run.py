@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from straightline.reference.runtimes import Worker
+from straightline.runtimes.workers import Worker
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
@@ -193,7 +193,9 @@ def test_a_difference_holds_an_input_that_shows_it():
 
 
 def test_where_a_run_contradicts_a_proof_the_run_counts(monkeypatch):
-    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: sl.Proof("proved", "."))
+    monkeypatch.setattr(
+        "straightline.verification.proof.prove", lambda *_, **__: sl.Proof("proved", ".")
+    )
     verdict = sl.verify(model(LOOP), model(TWICE), samples=1)
     assert verdict.status == "contradictory" and verdict.differs and not verdict.proved
     assert verdict.reason.startswith("a proof says equal, a run not: the rewrite differs in")
@@ -236,7 +238,7 @@ def test_a_rewrite_is_proved_without_a_run(ran):
 
 def test_a_model_in_which_nothing_was_changed_is_equal(ran, monkeypatch):
     before, failing = model(TWICE), sl.Proof("open", "out of steps")
-    monkeypatch.setattr("straightline.proof.prove", lambda *_, **__: failing)
+    monkeypatch.setattr("straightline.verification.proof.prove", lambda *_, **__: failing)
     verdict = sl.verify(before, sl.load(before))
     assert verdict.proved and verdict.proof.reason == "both are the same model" and not ran
     assert sl.transform(before, verify={"prove": True}).verdict.proved and not ran
@@ -263,7 +265,7 @@ def test_a_demanded_proof_that_is_not_found_withholds_the_result():
     wanted = {"verify": {"prove": True}}
     failing = sl.Proof("open", "out of steps")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("straightline.proof.prove", lambda *_, **__: failing)
+        patch.setattr("straightline.verification.proof.prove", lambda *_, **__: failing)
         with pytest.raises(sl.NotVerifiedError, match=r"the rewrite .* not proved: out of steps"):
             sl.rewrite(before, **wanted)
         with pytest.raises(sl.NotVerifiedError, match=r"conversion .* not proved: out of steps"):

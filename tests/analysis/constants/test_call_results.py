@@ -6,7 +6,7 @@ from straightline import ir
 from straightline.analysis.constants.call_results import CallResults, tells_anything
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.budget import Limits, governed
+from straightline.limits import Limits, governed
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 21, "local" : 1]>\n'

@@ -5,10 +5,10 @@ import pytest
 from harness import as_model
 from small_arrays import ONE, floats, ints, ones
 from straightline import ir
-from straightline.analysis.computing import size_of
 from straightline.analysis.constants.folding import Folder, _shared_kernel
-from straightline.budget import Limits, governed
+from straightline.analysis.guarded_evaluation import size_of
 from straightline.ir import Tensor
+from straightline.limits import Limits, governed
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
 
@@ -208,7 +208,9 @@ def test_a_kernel_is_made_once_for_all_models(monkeypatch):
         made.append(proto.op_type)
         return lambda arrays: [arrays[0] * 2]
 
-    monkeypatch.setattr("straightline.reference.evaluator.operator_kernel", operator_kernel)
+    monkeypatch.setattr(
+        "straightline.reference.interpreter.evaluator.operator_kernel", operator_kernel
+    )
     _shared_kernel.cache_clear()
     try:
         for _ in range(3):

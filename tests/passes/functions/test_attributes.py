@@ -11,8 +11,8 @@ import straightline as sl
 from harness import assert_equal, check_model
 from onnx import AttributeProto, TensorProto, helper
 from straightline import ir, reference
-from straightline.passes import registry
-from straightline.passes.text import parse_pipeline
+from straightline.passes.manager import registry
+from straightline.passes.manager.pipeline_parser import parse_pipeline
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "lib" : 1]>\n'
 FUNCTION = '<opset_import: ["" : 18, "lib" : 1], domain: "lib">\n'

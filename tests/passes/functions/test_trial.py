@@ -9,14 +9,14 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.budget import governed
+from straightline.limits import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
 from straightline.passes.base import Pass, Run
 from straightline.passes.cleanup import fold_shapes
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
-from straightline.passes.registry import default_passes
-from straightline.passes.tools.budget import Budget
+from straightline.passes.manager.registry import default_passes
+from straightline.passes.utils.budget import Budget
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 RUN = Run(standard=default_passes())

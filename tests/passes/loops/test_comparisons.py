@@ -3,7 +3,7 @@
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.trips.maximum import parts
+from straightline.analysis.trips.trip_bound import parts
 from straightline.passes.loops.comparisons import ConditionReader, integer
 
 

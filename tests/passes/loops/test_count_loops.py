@@ -8,7 +8,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
 from straightline.passes import CountLoops
-from straightline.proof import prove
+from straightline.verification.proof import prove
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TYPES = {"int32": np.int32, "int64": np.int64}

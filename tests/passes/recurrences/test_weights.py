@@ -6,9 +6,9 @@ import pytest
 from straightline import ir
 from straightline.facts.fact import Fact
 from straightline.ir import Value
-from straightline.operators.batching import Operand
+from straightline.ops.batching import Operand
 from straightline.passes.recurrences.weights import Matrix, Unfit, Weights
-from straightline.passes.tools.emit import Emitter
+from straightline.passes.utils.builder import Emitter
 from straightline.reference import run
 
 ARRAY = np.arange(24, dtype=np.float32).reshape(4, 6)

@@ -9,7 +9,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.scans.elements import Stack, Unstacked, known_shape, slices, zeros_of
 from straightline.passes.scans.layout import read_scan
 from straightline.passes.scans.shapes import ScanShapes
-from straightline.passes.tools.emit import Emitter
+from straightline.passes.utils.builder import Emitter
 
 
 def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[2] e", lens=""):

@@ -6,7 +6,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.facts.dimension import Dimension
+from straightline.facts.polynomial import Dimension
 from straightline.passes.scans.shapes import ScanShapes, ValueAxis
 
 N = Dimension.symbol("N")

@@ -7,7 +7,7 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.sequences.split import Parts, shape_of
 from straightline.passes.sequences.structure import Undecided
-from straightline.passes.tools.emit import Emitter
+from straightline.passes.utils.builder import Emitter
 
 X = np.arange(10, dtype=np.float32).reshape(5, 2)
 

@@ -26,11 +26,19 @@ PRELOADED = (
     *(
         "zoneinfo",
         "onnx.reference.ops._op_list",
-        "straightline.inspection",
-        "straightline.proof.proving",
+        "straightline.driver.inspect",
+        "straightline.verification.proof.prove",
     ),
-    *("straightline.reference.evaluator", "straightline.transforming", "straightline.verification"),
-    *("straightline.versions.convert", "straightline.cli.commands", "straightline.__main__"),
+    *(
+        "straightline.reference.interpreter.evaluator",
+        "straightline.driver.passes_of_text",
+        "straightline.verification",
+    ),
+    *(
+        "straightline.version_converter.convert",
+        "straightline.cli.commands",
+        "straightline.__main__",
+    ),
 )
 
 NOBODY = 65534

@@ -21,7 +21,7 @@ from _pytest.runner import runtestprotocol
 from mutation.mutants import ROOT
 
 KEPT = ROOT / "build" / "mutants"
-MEASURED = ("ir", "facts", "operators", "analysis", "passes", "versions")
+MEASURED = ("ir", "facts", "ops", "analysis", "passes", "version_converter")
 
 
 @dataclasses.dataclass

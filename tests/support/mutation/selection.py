@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mutation.mutants import ROOT, Mutant, mutants_of
 
-DEFAULT = ("ir", "facts", "operators", "analysis", "passes", "versions")
+DEFAULT = ("ir", "facts", "ops", "analysis", "passes", "version_converter")
 
 
 def source_files(where: Sequence[str]) -> list[str]:

@@ -1,0 +1,41 @@
+"""Whether a select can choose between two values: they must be tensors of one type and shape."""
+
+from __future__ import annotations
+
+from ...facts.fact import Fact, Shape
+from ...facts.safety_context import shown as shown_dim
+from ...ir.option_names import by
+from ...ops.schema_queries import unsayable
+
+_OLDEST_OPSET = 9
+
+
+def without_select(opset: int) -> str | None:
+    """Why nothing can be selected in an opset; None if something can."""
+    if opset >= _OLDEST_OPSET:
+        return None
+    return f"opset {opset} has no Where; convert to opset {_OLDEST_OPSET} first"
+
+
+def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
+    """Why no select can choose between two values with these facts; None if one can.
+
+    The answer continues a sentence that begins with the value: "'y' differs in shape: ...".
+    """
+    if one.other is not None or other.other is not None:
+        return "is a sequence or optional, which no operator selects"
+    if not one.elem_type or one.elem_type != other.elem_type:
+        return "is of a type that is not known"
+    reason = unsayable(["Where"], one.elem_type, opset, "If")
+    if reason is not None:
+        return reason
+    if one.shape is None or other.shape is None:
+        return f"is of a shape that is not known; give the shapes of inputs with {by('--shape')}"
+    if one.shape != other.shape:
+        return f"differs in shape, or may: {shown(one.shape)} and {shown(other.shape)}"
+    return None
+
+
+def shown(shape: Shape) -> str:
+    """A shape as messages show it."""
+    return f"[{', '.join(shown_dim(dim) for dim in shape)}]"

@@ -1,0 +1,144 @@
+"""Facts across the borders of bodies: what If, Loop and their kin take in and give out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ...facts.bounds import known
+from ...facts.fact import UNKNOWN, Fact
+from ...facts.polynomial import Dimension
+from ...ir import Node, Value
+from .loop_fixpoint import (
+    Inference,
+    Slot,
+    after_any_trips,
+    fact_of,
+    invariant,
+    of_type_only,
+    stacked,
+)
+from .nonzero_trips import runs_certainly
+from .scan_elements import ToldElements
+from .scan_transfer import scan_inputs, scan_outputs
+
+_ITERATION, _CONDITION = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+
+
+def enter_body(inference: Inference, value: Value) -> None:
+    """Assume what holds for every input of a body on every trip."""
+    body = value.owner
+    assert body is not None and body.holder is not None
+    node = body.holder
+    if node.op.references:
+        facts = [of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
+    elif node.is_op("Loop"):
+        facts = _loop_inputs(inference, node)
+    elif node.is_op("Scan"):
+        facts = scan_inputs(inference, node)
+    elif node.is_op("SequenceMap"):
+        facts = [_element_of(inference, value) for value in node.inputs]
+    else:
+        facts = [of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
+    for given, fact in zip(body.inputs, facts, strict=True):
+        inference.enter(given, fact)
+
+
+def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
+    """What a node that holds bodies gives out."""
+    if node.op.references:
+        return [UNKNOWN] * len(node.outputs)
+    if node.is_op("If"):
+        return _if_outputs(inference, node)
+    body = node.body("body") if "body" in node.bodies else None
+    if body is None:
+        return [UNKNOWN] * len(node.outputs)
+    results = [inference.fact(value).without_content() for value in body.outputs]
+    if node.is_op("Loop"):
+        states = len(node.inputs) - 2
+        initial = [fact_of(inference, value) for value in node.inputs[2:]]
+        carried = after_any_trips(inference.symbols, initial, results[1 : 1 + states])
+        return [*carried, *_rows(inference, node, results, 1 + states)]
+    if node.is_op("Scan"):
+        return scan_outputs(inference, node, results)
+    count = fact_of(inference, node.inputs[0]).count
+    return [Fact(other=_sequence_of(fact), count=count) for fact in results]
+
+
+def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int) -> list[Fact]:
+    """Scan outputs. Where there may be no trips their sizes are those of the body only as far as
+    runtimes infer them: others are 0 then."""
+    elements = results[first:]
+    if not runs_certainly(node, lambda value: known(inference.fact(value))):
+        told = ToldElements(node, inference.model, inference)
+        elements = [
+            _told_sizes(inference, told, index, fact) for index, fact in enumerate(elements, first)
+        ]
+    return [stacked(inference.symbols, fact, 0, None) for fact in elements]
+
+
+def _told_sizes(inference: Inference, told: ToldElements, index: int, fact: Fact) -> Fact:
+    """Return the facts of a scan output's element that hold with and without iterations."""
+    numbers = [dim for dim in fact.shape or () if dim.value]
+    if not fact.shape or not (numbers or any(dim.value is None for dim in fact.shape)):
+        return fact
+    element = told.of(index) if numbers else None
+    sizes: Sequence[int] = () if element is None else element.shape
+    if numbers and len(sizes) != len(fact.shape):
+        return Fact(fact.elem_type)
+    sizes = sizes or [0] * len(fact.shape)
+    dims = [
+        dim if dim.value == size else inference.symbols.fresh()
+        for dim, size in zip(fact.shape, sizes, strict=True)
+    ]
+    return Fact(fact.elem_type, tuple(dims))
+
+
+def _element_of(inference: Inference, value: Value | None) -> Fact:
+    """What SequenceMap hands to its body: one element of a sequence, or a tensor as it is."""
+    fact = fact_of(inference, value)
+    if fact.other is None:
+        return fact.without_content()
+    return inference.symbols.fact(fact.other.sequence_type.elem_type)
+
+
+def _sequence_of(element: Fact) -> onnx.TypeProto | None:
+    """A sequence of what a body gives out; sizes that have no name differ from trip to trip."""
+    type_ = element.type_proto(private=False)
+    return None if type_ is None else onnx.helper.make_sequence_type_proto(type_)
+
+
+def _loop_inputs(inference: Inference, node: Node) -> list[Fact]:
+    """The iteration number, the condition, and carried values as they are on every trip: the
+    weakest facts that the initial values imply and the body preserves."""
+    body = node.body("body")
+    initial = [fact_of(inference, value).without_content() for value in node.inputs[2:]]
+    fixed = [
+        Fact(elem_type, tuple([Dimension.constant(1)] * len(v.shape or ())))
+        for elem_type, v in zip((_ITERATION, _CONDITION), body.inputs[:2], strict=True)
+    ]
+    states = invariant(inference, body, fixed, initial, 1)
+    return [*fixed, *states]
+
+
+def _if_outputs(inference: Inference, node: Node) -> list[Fact]:
+    branches = [
+        [inference.fact(value) for value in node.body(name).outputs]
+        for name in ("then_branch", "else_branch")
+    ]
+    facts = []
+    for one, other in zip(*branches, strict=False):
+        joined = Slot(inference.symbols).join(one, other)
+        if one.content is not None and other.content is not None and _equal(one, other):
+            joined = Fact(joined.elem_type, joined.shape, one.content)
+        facts.append(joined)
+    return facts
+
+
+def _equal(one: Fact, other: Fact) -> bool:
+    assert one.content is not None and other.content is not None
+    if one.content.shape != other.content.shape:
+        return False
+    pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
+    return all(a is not None and a == b for a, b in pairs)

@@ -1,0 +1,137 @@
+"""What holds of the values that a body carries from trip to trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...facts.fact import UNKNOWN, Fact, Symbols, is_named
+from ...facts.polynomial import Dimension
+from ...facts.types import agreed
+from ...ir import Graph, Model, Node, Value
+
+_MOST_ROUNDS = 4
+
+
+class Inference(Protocol):
+    """What is needed of the inference of a whole model (`inference.py`)."""
+
+    symbols: Symbols
+    model: Model
+
+    def version_of(self, node: Node, /) -> int:
+        """The opset version in which a node is written."""
+
+    def fact(self, value: Value) -> Fact:
+        """What is known about a value."""
+
+    def enter(self, value: Value, fact: Fact) -> None:
+        """Take a fact about an input of a body for granted."""
+
+    def trial(self) -> Inference:
+        """A copy that can be thrown away with what it assumes."""
+
+    def keep(self) -> None:
+        """Hand what a trial found over to where it was made."""
+
+
+def fact_of(inference: Inference, value: Value | None) -> Fact:
+    """What is known about an input that may be absent."""
+    return UNKNOWN if value is None else inference.fact(value)
+
+
+def of_type_only(fact: Fact) -> Fact:
+    """A fact without shape and elements."""
+    return Fact(fact.elem_type, None, None, fact.other)
+
+
+def invariant(
+    inference: Inference,
+    body: Graph,
+    before: Sequence[Fact],
+    initial: Sequence[Fact],
+    first_output: int,
+    after: Sequence[Fact] = (),
+) -> list[Fact]:
+    """Weaken the facts of carried values until the body preserves them."""
+    own = [Slot(inference.symbols) for _ in initial]
+    facts = list(initial)
+    for _ in range(_MOST_ROUNDS):
+        trial = inference.trial()
+        for value, fact in zip(body.inputs, [*before, *facts, *after], strict=True):
+            trial.enter(value, fact)
+        results = [trial.fact(v) for v in body.outputs[first_output : first_output + len(facts)]]
+        joined = [slot.join(a, b) for slot, a, b in zip(own, facts, results, strict=True)]
+        if all(_same(a, b) for a, b in zip(facts, joined, strict=True)):
+            trial.keep()
+            return facts
+        facts = joined
+    return [of_type_only(fact) for fact in facts]
+
+
+class Slot:
+    """One carried value; a size that varies is always called by the same symbol."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.varying: dict[int, Dimension] = {}
+
+    def join(self, one: Fact, other: Fact) -> Fact:
+        """What holds for both."""
+        if one.other is not None or other.other is not None:
+            type_ = agreed(one.other, other.other)
+            if type_ is not None and 0 in (one.count, other.count):
+                # An empty sequence holds nothing of another shape.
+                type_ = other.other if one.count == 0 else one.other
+            return Fact(other=type_, count=one.count if one.count == other.count else None)
+        elem_type = one.elem_type if one.elem_type == other.elem_type else 0
+        if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
+            return Fact(elem_type)
+        dims = [
+            self._dim(i, a, b) for i, (a, b) in enumerate(zip(one.shape, other.shape, strict=True))
+        ]
+        return Fact(elem_type, tuple(dims))
+
+    def _dim(self, axis: int, one: Dimension, other: Dimension) -> Dimension:
+        if one == other:
+            return one
+        if axis not in self.varying:
+            self.varying[axis] = self.symbols.fresh()
+        return self.varying[axis]
+
+
+def _same(one: Fact, other: Fact) -> bool:
+    return all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("elem_type", "shape", "other", "count")
+    )
+
+
+def after_any_trips(
+    symbols: Symbols, initial: Sequence[Fact], results: Sequence[Fact]
+) -> list[Fact]:
+    """Carried values when a loop ends: the initial ones, or what the last trip gave."""
+    return [
+        outside(symbols, Slot(symbols).join(a, b), (a,))
+        for a, b in zip(initial, results, strict=True)
+    ]
+
+
+def outside(symbols: Symbols, fact: Fact, visible: Sequence[Fact]) -> Fact:
+    """A fact of a body as seen around it: sizes that differ from trip to trip become new ones."""
+    if fact.shape is None:
+        return fact
+    known = {dim for other in visible for dim in other.shape or ()}
+    dims = [dim if dim in known or is_named(dim) else symbols.fresh() for dim in fact.shape]
+    return Fact(fact.elem_type, tuple(dims), None, fact.other)
+
+
+def stacked(symbols: Symbols, element: Fact, axis: int, length: Dimension | None) -> Fact:
+    """What a body gave out on all trips together, along a new axis."""
+    each = outside(symbols, element, ())
+    if each.shape is None:
+        return Fact(element.elem_type)
+    dims = list(each.shape)
+    axis += len(dims) + 1 if axis < 0 else 0
+    dims.insert(axis, length or symbols.fresh())
+    return Fact(element.elem_type, tuple(dims))

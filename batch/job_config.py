@@ -1,0 +1,143 @@
+"""What is done with each model: the same for all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib.metadata
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ir import TWO_GB
+from ..limits import Limits, governed
+from .change_detection import digest_of_file
+
+if TYPE_CHECKING:
+    from ..driver.transform import Passes
+    from ..facts.named_dimensions import Dims
+
+
+_FORM = 2
+"""How what is done is kept; what was kept otherwise is done anew."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Treatment:
+    """What is done with each model.
+
+    Attributes:
+        passes: as `straightline.transform` takes them.
+        options: the other options of `straightline.transform`.
+        dims: the sizes of named dimensions.
+        verify: the options of a verification; None where there shall be none.
+        straight_line: fail where control flow is left.
+        whole_target: fail where the target does not take something.
+        force: overwrite also what is no model.
+        max_bytes: refuse larger files.
+        load: files of passes.
+        limits: of work, memory and time for what is computed beforehand; None for the default.
+        in_a_shell: whether messages name options rather than keywords.
+        link_data: whether results have hard links to data files rather than copies.
+    """
+
+    passes: Passes = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    dims: Dims = dataclasses.field(default_factory=dict)
+    verify: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
+    straight_line: bool = False
+    whole_target: bool = False
+    force: bool = False
+    max_bytes: int = TWO_GB
+    load: tuple[Path, ...] = ()
+    limits: tuple[int | None, int | None, float | None] = (None, None, None)
+    in_a_shell: bool = False
+    link_data: bool = False
+
+    @property
+    def feeds(self) -> list[Path]:
+        """The files that inputs are read from."""
+        from ..runtimes.feeds import files_of
+
+        given = (self.verify or {}).get("feeds")
+        return [] if given is None else files_of(given)
+
+    @contextlib.contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Let passes of files be known, and messages speak the caller's language.
+
+        Raises:
+            PluginError: a file is none of passes.
+        """
+        from ..ir.option_names import told_to_a_shell
+        from ..passes import load_file
+
+        for file in self.load:
+            load_file(file)
+        with (
+            governed(Limits.of(*self.limits)),
+            told_to_a_shell() if self.in_a_shell else contextlib.nullcontext(),
+        ):
+            yield
+
+    def check(self) -> None:
+        """Find out before the work what no model could be worked on with.
+
+        Raises:
+            PassOptionError: there is no such pass or option; those of files are not looked at.
+        """
+        from ..driver.transform import pipeline_of, transform
+
+        if not self.load:
+            others = inspect.signature(transform).parameters
+            own = {name: held for name, held in self.options.items() if name not in others}
+            pipeline_of(self.passes, **own)
+
+    def key(self) -> str:
+        """A digest of all that decides what comes out, this version of straightline among it.
+
+        Raises:
+            LoadError: a file that it depends on cannot be read.
+        """
+        decisive = {
+            "state": _FORM,
+            "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],
+            "passes": self.passes,
+            "options": self.options,
+            "dims": self.dims,
+            "verify": self.verify,
+            "feeds": [digest_of_file(path) for path in self.feeds],
+            "straight_line": self.straight_line,
+            "whole_target": self.whole_target,
+            "limits": self.limits,
+            "link_data": self.link_data,
+            "load": [digest_of_file(path) for path in self.load],
+        }
+        return hashlib.sha256(_text(decisive).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A value as text that is the same in every process."""
+    import numpy as np
+
+    if isinstance(value, Mapping):
+        items = sorted((_text(key), _text(held)) for key, held in value.items())
+        return "{" + ", ".join(f"{key}: {held}" for key, held in items) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, frozenset):
+        return _text(sorted(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return _text({field.name: getattr(value, field.name) for field in fields})
+    if isinstance(value, np.ndarray | np.generic):
+        from ..ir.io.fingerprint import digest_of_array
+
+        array = np.asarray(value)
+        return f"{array.dtype}{array.shape}{digest_of_array(array).hex()}"
+    if isinstance(value, os.PathLike):
+        return repr(os.fspath(value))
+    return f"{type(value).__name__} {value!r}"

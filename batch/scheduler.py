@@ -1,0 +1,234 @@
+"""The same work on many models: what is begun, what is done again, and what became of each."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..display import OnProgress, silent
+from ..ir import TWO_GB
+from ..ir.kinds import PATH, takes
+from ..ir.option_names import is_told_to_a_shell
+from .errors import BatchError
+from .job_config import Treatment
+from .pools import LOCAL, Pool, pool_of
+from .result import Record
+from .sources import Given, Job, jobs_of
+from .state import State, kept_in
+from .worker import Done, failed, work
+
+if TYPE_CHECKING:
+    from ..driver.transform import Passes, TargetLike
+    from ..facts.named_dimensions import Dims
+
+
+@takes(out=PATH)
+def run(
+    sources: Given | Sequence[Given],
+    out: Given,
+    passes: Passes = None,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    backend: str = LOCAL,
+    address: str | None = None,
+    verify: bool | Mapping[str, Any] = True,
+    dims: Dims | None = None,
+    target: TargetLike = None,
+    require_straight_line: bool = False,
+    require_target: bool = False,
+    force: bool = False,
+    max_bytes: int = TWO_GB,
+    link_data: bool = False,
+    load: Iterable[Given] = (),
+    max_work: int | None = None,
+    max_memory: int | None = None,
+    on_progress: OnProgress = silent,
+    **options: Any,
+) -> list[Record]:
+    """Rewrite or convert many models; a failure of one does not stop the rest.
+
+    Args:
+        sources: files, folders and patterns such as "models/**/*.onnx". A folder stands for all
+            models in it and below it, and its structure is kept.
+        out: the folder of the results, which is made if need be.
+        passes: as in `straightline.transform`.
+        jobs: how many models are worked on at once; by default as many as there are processors.
+        resume: skip what was done before, if neither the source with its data, nor what is asked
+            for, nor the result has changed since.
+        backend: where the work is done, as joblib calls it: "loky", processes of this machine, or
+            "dask" or "ray", a cluster that reaches the same files.
+        address: where the cluster is, such as "tcp://10.0.0.1:8786" (dask) or "10.0.0.1:6379"
+            (ray); by default what the process is connected to.
+        verify: compare the outputs with the original's, as in `straightline.transform`.
+        dims: sizes of named dimensions of inputs: `{"batch": 1}`.
+        require_straight_line: count control flow that is left as a failure, and write nothing.
+        target: what the models shall fit, as in `straightline.transform`.
+        require_target: count what the target does not take as a failure, and write nothing.
+        force: overwrite also what is no model, and data of other models.
+        max_bytes: refuse larger model files.
+        link_data: let results have hard links to external data rather than copies of it.
+            onnxruntime reads these; `onnx.load` and onnx's checker refuse a file that has several
+            names, under each of them.
+        load: Python files that define passes.
+        max_work: how many steps may be computed beforehand for each model.
+        max_memory: how many bytes that may take.
+        on_progress: told of each model that is done: stage, which one, how many, of how many.
+        options: other options of `straightline.transform`, such as `opset`, `values`, `max_trips`.
+
+    Returns:
+        what became of each model, in the order of the sources.
+
+    Raises:
+        BatchError: there is no model, two results would go to one place, one would overwrite a
+            source, the folder is in use, or the cluster is not reached. Nothing was done.
+        PassOptionError: there is no such pass or option.
+        TargetError: there is no such target.
+        SaveError: the folder cannot be written.
+        KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
+    """
+    from ..verification.options import comparison_options
+
+    if target is not None:
+        from ..targets import target_of
+
+        options = {**options, "target": target_of(target)}  # a file is read once
+    how = Treatment(
+        passes,
+        options,
+        dims or {},
+        _with_whole_paths(comparison_options(verify)),
+        require_straight_line,
+        require_target,
+        force,
+        max_bytes,
+        tuple(Path(os.path.realpath(file)) for file in load),
+        (max_work, max_memory, (comparison_options(verify) or {}).get("timeout")),
+        is_told_to_a_shell(),
+        link_data,
+    )
+    if jobs is not None and jobs < 1:
+        raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
+    how.check()
+    out = Path(out)
+    todo, key = jobs_of(sources, out), how.key()
+    found: dict[str, Record] = {}
+    with (
+        pool_of(backend, jobs, address, kept=not how.load) as pool,
+        kept_in(out) as (state, staging),
+    ):
+        todo = [_prepared(job, state, staging, resume) for job in todo]
+        on_progress("beginning", "workers are started", 0, len(todo))
+        work_on = finished(
+            todo, pool, lambda job: _call(job, how, key), lambda job: _begin(job, state)
+        )
+        with _cleared(staging, pool), contextlib.closing(work_on) as results:
+            for done in results:
+                if done.entry is not None:
+                    state.add(done.entry)
+                found[done.record.name] = done.record
+                on_progress("done", done.record.name, len(found), len(todo))
+    return [found[job.name] for job in todo]
+
+
+def _with_whole_paths(verify: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Options of a verification which mean the same in another folder."""
+    feeds = None if verify is None else verify.get("feeds")
+    if verify is None or not isinstance(feeds, str | os.PathLike):
+        return verify
+    return {**verify, "feeds": Path(feeds).absolute()}
+
+
+def _prepared(job: Job, state: State, staging: Path, resume: bool) -> Job:
+    """A job with what is kept of an earlier time, if that is gone on with."""
+    return dataclasses.replace(
+        job,
+        staging=staging,
+        known=state.known(job.name) if resume else None,
+        owns_data=state.owns(job.name) or not os.path.lexists(job.data),
+    )
+
+
+def _begin(job: Job, state: State) -> None:
+    if job.owns_data:
+        state.begin(job.name)
+
+
+def _call(job: Job, how: Treatment, key: str) -> Any:
+    import joblib
+
+    return joblib.delayed(work)(job, how, key)
+
+
+@contextlib.contextmanager
+def _cleared(staging: Path, pool: Pool) -> Iterator[None]:
+    """Remove what was not finished; a cluster may still work there when the work is given up."""
+    try:
+        yield
+    except BaseException:
+        if pool.is_local:
+            shutil.rmtree(staging, ignore_errors=True)  # else the next run does
+        raise
+    shutil.rmtree(staging)
+
+
+def finished(
+    jobs: Iterable[Job], pool: Pool, call: Callable[[Job], Any], begin: Callable[[Job], None]
+) -> Generator[Done, None, None]:
+    """What becomes of each model, as it comes; each comes once.
+
+    Where a process dies, those that it may have died of are done again, one after the other, and
+    the rest goes on.
+
+    Args:
+        jobs: the models.
+        pool: where the work is done.
+        call: makes of a model what the pool takes.
+        begin: told of each that is handed out; from any thread.
+
+    Raises:
+        BatchError: the pool takes none.
+    """
+    todo = {job.name: job for job in jobs}
+    while todo:
+        handed: list[Job] = []
+
+        def calls(handed: list[Job] = handed) -> Iterator[Any]:
+            for job in list(itertools.islice(todo.values(), pool.most)):
+                handed.append(job)
+                begin(job)
+                yield call(job)
+
+        try:
+            for done in pool.results(calls()):
+                del todo[done.record.name]
+                yield done
+        except Exception as error:
+            if not handed:
+                raise BatchError(f"the backend '{pool.backend}' fails: {error}") from error
+            for job in [job for job in handed if job.name in todo]:
+                del todo[job.name]
+                yield _alone(job, pool, call)
+
+
+def _alone(job: Job, pool: Pool, call: Callable[[Job], Any]) -> Done:
+    """What becomes of a model where nothing else is worked on: if it dies again, it is its own
+    fault."""
+    try:
+        (done,) = pool.results([call(job)], alone=True)
+    except Exception as error:  # noqa: BLE001 - as above
+        told = " ".join(str(error).split()) or type(error).__name__
+        message = (
+            "the process that worked on it died, twice; was it short of memory? Work on fewer"
+            f" models at once, with --jobs, or on this one on a larger machine ({told})"
+        )
+        return Done(failed(job, "worker died", message))
+    else:
+        found: Done = done
+        return found

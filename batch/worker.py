@@ -1,0 +1,216 @@
+"""The work on one model, wherever it is done: all that can go wrong with it is a record."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ir import Error, SaveError, Target
+from ..ir.errors import reason
+from .change_detection import Seen, are_as_before, seen
+from .job_config import Treatment
+from .result import Problem, Record
+from .sources import Job
+
+if TYPE_CHECKING:
+    from ..driver.result import Outcome
+    from ..ir import Model, ModelFile
+    from ..runtimes.workers import Workers
+
+_own = threading.local()
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """What became of a model.
+
+    Attributes:
+        record: for people.
+        entry: what is to be known of it later; None where nothing was written.
+    """
+
+    record: Record
+    entry: dict[str, Any] | None = None
+
+
+def work(job: Job, how: Treatment, key: str) -> Done:
+    """Do what is to be done with a model, unless that was done before.
+
+    Args:
+        job: the model.
+        how: what to do.
+        key: the digest of that.
+    """
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of libraries; ours are messages
+            done = _skipped(job, key) or _made(job, how, key)
+    except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
+        done = Done(failed(job, *_explained(error)))
+    record = dataclasses.replace(done.record, seconds=time.perf_counter() - started)
+    return dataclasses.replace(done, record=record)
+
+
+def failed(job: Job, problem: Problem, *messages: str) -> Record:
+    """A record of a failure."""
+    outputs = "different" if problem == "outputs differ" else ""
+    return Record(job.name, job.source, job.shown, "failed", problem, messages, outputs)
+
+
+def _explained(error: Exception) -> tuple[Any, ...]:
+    from ..passes import PassOptionError
+    from ..verification.mismatch import MismatchError
+
+    if isinstance(error, MismatchError):
+        return "outputs differ", *error.lines()
+    if isinstance(error, PassOptionError):
+        return "usage", *error.lines()
+    if isinstance(error, Error):
+        return "bad input", *error.lines()
+    if isinstance(error, OSError | MemoryError):
+        return "bad input", str(error) or "out of memory"
+    told = f"a fault of straightline itself, {type(error).__name__}: {' '.join(str(error).split())}"
+    if os.environ.get("STRAIGHTLINE_TRACEBACK"):
+        return "fault", told, *traceback.format_exc().splitlines()
+    return "fault", f"{told}; set STRAIGHTLINE_TRACEBACK=1 to see where"
+
+
+def _skipped(job: Job, key: str) -> Done | None:
+    """What was done before, if nothing of it has changed since."""
+    known = job.known
+    if known is None or known["key"] != key:
+        return None
+    sources, results = job.path.parent, job.target.parent
+    if not are_as_before(known["read"], sources) or not are_as_before(known["written"], results):
+        return None
+    told = Record.from_dict(known["record"])
+    own: dict[str, Any] = {"name": job.name, "source": job.source, "target": job.shown}
+    return Done(dataclasses.replace(told, status="skipped", **own))
+
+
+def _made(job: Job, how: Treatment, key: str) -> Done:
+    from ..ir import read_file
+
+    with how.prepared():
+        folder = job.path.parent
+        read = seen([job.path], folder)  # before it is read: a change meanwhile is seen later
+        original = read_file(job.path, how.max_bytes)
+        read.update(seen(original.data_files, folder))
+        kept = [*how.feeds, *original.data_files]
+        if job.target.parent.is_dir():
+            _target(job, kept, how)
+        outcome = _transformed(original, how)
+        record = Record(job.name, job.source, job.shown, "written").describing(outcome)
+        problem = _problem(outcome, how)
+        if problem:
+            return Done(dataclasses.replace(record, status="failed", problem=problem))
+        written = _written(outcome.ir, job, kept, how)
+    entry = {"name": job.name, "key": key, "read": read, "written": written}
+    return Done(record, {**entry, "record": record.to_dict()})
+
+
+def _transformed(original: ModelFile, how: Treatment) -> Outcome:
+    """The result, compared with the original where that is asked for and nothing else fails it."""
+    from ..driver.transform import transform
+    from ..verification.mismatch import require_compared
+
+    options = how.options
+    outcome = transform(original, how.passes, dims=how.dims, verify=False, hints=False, **options)
+    withheld = (how.straight_line and outcome.left) or (how.whole_target and outcome.untaken)
+    if how.verify is None or withheld:
+        return outcome
+    outcome = outcome.verified(workers=_runtimes(), **how.verify)
+    assert outcome.verdict is not None
+    if options.get("strict") and not outcome.verdict.equal:
+        require_compared(outcome.verdict, "the result", demanded=True)
+    return outcome
+
+
+def _problem(outcome: Outcome, how: Treatment) -> Problem:
+    """What withholds a result."""
+    if how.straight_line and outcome.left:
+        return "control flow left"
+    if how.whole_target and outcome.untaken:
+        return "not taken"
+    demanded = how.verify is not None and how.verify.get("prove")
+    if demanded and outcome.verdict is not None and not outcome.verdict.proved:
+        return "not verified"
+    return ""
+
+
+def _runtimes() -> Workers:
+    """The runtimes of this thread, which are started once for all models."""
+    if not hasattr(_own, "runtimes"):
+        from ..runtimes.workers import Workers
+
+        _own.runtimes = Workers()
+    runtimes: Workers = _own.runtimes
+    return runtimes
+
+
+def _target(job: Job, kept: list[Path], how: Treatment) -> Target:
+    return Target.of(job.target, kept, job.path, force=how.force)
+
+
+def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[str, Seen]:
+    """Make the result elsewhere, then put it in its place; what is known of its files.
+
+    A process that is ended meanwhile leaves nothing half-written where results are.
+
+    Raises:
+        SaveError: it cannot be written, or something would be lost.
+    """
+    from ..ir import save
+
+    try:
+        job.target.parent.mkdir(parents=True, exist_ok=True)
+        target = _target(job, kept, how)
+        made = Path(tempfile.mkdtemp(dir=job.staging))
+        try:
+            file = made / target.file.name
+            save(model, file, keep=kept, link_data="hard" if how.link_data else None)
+            files = [*_data(file, target, job), file]
+            written = seen(files, made)
+            for one in files:
+                _put(one, target.folder / one.name)
+        finally:
+            shutil.rmtree(made)
+    except OSError as error:
+        raise SaveError(f"cannot write '{job.shown}': {reason(error)}") from error
+    return written
+
+
+def _data(file: Path, target: Target, job: Job) -> list[Path]:
+    """The files of external data that were made; each may go to its place."""
+    beside = (path for path in file.parent.iterdir() if path != file)
+    made = sorted(beside, key=lambda path: (len(path.name), path.name))  # as they are numbered
+    if made:
+        target.require_data_beside()
+    taken: list[Path] = []
+    for path in made:
+        owned = job.owns_data and path.name == job.data.name
+        free = dataclasses.replace(target, force=target.force or owned)
+        place = free.data_file(taken, path)
+        if place.name != path.name:
+            raise SaveError(
+                f"cannot write '{job.shown}': its data would overwrite"
+                f" '{job.target.with_name(path.name)}', which is read"
+            )
+        taken.append(place)
+    return made
+
+
+def _put(made: Path, place: Path) -> None:
+    linked = made.stat().st_nlink > 1  # its mode is that of what it is a link to
+    if place.exists() and not linked:
+        shutil.copymode(place, made)
+    os.replace(made, place)

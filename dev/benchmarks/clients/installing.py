@@ -1,0 +1,65 @@
+"""Install the clients into the environment that runs this, each by itself.
+
+    python -m straightline.dev.benchmarks.clients.installing [PLACE ...]
+
+What does not install is told, and is left out of the table. torch is the build for processors, from
+pytorch.org or from the pages and folders that are named instead: what the package registry calls
+torch brings gigabytes for graphics cards. onnx2torch asks for torchvision, which it needs for two
+operators only; where there is none that goes with this torch, it is installed without.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+
+_EXTRA = "clients"
+_PYTORCH = "https://download.pytorch.org/whl/cpu/"
+PLACES = (f"{_PYTORCH}torch/", f"{_PYTORCH}torchvision/")
+
+
+def main() -> None:
+    for requirement in requirements():
+        name = re.split(r"[^\w-]", requirement)[0]
+        if name == "onnx2torch":
+            reason = _with_torch(requirement, sys.argv[1:] or PLACES)
+        else:
+            reason = None if _pip(requirement) else f"{requirement} does not install"
+        if reason:
+            _say(f"{name} is left out: {reason}")
+
+
+def requirements() -> list[str]:
+    """What the extra of the clients asks for."""
+    declared = importlib.metadata.requires("straightline") or []
+    found = (line.partition(";") for line in declared)
+    return [name.strip() for name, _, marker in found if re.search(rf"['\"]{_EXTRA}['\"]", marker)]
+
+
+def _with_torch(requirement: str, places: Sequence[str]) -> str | None:
+    """Install what wants torch; why that cannot be done."""
+    named = [option for place in places for option in ("--find-links", place)]
+    only_there = ["--no-index", "--no-deps", "--retries", "1", *named]
+    if not _pip(*only_there, "torch"):
+        return f"no torch for processors in {' or '.join(places)}; TORCH= names another place"
+    if not _pip(*only_there, "torchvision"):
+        _say("no torchvision for this torch: onnx2torch does without, but for nms and roi_align")
+    if not _pip("torch") or not _pip("--no-deps", requirement):
+        return f"{requirement} does not install"
+    return None
+
+
+def _pip(*wanted: str) -> bool:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", *wanted]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Processor time a node of whole-model conversion beside `onnx.version_converter`, on flat models.
+
+    python dev/benchmarks/convert_flat.py [--largest 10000] [--rounds 7]
+
+Layers, convolutions and attention, of which most nodes say the same in all versions. The two
+converters take turns, and the fastest of some rounds counts, since other programs slow both down.
+Where onnx refuses there is no ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable
+
+import onnx
+import onnx.version_converter
+from convert_joins import model_of
+from straightline import convert_version
+from straightline.version_converter import ConversionError
+
+BLOCKS = ("layers", "residual", "attention")
+STEPS = ((13, 21), (18, 21), (21, 15), (12, 9), (13, 9))
+SIZES = (1_000, 10_000, 50_000)
+
+Convert = Callable[[onnx.ModelProto, int], object]
+
+
+def seconds(convert: Convert, proto: onnx.ModelProto, target: int) -> float | None:
+    """Processor time of one conversion; None if it is refused."""
+    gc.collect()
+    start = time.process_time()
+    try:
+        convert(proto, target)
+    except (ConversionError, onnx.version_converter.ConvertError, RuntimeError):
+        return None
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--largest", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    print("| blocks | nodes | opsets | straightline, us a node | onnx, us a node | ratio |")
+    print("|---|---|---|---|---|---|")
+    for name in BLOCKS:
+        for source, target in STEPS:
+            for count in (size for size in SIZES if size <= options.largest):
+                proto = model_of(name, count, source)
+                taken: tuple[list[float], ...] = ([], [])
+                for _ in range(options.rounds):
+                    for times, convert in zip(
+                        taken,
+                        (convert_version, onnx.version_converter.convert_version),
+                        strict=True,
+                    ):
+                        found = seconds(convert, proto, target)
+                        if found is not None:
+                            times.append(1e6 * found / len(proto.graph.node))
+                ours, theirs = (min(times, default=None) for times in taken)
+                shown = ["refused" if t is None else f"{t:.1f}" for t in (ours, theirs)]
+                ratio = f"{ours / theirs:.1f}" if ours and theirs else ""
+                row = [name, len(proto.graph.node), f"{source} to {target}", *shown, ratio]
+                print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Write docs/conversion-places.md: longer forms of operators, in every place, between all opsets.
+
+    python dev/tools/conversion_places.py [--only Resize GatherND]
+
+Each operator that an older opset says in a longer form, or only takes of fewer types, stands in a
+graph, in the branches of an If, in the body of a Loop and in a function, written in each opset that
+has it, and is converted to each other one. Original and result run in the reference and, where it
+takes them, in onnxruntime; down and up again must give equal outputs too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import onnx
+from longer_forms import CASES, Case
+from longer_forms.places import PLACES, model_of, nodes_of
+from longer_forms.running import Runner, compare, samples_of
+from straightline import convert_version
+from straightline.version_converter import ConversionError
+
+TARGET = Path(__file__).parents[2] / "docs" / "conversion-places.md"
+OPSETS = range(7, 28)
+
+HEAD = """\
+# Longer forms, in every place
+
+Written by `python dev/tools/conversion_places.py`. Each operator stands in a graph, in the
+branches of an If, in the body of a Loop and in a function, written in each opset from 7 to 27 that
+has it, and is converted to each other one; the column is the target. Every result runs in the
+reference and in onnxruntime, where that takes the model, on two samples, one of them with special
+values; so do those that came down from the newest opset and went up to it again.
+
+= : equal outputs in both; r : equal in the reference, and onnxruntime does not take the opset or
+the operator; - : refused, with a reason below; x : wrong. Where it depends on the opset that the
+model is written in, each sign has its number."""
+
+Key = tuple[str, str]
+"""A case and its place; or a case and why it is refused."""
+
+
+class Row(NamedTuple):
+    """What became of one case in one place.
+
+    Attributes:
+        sources: the opsets in which it was written.
+        signs: by target those that were seen.
+        back: the signs of going down from the newest opset and up again.
+        reasons: why it is refused, with the targets.
+    """
+
+    sources: list[int]
+    signs: dict[int, dict[str, int]]
+    back: dict[str, int]
+    reasons: dict[str, set[int]]
+
+
+def row_of(case: Case, place: str, graphs: Mapping[int, onnx.GraphProto]) -> Row:
+    """Convert a case in one place between all opsets."""
+    row = Row(
+        list(graphs), defaultdict(lambda: defaultdict(int)), defaultdict(int), defaultdict(set)
+    )
+    runner, newest = Runner(), max(graphs)
+    samples = None
+    for source, graph in graphs.items():
+        before = model_of(graph, place, source)
+        samples = samples or samples_of(case, before)
+        for target in OPSETS:
+            if target == source:
+                continue
+            try:
+                after = convert_version(before, target)
+            except ConversionError as error:
+                row.signs[target]["-"] += 1
+                # Names of values differ from place to place.
+                reason = re.sub("'[^']+' is a ", "it reads a ", error.failures[0].reason)
+                row.reasons[reason].add(target)
+                continue
+            row.signs[target][compare(runner, before, after, samples)] += 1
+            if source == newest and target < source:
+                again = convert_version(after, source)
+                row.back[compare(runner, before, again, samples)] += 1
+    return row
+
+
+def rows(cases: Sequence[Case]) -> Iterator[tuple[Case, str, Row]]:
+    for case in cases:
+        graphs = {v: nodes_of(case, v) for v in range(case.since, case.until + 1)}
+        written = {version: graph for version, graph in graphs.items() if graph is not None}
+        for place in PLACES:
+            yield case, place, row_of(case, place, written)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers as ranges: 7 to 10, 12."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(str(s[0]) if len(s) == 1 else f"{s[0]} to {s[-1]}" for s in found)
+
+
+def numbers(text: str) -> set[int]:
+    """What `spans` says."""
+    ends = [part.split(" to ") for part in text.split(", ")]
+    return {number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)}
+
+
+def line(case: Case, place: str, row: Row) -> str:
+    cells = [cell(row.signs[target]) for target in OPSETS]
+    back = "".join(sorted(row.back))
+    return f"| {' | '.join([case.name, place, spans(row.sources), *cells, back])} |"
+
+
+def cell(signs: Mapping[str, int]) -> str:
+    """The one sign, or each with its number."""
+    if len(signs) < 2:
+        return "".join(signs)
+    return " ".join(f"{count} {sign}" for sign, count in sorted(signs.items()))
+
+
+def counted(lines: Iterable[str]) -> str:
+    """How many conversions some lines of the table tell of, by sign."""
+    total: dict[str, int] = defaultdict(int)
+    for told in lines:
+        _, _, sources, *cells, _ = columns(told)
+        for target, signs in zip(OPSETS, cells, strict=True):
+            several = signs.split()
+            if len(several) == 1:
+                total[signs] += len(numbers(sources) - {target})
+            for count, sign in zip(several[::2], several[1::2], strict=False):
+                total[sign] += int(count)
+    return ", ".join(f"{count:,} {sign}" for sign, count in sorted(total.items()))
+
+
+def columns(line: str) -> list[str]:
+    return [column.strip() for column in line.strip().strip("|").split("|")]
+
+
+def written() -> tuple[dict[Key, str], dict[Key, str]]:
+    """The lines of the page as it is: of the table by case and place, and of the reasons."""
+    lines = [line for line in TARGET.read_text().splitlines() if line.startswith("| ")]
+    lines = [line for line in lines if not line.startswith("| what ")]
+    table, reasons = {}, {}
+    for told in lines:
+        name, second, *rest = columns(told)
+        if second in PLACES:
+            table[name, second] = told
+        else:
+            reasons[name, rest[0]] = told
+    return table, reasons
+
+
+def page(cases: Sequence[Case]) -> str:
+    """The whole page, with all that is not among these cases as it stands there."""
+    names = {case.name for case in cases}
+    table, reasons = ({k: v for k, v in d.items() if k[0] not in names} for d in written())
+    for case, place, row in rows(cases):
+        table[case.name, place] = line(case, place, row)
+        print(table[case.name, place], flush=True)
+        for reason, targets in row.reasons.items():
+            before = columns(reasons.get((case.name, reason), ""))[1:2]
+            both = targets.union(*map(numbers, before))
+            reasons[case.name, reason] = f"| {case.name} | {spans(sorted(both))} | {reason} |"
+    order = {case.name: number for number, case in enumerate(CASES)}
+    told, why = (
+        [lines[key] for key in sorted(lines, key=lambda key: order[key[0]])]
+        for lines in (table, reasons)
+    )
+    head = [
+        f"| what | place | written in | {' | '.join(map(str, OPSETS))} | down and up |",
+        "|---" * (len(OPSETS) + 4) + "|",
+    ]
+    refused = ["## Why refused", "", "| what | targets | reason |", "|---|---|---|"]
+    total = f"Conversions: {counted(told)}."
+    return "\n".join([HEAD, "", total, "", *head, *told, "", *refused, *why]) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="those whose name holds one of these"
+    )
+    options = parser.parse_args()
+    cases = [case for case in CASES if any(part in case.name for part in options.only)]
+    TARGET.write_text(page(cases))
+
+
+if __name__ == "__main__":
+    main()

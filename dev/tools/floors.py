@@ -1,0 +1,85 @@
+"""Draw the floors for docs/architecture.md: who stands above may import who is below.
+
+Run: python dev/tools/floors.py
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+FLOORS = (
+    (("cli", "the command line: commands, options, report"),),
+    (("batch", "many models: in processes, or on a cluster"),),
+    (("report", "two models side by side as a page; control flow as a picture"),),
+    (("the root", "the public functions: rewrite, convert_version, verify, inspect"),),
+    (("versions", "whole models from opset to opset; adapters, one file per operator"),),
+    (
+        (
+            "passes",
+            "the rewrites: control, loops, scans, sequences, functions, cleanup; pipeline, tools",
+        ),
+    ),
+    (("analysis", "what is known of a model before run time: shapes, constants, trips, safety"),),
+    (
+        ("reference", "exact semantics; running, comparing"),
+        ("operators", "what is known of each operator"),
+    ),
+    (("", ""), ("facts", "sizes, shapes, contents, bounds")),
+    (
+        ("ir", "the graph: values, nodes; load, save, print"),
+        ("showing", "results as text and HTML"),
+    ),
+)
+"""From the top; what stands side by side does not import each other."""
+WIDTH, HEIGHT, GAP = 660, 46, 8
+COLOUR, GREY = "#1d4ed8", "#555"
+
+
+def main() -> None:
+    """Write the picture into the docs."""
+    path = Path(__file__).parents[2] / "docs" / "floors.svg"
+    path.write_text(picture(), encoding="utf-8")
+
+
+def picture() -> str:
+    """All floors, one above the other, as SVG."""
+    drawn = [line for index, rooms in enumerate(FLOORS) for line in floor(index, rooms)]
+    width, height = WIDTH + 2 * GAP, len(FLOORS) * (HEIGHT + GAP) + GAP
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+            f' viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
+            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            *drawn,
+            "</svg>\n",
+        )
+    )
+
+
+def floor(index: int, rooms: tuple[tuple[str, str], ...]) -> list[str]:
+    """The rooms of one floor, side by side."""
+    top = GAP + index * (HEIGHT + GAP)
+    width = (WIDTH - GAP * (len(rooms) - 1)) // len(rooms)
+    return [
+        line
+        for place, (name, holds) in enumerate(rooms)
+        if name
+        for line in room(name, holds, GAP + place * (width + GAP), top, width)
+    ]
+
+
+def room(name: str, holds: str, left: int, top: int, width: int) -> list[str]:
+    """A box with a name, and under it what the folder holds."""
+    # What has a room of its own reaches down to the ground, whatever its neighbour does.
+    height = 2 * HEIGHT + GAP if name == "reference" else HEIGHT
+    return [
+        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="5" fill="{COLOUR}"'
+        f' fill-opacity="0.08" stroke="{COLOUR}"/>',
+        f'<text x="{left + 12}" y="{top + 19}" fill="{COLOUR}" font-weight="bold">{name}</text>',
+        f'<text x="{left + 12}" y="{top + 37}" fill="{GREY}">{escape(holds)}</text>',
+    ]
+
+
+if __name__ == "__main__":
+    main()

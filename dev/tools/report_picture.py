@@ -1,0 +1,48 @@
+"""Take a picture of a report's page, for the README.
+
+Needs Playwright and Chromium, as the tests of the page do: `make browser` installs the one.
+
+Run: python dev/tools/report_picture.py
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import straightline as sl
+from playwright.sync_api import sync_playwright
+from straightline import report
+from terminal_picture import MODEL
+
+SIZE = {"width": 1120, "height": 1500}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+
+def main() -> None:
+    """Write the picture into the docs."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("Chromium is needed: apt-get install chromium")
+    outcome = sl.transform(sl.ir.parse(MODEL), values={"sr": 16000})
+    docs = Path(__file__).parents[2] / "docs"
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        path = Path(folder) / "report.html"
+        report.write(path, report.of_outcome(outcome, names=("vad.onnx", "flat.onnx")))
+        page = started.chromium.launch(executable_path=chromium, args=FLAGS).new_page(viewport=SIZE)
+        page.goto(path.as_uri())
+        page.locator("#boxes-before details", has_text="decode").locator("summary").click()
+        page.fill("#search", "mix")
+        page.locator("#found button").first.click()
+        # What is between is shown when it is opened; here there is room for a part only.
+        page.evaluate(
+            "for (const id of ['remarks', 'found', 'numbers'])"
+            " document.getElementById(id).style.display = 'none'; scrollTo(0, 0)"
+        )
+        page.screenshot(path=docs / "report.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Drivers of whole rewrites: transform, convert, fit to a target, inspect."""

@@ -1,0 +1,328 @@
+"""Making a model fit a target: the opset and the operators that it takes, nothing that it does not.
+
+What is done, in order: passes straighten the model; it is carried to an opset that the target
+reads; and each operator that the target lacks is said by others, until nothing is left or nothing
+more can be done. Where something is left that other passes might have avoided, these are tried on a
+copy; what leaves least is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..ir import Model, Node, load
+from ..passes import (
+    LoopsToScans,
+    Pass,
+    Pipeline,
+    RaiseRecurrences,
+    Remark,
+    Run,
+    ScansToLoops,
+    VectorizeLoops,
+    parse_pipeline,
+    straighten,
+)
+from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
+from ..passes.utils.fixpoint import Repeated, run_passes
+from ..targets.legality import Judge
+from ..targets.legalize import Replaced, replace_untaken
+from ..targets.node_names import name_nodes
+from ..targets.outputs import give_own_conditions, given_inputs, shared_outputs
+from ..targets.target import Target, TargetError
+from ..version_converter import ConversionError
+from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
+from .convert import Conversion
+from .rewrite import Rewriting
+
+Stages = tuple[Pass, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FitTarget(Pass):
+    """Rewrite a model for a target: its opset, and operators in the place of those that it lacks.
+
+    Options:
+        target: what the model is made for.
+        ways: passes to begin with; others that may leave less.
+        opset: the opset to end in; None for one that suits the target.
+        ir_version: the version of the file format that goes with it.
+        rewrite: straighten what the opset cannot hold.
+        max_nodes: how many nodes the whole rewrite may add.
+    """
+
+    name: ClassVar[str] = "fit-target"
+    target: Target | None = dataclasses.field(default=None, metadata={"code_only": True})
+    ways: tuple[Stages, ...] = dataclasses.field(default=((),), metadata={"code_only": True})
+    opset: int | None = dataclasses.field(default=None, metadata={"code_only": True})
+    ir_version: int | None = dataclasses.field(default=None, metadata={"code_only": True})
+    rewrite: bool = dataclasses.field(default=True, metadata={"code_only": True})
+    max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Begin in the first way; in another one if that leaves less."""
+        original = load(model) if len(self.ways) > 1 else None
+        said, had = run.said(), _operators(model)
+        changed = run_passes(self.ways[0], model, run, repeat=False)
+        best, fit_run = _Fit(self, model, run.added_nodes).made(), run
+        if original is not None and any(n.bodies or n.op_type not in had for n in best.left):
+            for way in self.ways[1:]:
+                other = Run(standard=run.standard, memory=run.memory)
+                copy = load(original)
+                run_passes(way, copy, other, repeat=False)
+                made = _Fit(self, copy, other.added_nodes).made()
+                if len(made.left) < len(best.left):
+                    best, fit_run = made, other
+                if not best.left:
+                    break
+        if fit_run is not run:
+            run.take_over(fit_run, said)
+            changed = True
+        if best.model is not model:
+            model.become(best.model)
+            run.follow(model)
+            changed = True
+        self._keep_constants(model, run)
+        changed |= self._finish(model, run)
+        best.tell(self, model, run)
+        return changed or best.changed
+
+    def _finish(self, model: Model, run: Run) -> bool:
+        """Write conditions and names as the target wants them."""
+        assert self.target is not None
+        loops = give_own_conditions(model) if self.target.own_conditions else []
+        for loop in loops:
+            what = f"{self.target.name} wants its body to give out a condition of its own"
+            run.rewritten(self, loop, loop.path, what)
+        named = name_nodes(model) if self.target.names_nodes else 0
+        if named:
+            what = f"{named} unnamed nodes were named, as {self.target.name} names them alike"
+            run.rewritten_as_a_whole(self, model, what)
+        return bool(loops) or named > 0
+
+    def _keep_constants(self, model: Model, run: Run) -> None:
+        """Let constants that were made be neither inputs nor nodes, as they are below IR version 4:
+        of such nodes the target was not asked, and clients take such inputs for their own."""
+        if model.allows_overrides or model.has_loaded_form:
+            return
+        if self.ir_version is not None:
+            keep_constants(model)
+            return
+        told = (
+            f"IR version {model.ir_version} became {WITHOUT_LISTS}, where constants are no inputs"
+        )
+        set_ir_version(model, model.opset(), model.opset(), WITHOUT_LISTS)
+        run.rewritten_as_a_whole(self, model, told)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.target.name}" if self.target is not None else self.name
+
+
+def _operators(model: Model) -> set[str]:
+    return {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
+
+
+@dataclasses.dataclass
+class Fitted:
+    """A model that was made to fit as far as it can be.
+
+    Attributes:
+        model: the model.
+        opset: the opset that it had.
+        left: the nodes that the target does not take, and why.
+        replaced: what was said by other operators.
+        straightened: what had to be rewritten for the opset.
+        stuck: why the model is not in an opset that the target reads.
+        changes: what operators the way to the opset has changed, for people.
+    """
+
+    model: Model
+    opset: int
+    left: Mapping[Node, str]
+    replaced: Sequence[Replaced] = ()
+    straightened: Sequence[Remark] = ()
+    stuck: ConversionError | None = None
+    changes: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done."""
+        return bool(self.replaced) or self.model.opset() != self.opset
+
+    def tell(self, pass_: FitTarget, model: Model, run: Run) -> None:
+        """Remark what was done and what is left."""
+        assert pass_.target is not None
+        target, opset = pass_.target, model.opset()
+        for remark in self.straightened:
+            run.remark(remark)
+        if opset != self.opset:
+            what = f"opset {self.opset} became {opset}, which {target.name} reads{self.changes}"
+            run.rewritten_as_a_whole(pass_, model, what)
+        for replaced in self.replaced:
+            run.remark(
+                Remark(pass_.name, replaced.op_type, replaced.path, "rewritten", replaced.what)
+            )
+        for node, why in self.left.items():
+            run.kept(pass_, node, why)
+        for value in given_inputs(model) if target.own_outputs else ():
+            reason = (
+                f"{target.name} takes only outputs that nodes give; it is an input, too, and an"
+                " output keeps its name"
+            )
+            run.remark(Remark(pass_.name, "Output", value.name, "kept", reason))
+        if self.stuck is not None:
+            self._tell_stuck(pass_.name, target, self.stuck, run)
+
+    def _tell_stuck(self, name: str, target: Target, stuck: ConversionError, run: Run) -> None:
+        """Remark what stands in the way of every opset that the target reads."""
+        reads = f"{target.name} reads opsets {target.opsets}"
+        for failure in stuck.failures:
+            reason = f"{reads}: {failure.reason}"
+            run.remark(Remark(name, failure.op_type, failure.path, "kept", reason))
+        if not stuck.failures:
+            whole = Remark(name, "Model", self.model.graph.name, "kept", f"{reads}: {stuck}")
+            run.remark(whole)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Fit:
+    """Making one model fit; the model itself may be changed.
+
+    Attributes:
+        pass_: the pass.
+        model: the model.
+        added: how many nodes have been added to it so far.
+    """
+
+    pass_: FitTarget
+    model: Model
+    added: int
+
+    @property
+    def target(self) -> Target:
+        assert self.pass_.target is not None
+        return self.pass_.target
+
+    def made(self) -> Fitted:
+        """The first opset in which all is taken, or the one in which least is left."""
+        before, best, least, stuck = self.model.opset(), None, 0, None
+        if self.model.training_info:
+            return self._as_it_is()
+        for opset in self._opsets():
+            try:
+                found = self._in(opset)
+            except ConversionError as error:
+                if self.pass_.opset is not None:
+                    raise
+                stuck = stuck or error
+                continue
+            shared = shared_outputs(found.model) if self.target.own_outputs else ()
+            lacking = len(found.left) + len(list(shared))
+            if best is None or lacking < least:
+                best, least = found, lacking
+            if not least:
+                break
+        if best is None:
+            return Fitted(self.model, before, Judge(self.target, self.model).untaken(), stuck=stuck)
+        return best
+
+    def _as_it_is(self) -> Fitted:
+        """A model with training information, which speaks of its values by name."""
+        left, opset = Judge(self.target, self.model).untaken(), self.model.opset()
+        stays = "the model has training information, and stays as it is for that"
+        stuck = None if opset in self.target.opsets else ConversionError(stays)
+        return Fitted(
+            self.model, opset, {n: f"{why}; {stays}" for n, why in left.items()}, stuck=stuck
+        )
+
+    def _opsets(self) -> Iterator[int]:
+        """Opsets to end in, the best bet first."""
+        if self.pass_.opset is not None:
+            yield self.pass_.opset
+            return
+        own = self.model.opset()  # 0 where it has none of ONNX's operators
+        nearest = self.target.opsets.nearest(own) if own else own
+        yield nearest
+        preferred = self.target.preferred_opset
+        if own and preferred is not None and preferred != nearest:
+            yield preferred
+
+    def _in(self, opset: int) -> Fitted:
+        """The model in an opset, operators that are lacking replaced as far as can be."""
+        before = self.model.opset()
+        is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
+        if opset == before and is_taken and not Judge(self.target, self.model).untaken():
+            return Fitted(self.model, before, {})
+        rewriting = Rewriting(self.model, Pipeline(()))
+        copy, straightened, changes = self.model, tuple[Remark, ...](), ""
+        if opset == before:
+            copy = load(self.model)
+        else:
+            how = self.pass_.ir_version, self.pass_.rewrite
+            converted = Conversion(rewriting, opset, *how).carried(opset)
+            copy, straightened = converted.model, converted.straightened
+            counts = converted.differences.to_dict()["changed"]
+            changes = "".join(f", {op} {count}" for op, count in counts.items())
+            changes = f"; changed: {changes[2:]}" if changes else ""
+        counted = Run()
+        counted.added_nodes = self.added
+        budget = Budget(counted, self.pass_.max_nodes)
+        replaced, left = replace_untaken(copy, self.target, budget)
+        return Fitted(copy, before, left, replaced, straightened, changes=changes)
+
+
+def fitting(
+    passes: str | Pipeline | None,
+    target: Target,
+    opset: int | None = None,
+    ir_version: int | None = None,
+    rewrite: bool = True,
+    **options: Any,
+) -> Pipeline:
+    """The pipeline that makes a model fit a target.
+
+    Args:
+        passes: what comes first: None for what suits the target, text, or a pipeline.
+        target: the target.
+        opset: the opset to end in; None for one that suits the target.
+        ir_version: the version of the file format that goes with it.
+        rewrite: straighten what the opset cannot hold.
+        options: options of the passes.
+
+    Raises:
+        TargetError: the target does not read the opset.
+        PassOptionError: there is no such pass or option.
+    """
+    if opset is not None and opset not in target.opsets:
+        raise TargetError(f"{target.name} reads opsets {target.opsets}, not {opset}")
+    if passes is None:
+        ways = tuple(_ways(target, options))
+    else:
+        given = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
+        ways = (_stages(given),)
+    max_nodes = options.get("max_nodes", DEFAULT_MAX_NODES)
+    return Pipeline((FitTarget(target, ways, opset, ir_version, rewrite, max_nodes),))
+
+
+def _ways(target: Target, options: dict[str, Any]) -> Iterator[Stages]:
+    """What may straighten a model for a target. The first makes the best form, but of operators
+    that are young; the last ones leave no control flow, but compute more."""
+    if target.passes is not None:
+        yield _stages(parse_pipeline(target.passes, **options))
+    standard = straighten(**options)
+    yield _stages(standard)
+    young = VectorizeLoops | RaiseRecurrences
+    yield _stages(Pipeline([p for p in standard.passes if not isinstance(p, young)], repeat=True))
+    taken = target.control_flow
+    if "Scan" in taken and "Loop" not in taken:
+        yield (*_stages(standard), LoopsToScans())
+    if "Loop" in taken and "Scan" not in taken:
+        yield (*_stages(standard), ScansToLoops())
+    yield _stages(parse_pipeline("selects", **options))
+
+
+def _stages(pipeline: Pipeline) -> Stages:
+    passes = tuple(pipeline.passes)
+    return (Repeated(passes),) if pipeline.repeat else passes

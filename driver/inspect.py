@@ -1,0 +1,280 @@
+"""What control flow a model holds, what decides it, and what a rewrite would do with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+from ..analysis.constants.provenance import origins
+from ..analysis.peak_memory import PeakMemory, peak_memory
+from ..analysis.trips.constructs import control_flow, deciding
+from ..display import Block, Line, Table, as_html
+from ..facts.named_dimensions import Dims, Shapes
+from ..ir import BaseDir, Error, ModelSource, Node, Operator, Value
+from ..ir.gc_pause import paused_collector
+from ..limits import Limits, governed
+from ..passes import PASSES, Pass, Pipeline, Remark, Run
+from ..passes.base import kept_constructs
+from ..passes.manager import plugins
+from .residual import calls_kept, root_of, with_call
+from .result import memory_dict, memory_lines, note_lines
+from .rewrite import Rewriting, count_all_nodes
+from .specialize import Values
+from .suggestions import Advice, Hint, advise, hint_blocks, named
+from .transform import TargetLike, pipeline_of, selects_of
+from .trip_bounds import Maxima
+
+Outcome = Literal["rewritten", "kept", "removed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Construct:
+    """One Loop, Scan, If, or other operator that holds a graph.
+
+    Attributes:
+        op_type: the operator.
+        path: the labels of the nodes around it and its own.
+        decided_by: what decides how it runs: "constants", or the inputs and operators it is
+            computed from.
+        outcome: "rewritten"; "kept", in whole or in some copies; or "removed", because nothing
+            uses it, it is never run, or it was decided while what holds it was rewritten.
+        reason: what would be done, or why it stays and what the user can do.
+        remaining: how many copies of it the rewritten model holds.
+    """
+
+    op_type: str
+    path: str
+    decided_by: str
+    outcome: Outcome
+    reason: str
+    remaining: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The construct as JSON takes it."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """The control flow of a model.
+
+    Attributes:
+        constructs: every Loop, Scan and If, outer before inner.
+        nodes_before: the number of nodes in all graphs.
+        nodes_after: how many there would be after the rewrite.
+        left: how many Loops, Scans, Ifs and the like it would hold, those among them that a rewrite
+            makes of others.
+        hints: options that were tried and decide some of what stays.
+        notes: what was not found out, as it would have been over a budget.
+        memory_before: an upper bound of the bytes of computed values that are alive at a time; None
+            for a large model.
+        memory_after: the same after the rewrite.
+    """
+
+    constructs: tuple[Construct, ...]
+    nodes_before: int
+    nodes_after: int
+    left: int
+    hints: tuple[Hint, ...] = ()
+    notes: tuple[Remark, ...] = ()
+    memory_before: PeakMemory | None = None
+    memory_after: PeakMemory | None = None
+
+    @property
+    def straight_line(self) -> bool:
+        """Whether a rewrite would leave no control flow."""
+        return not self.left
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inspection as JSON takes it."""
+        found = [construct.to_dict() for construct in self.constructs]
+        nodes = {"before": self.nodes_before, "after": self.nodes_after}
+        hints = [hint.to_dict() for hint in self.hints]
+        told = {"straight_line": self.straight_line, "nodes": nodes}
+        notes = [note.to_dict() for note in self.notes]
+        memory = memory_dict(self.memory_before, self.memory_after)
+        return {**told, "memory": memory, "constructs": found, "hints": hints, "notes": notes}
+
+    def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
+        """What it has to tell, for people; `hint` is how a hint is written to be pasted."""
+        if not self.constructs:
+            yield Line("no control flow")
+            yield from note_lines(self.notes)
+            return
+        rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in self.constructs]
+        columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
+        yield Table(columns, rows)
+        kept = sum(construct.outcome == "kept" for construct in self.constructs)
+        left = f"{kept} of {len(self.constructs)} stay" if kept else "none stays"
+        yield Line(f"{left}; {self.nodes_before} nodes would become {self.nodes_after}")
+        yield from memory_lines(self.memory_before, self.memory_after)
+        yield from hint_blocks(self.hints, hint)
+        yield from note_lines(self.notes)
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline: control flow", self.blocks())
+
+    def __str__(self) -> str:
+        lines = [f"{c.op_type} '{c.path}': {c.outcome}, {c.reason}" for c in self.constructs]
+        return "\n".join(lines) or "no control flow"
+
+
+@paused_collector
+def inspect(
+    model: ModelSource,
+    passes: str | Pass | Iterable[Pass] | None = None,
+    *,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    dims: Dims | None = None,
+    freeze_initializers: bool = False,
+    assume_max: Maxima | None = None,
+    target: TargetLike = None,
+    base_dir: BaseDir = None,
+    max_work: int | None = None,
+    max_memory: int | None = None,
+    timeout: float | None = None,
+    **options: Any,
+) -> Inspection:
+    """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
+
+    The model is rewritten in memory to find out; it is not changed. What is offered for what stays
+    was tried in the same way.
+
+    Raises:
+        straightline.Error: as `rewrite`.
+    """
+    options = {"freeze_initializers": freeze_initializers, "target": target, **options}
+    pipeline, selects = pipeline_of(passes, **options), selects_of(passes, **options)
+    given = values or {}, shapes or {}, base_dir, assume_max or {}, dims or {}
+    with governed(Limits.of(max_work, max_memory, timeout)):
+        return _inspected(Rewriting(model, pipeline, *given), selects)
+
+
+def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
+    pipeline = rewriting.pipeline
+    copy, _ = rewriting.prepare()
+    before = count_all_nodes(copy)
+    constructs = list(control_flow(copy))
+    memory_before = peak_memory(copy) if constructs else None
+    log = _Log()
+    found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    roots = [root_of(node) for node in constructs]
+    result = pipeline.apply(copy, run=log)
+    left = Counter(node.op.origin for node in control_flow(copy))
+    calls = calls_kept(copy, kept_constructs(log.remarks))
+    advice = advise(rewriting, copy, selects) if left else Advice()
+    places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
+    described = []
+    for (node, path, decider, op), root in zip(found, roots, strict=True):
+        outcome, reason, remaining = log.outcome(op, left[op])
+        if outcome == "kept":
+            reason = advice.reason(places[op], with_call(reason, root, calls))
+        decider = "constants" if outcome == "rewritten" else decider
+        described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
+    after = count_all_nodes(copy)
+    names = {
+        named(places[op]): f"{node.op_type} '{path}'" for node, path, _, op in found if op in places
+    }
+    hints = [hint.renamed(names) for hint in advice.hints]
+    notes = tuple(remark for remark in result.remarks if remark.pass_name == "budget")
+    memory_after = peak_memory(copy) if constructs else None
+    return Inspection(
+        tuple(described),
+        before,
+        after,
+        left.total(),
+        tuple(hints),
+        notes,
+        memory_before,
+        memory_after,
+    )
+
+
+def describe_passes() -> list[dict[str, Any]]:
+    """Every pass as JSON takes it: name, summary, options with their defaults, and whether the
+    default pipeline holds it. Those of installed packages and of files that were loaded come last;
+    of one that cannot be used the summary says why."""
+    found = [_described(kind) for kind in PASSES]
+    for name, kind in plugins.listed():
+        if isinstance(kind, Error):
+            found.append(
+                {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
+            )
+        else:
+            found.append(_described(kind))
+    return found
+
+
+def _described(kind: type[Pass]) -> dict[str, Any]:
+    made = kind()
+    return {
+        "name": kind.name,
+        "summary": made.summary,
+        "default": kind.by_default and kind in PASSES,
+        "options": [{"name": name, "default": _plain(value)} for name, value in made.options()],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A default as JSON takes it."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def decided_by(node: Node) -> str:
+    """What decides how a construct runs: "constants", or the inputs it is computed from."""
+    found = [_origins(*asked) for asked in deciding(node) if asked.value.constant is None]
+    return ", ".join(dict.fromkeys(filter(None, found))) or "constants"
+
+
+def _origins(value: Value, sizes: bool) -> str:
+    """The inputs and operators that a value, or its sizes, come from; "" where those are
+    constants."""
+    text = origins(value, sizes).partition("; ")[0]
+    return "" if text == str(value) else text
+
+
+class _Log(Run):
+    """Remarks by the construct of the original that they speak of, also where of a copy of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._done: dict[Operator, Counter[str]] = {}
+        self._why: dict[Operator, dict[str, str]] = {}
+
+    def mark(self, node: Node) -> Operator:
+        """Give a construct an operator of its own, by which its copies are known."""
+        op = node.op
+        assert node.graph is not None
+        node.graph.set_operator(
+            node, Operator(op.op_type, op.attributes, op.domain, op.overload, op.extra)
+        )
+        return node.op
+
+    def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
+        """Note what was done to a construct or a copy of it."""
+        super().rewritten(pass_, node, path, what)
+        self._done.setdefault(node.op.origin, Counter())[what] += 1
+
+    def kept(self, pass_: Pass, node: Node, why: str) -> None:
+        """Note why a construct or a copy of it stays."""
+        super().kept(pass_, node, why)
+        self._why.setdefault(node.op.origin, {})[pass_.name] = why
+
+    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, str, int]:
+        """What became of a construct, why, and how many copies of it are left."""
+        done = self._done.get(op, Counter())
+        what = "; ".join(f"{text}{_times(count)}" for text, count in done.items())
+        if remaining:
+            said = dict.fromkeys(self._why.get(op, {}).values())
+            why = "; ".join(said) or f"no pass of the pipeline rewrites {op.qualname}"
+            return "kept", f"{why}{_times(remaining)}" + (f"; {what}" if what else ""), remaining
+        if what:
+            return "rewritten", what, 0
+        return "removed", "unused, never run, or decided while what holds it was rewritten", 0
+
+
+def _times(count: int) -> str:
+    return f" ({count} copies)" if count > 1 else ""

@@ -1,0 +1,330 @@
+"""What a transformation made, all of it: the model, the remarks, the times, the verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..analysis.peak_memory import PeakMemory, peak_memory
+from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
+from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, save
+from ..ir.lazy import lazy_property
+from ..passes import Remark
+from ..passes.base import kept_constructs
+from ..passes.manager.pipeline import Timing
+from .rewrite import Rewriting, Rewritten, count_all_nodes
+from .suggestions import Hint, hint_blocks
+
+if TYPE_CHECKING:
+    from ..targets import Target
+    from ..verification.runs.verdict import Verdict
+    from .convert import Converted
+
+_MOST_DONE = 40
+"""So many rows of what was rewritten are shown; what is left is shown in full."""
+
+
+class Change(NamedTuple):
+    """A number before and after."""
+
+    before: int
+    after: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What `transform` made.
+
+    Attributes:
+        source: the model as it was given.
+        ir: the result as straightline's own IR; `model` is the same in the kind that was given.
+        changed: whether any pass or the conversion changed anything.
+        remarks: what was rewritten, what was kept and why, and what came to light.
+        timings: the time of each pass, and of the conversion.
+        left: the Loops, Scans, Ifs and the like that are left, each with the reason.
+        hints: options that were tried and decide some of what is left.
+        nodes: how many nodes there are in all graphs, before and after.
+        opset: the version of ONNX's operator set, before and after.
+        bound: the values of the inputs that the result no longer has.
+        seconds: the time for all of it, but for the comparison.
+        verdict: whether the outputs are the original's; None where that was not asked.
+    """
+
+    source: ModelSource = dataclasses.field(repr=False)
+    ir: Model
+    changed: bool
+    remarks: tuple[Remark, ...] = dataclasses.field(repr=False)
+    timings: tuple[Timing, ...] = dataclasses.field(repr=False)
+    left: tuple[Remark, ...]
+    hints: tuple[Hint, ...]
+    nodes: Change
+    opset: Change
+    bound: Mapping[str, Array] = dataclasses.field(repr=False)
+    seconds: float
+    verdict: Verdict | None
+    rewritten: Rewritten = dataclasses.field(repr=False)
+    converted: Converted | None = dataclasses.field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        rewritten: Rewritten,
+        converted: Converted | None,
+        left: Sequence[Remark],
+        hints: Sequence[Hint],
+    ) -> Outcome:
+        """The outcome of a rewrite, a conversion, or both; not compared yet.
+
+        Args:
+            rewritten: what the passes made; it may be none.
+            converted: what the conversion made of that, if there was one.
+            left: why control flow is left.
+            hints: what would decide it.
+        """
+        result, model = rewritten.result, rewritten.model
+        remarks, timings, before = result.remarks, result.timings, rewritten.opset_before
+        changed, seconds = result.changed, rewritten.seconds
+        if converted is not None:
+            remarks += converted.straightened
+            remarks += tuple(note for note in converted.noted if note not in remarks)
+            timings += (Timing("convert", converted.seconds),)
+            seconds += converted.seconds
+            changed |= bool(converted.straightened) or converted.opset_before != model.opset()
+        return cls(
+            source=rewritten.rewriting.source,
+            ir=model,
+            changed=changed,
+            remarks=remarks,
+            timings=timings,
+            left=tuple(left),
+            hints=tuple(hints),
+            nodes=Change(rewritten.nodes_before, count_all_nodes(model)),
+            opset=Change(before, model.opset()),
+            bound=rewritten.bound,
+            seconds=seconds,
+            verdict=None,
+            rewritten=rewritten,
+            converted=converted,
+        )
+
+    @lazy_property
+    def model(self) -> ModelSource:
+        """The result in the kind in which the original was given; a message for a path or bytes.
+
+        Raises:
+            LoadError: the original was a path, and its external data does not fit into a message;
+                `save` writes it all the same.
+        """
+        return in_kind(self.ir, self.source)
+
+    @lazy_property
+    def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
+        """Upper bounds of the bytes of computed values that are alive at a time, before and after;
+        None for large models. The original must be as it was.
+
+        Raises:
+            LoadError: the original cannot be read any more.
+        """
+        before, _ = self.rewriting.prepare()
+        return peak_memory(before), peak_memory(self.ir)
+
+    @property
+    def target(self) -> Target | None:
+        """What the result was made to fit, if that was asked for."""
+        passes = self.rewriting.pipeline.passes
+        found: Target | None = getattr(passes[-1], "target", None) if passes else None
+        return found
+
+    @property
+    def untaken(self) -> tuple[Remark, ...]:
+        """What the target does not take, and why, with all that passes said of it; nothing where
+        there is none."""
+        said = kept_constructs(self.remarks)
+        kept = [remark for remark in self.remarks if remark.action == "kept"]
+        places = [(r.op_type, r.path) for r in kept if r.pass_name == "fit-target"]
+        return tuple([said[place] for place in dict.fromkeys(places)])
+
+    @property
+    def untaken_sum(self) -> str:
+        """How many nodes of which operators the target does not take."""
+        name = "" if self.target is None else self.target.name
+        counts = Counter(remark.op_type for remark in self.untaken)
+        listed = ", ".join(f"{op} {count}" for op, count in counts.most_common())
+        return f"{name} does not take {len(self.untaken)}: {listed}"
+
+    @property
+    def rewriting(self) -> Rewriting:
+        """What was asked for, but for a conversion."""
+        return self.rewritten.rewriting
+
+    def verified(self, *, on_progress: OnProgress = silent, **options: Any) -> Outcome:
+        """The same with a verdict: compared with the original, which must be as it was.
+
+        Args:
+            on_progress: told of what is run.
+            options: those of `straightline.verify`.
+
+        Raises:
+            MismatchError: the outputs differ; it names the pass that is at fault.
+            Error: an option does not fit.
+        """
+        made = self.converted or self.rewritten
+        verdict = made.verify(on_progress=on_progress, **options)
+        return dataclasses.replace(self, verdict=verdict)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        replace: bool = False,
+        keep: Iterable[Path] = (),
+        link_data: LinkData | None = None,
+    ) -> None:
+        """Write the result, whole or not at all; what it was read from stays as it is.
+
+        Args:
+            path: where to.
+            force: overwrite also what is no model, and data of other models.
+            replace: let the result take the place of the file that the original was read from.
+            keep: further files that must not be overwritten.
+            link_data: share external data with the original rather than copy it: "reference" or
+                "hard", as in `straightline.ir.save`.
+
+        Raises:
+            SaveError: the path is the original's own, the folder does not exist or cannot be
+                written, or something would be lost.
+        """
+        own = self.ir.file
+        taken = own is not None and os.path.exists(path) and own.exists() and own.samefile(path)
+        if taken and not replace:
+            raise SaveError(
+                f"cannot write '{path}': the original was read from it; name another file, or put"
+                " the result in its place with replace=True"
+            )
+        save(self.ir, path, force=force, keep=keep, link_data=link_data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON takes it, without the model."""
+        return {
+            "changed": self.changed,
+            "nodes": self.nodes._asdict(),
+            "opset": self.opset._asdict(),
+            "memory": memory_dict(*self.memory),
+            "operators": {what: dict(counts) for what, counts in self.operators.items()},
+            "remarks": [remark.to_dict() for remark in self.remarks],
+            "seconds": self.seconds,
+            "passes": [dataclasses.asdict(timing) for timing in self.timings],
+            "left": [remark.to_dict() for remark in self.left],
+            "target": self._target(),
+            "hints": [hint.to_dict() for hint in self.hints],
+            "verification": None if self.verdict is None else self.verdict.to_dict(),
+        }
+
+    def blocks(
+        self, where: str = "", hint: Callable[[Hint], str] | None = None, more: str = ".remarks"
+    ) -> Iterator[Block]:
+        """What it has to tell, for people.
+
+        Args:
+            where: where the result was written.
+            hint: how a hint is written to be pasted; by default as arguments of `transform`.
+            more: where all remarks are.
+        """
+        done = [remark for remark in self.remarks if remark.action == "rewritten"]
+        untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
+        if done or self.left or untaken:
+            yield remarks_table(done, [*self.left, *untaken], more)
+        yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
+        if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in done):
+            yield from memory_lines(*self.memory)
+        if self.left:
+            yield Line(f"control flow left: {len(self.left)}", "left")
+        if self.untaken:
+            yield Line(self.untaken_sum, "left")
+        elif self.target is not None:
+            yield Line(f"{self.target.name} takes all of it, by its list")
+        yield from hint_blocks(self.hints, hint)
+        yield from note_lines(self.remarks)
+        if self.verdict is not None:
+            yield from self.verdict.blocks()
+
+    @lazy_property
+    def operators(self) -> Mapping[str, Mapping[str, int]]:
+        """How many nodes of which operators the conversion has "changed" and "added"; empty where
+        there was none."""
+        return {} if self.converted is None else self.converted.differences.to_dict()
+
+    def _sums(self) -> Iterator[str]:
+        if self.converted is None or self.rewriting.has_passes:
+            before, after = self.nodes
+            yield f"{before} nodes became {after}, rewritten in {self.seconds:.2f} s"
+        if self.converted is not None and not self.opset.after:
+            yield "the model imports no opset of ONNX's own operators, which a conversion changes"
+        elif self.converted is not None or self.opset.before != self.opset.after:
+            yield f"opset {self.opset.before} became {self.opset.after}"
+        if self.converted is not None:
+            told = {what: counts for what, counts in self.operators.items() if counts}
+            for what, counts in told.items():
+                listed = ", ".join(f"{operator} {count}" for operator, count in counts.items())
+                yield f"{what}: {listed}"
+            if not told:
+                yield "no node changed"
+
+    def _target(self) -> dict[str, Any] | None:
+        """What is told of the target in JSON."""
+        if self.target is None:
+            return None
+        left = [remark.to_dict() for remark in self.untaken]
+        return {"name": self.target.name, "takes_all": not left, "left": left}
+
+    def __str__(self) -> str:
+        return as_text(self.blocks())
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline", self.blocks())
+
+
+def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
+    """A line for each remark on what came to light."""
+    for remark in remarks:
+        if remark.action == "noted":
+            yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
+
+
+def memory_lines(before: PeakMemory | None, after: PeakMemory | None) -> Iterator[Line]:
+    """A line on the peak memory of two models, where it differs."""
+    if before is not None and after is not None and before != after:
+        yield Line(f"values that are alive at a time: at most {before} before, {after} after")
+
+
+def memory_dict(before: PeakMemory | None, after: PeakMemory | None) -> dict[str, Any]:
+    """The peak memory of two models as JSON takes it."""
+    told = {"before": before, "after": after}
+    return {when: None if peak is None else peak.to_dict() for when, peak in told.items()}
+
+
+def _places(remarks: Iterable[Remark]) -> set[tuple[str, str]]:
+    return {(remark.op_type, remark.path) for remark in remarks}
+
+
+def remarks_table(done: Sequence[Remark], left: Sequence[Remark], more: str) -> Table:
+    """What was rewritten, as far as there is room, and everything that is left."""
+    rows = _counted(done)
+    hidden = len(rows) - _MOST_DONE
+    if hidden > 0:
+        rows = [*rows[:_MOST_DONE], ("...", f"{hidden} more", "rewritten", f"all are in {more}")]
+    return Table(("Operator", "Where", "Outcome", "What, or why"), [*rows, *_counted(left)])
+
+
+def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
+    """A row for each remark; the same done many times is one."""
+    counted = Counter((r.op_type, r.path, r.action, r.reason) for r in remarks)
+    return [
+        (op, path, action, reason + (f" ({count} times)" if count > 1 else ""))
+        for (op, path, action, reason), count in counted.items()
+    ]

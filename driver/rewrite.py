@@ -1,0 +1,252 @@
+"""One rewrite, from the model given to the verified result."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..facts.named_dimensions import BindingError, Dims, Shapes, with_dimensions
+from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
+from ..ir.lazy import lazy_property
+from ..passes import FreezeInitializers, Pipeline, Progress, Result
+from ..verification.mismatch import MismatchError
+from .specialize import Values, bind_inputs
+from .trip_bounds import Maxima, assume_maxima
+
+if TYPE_CHECKING:
+    from ..verification.runs.verdict import Verdict
+
+
+def count_all_nodes(model: Model) -> int:
+    """The number of nodes in all graphs of a model."""
+    return sum(len(graph) for graph in model.graphs())
+
+
+def _told(maxima: Maxima) -> str:
+    return ", ".join(f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items())
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewriting:
+    """One rewrite: a model, what is known of its inputs, and the passes.
+
+    Attributes:
+        source: the model; never changed.
+        pipeline: the passes.
+        values: values of inputs, by name.
+        shapes: shapes of inputs, by name.
+        base_dir: the folder of the external data of a source in memory.
+        maxima: the most trips of Loops, by path, that the caller vouches for.
+        dims: sizes of named dimensions.
+    """
+
+    source: ModelSource
+    pipeline: Pipeline
+    values: Values = dataclasses.field(default_factory=dict)
+    shapes: Shapes = dataclasses.field(default_factory=dict)
+    base_dir: BaseDir = None
+    maxima: Maxima = dataclasses.field(default_factory=dict)
+    dims: Dims = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the kinds of what callers give.
+
+        Raises:
+            BindingError: values or shapes are no mapping, or a shape is no sequence.
+        """
+        for name, given, example in (
+            ("values", self.values, '{"n": 3}'),
+            ("shapes", self.shapes, '{"x": (1, None, 512)}'),
+        ):
+            if not isinstance(given, Mapping):
+                raise BindingError(
+                    f"{name} are a mapping by input name, such as {example}, not {given!r}"
+                )
+        shapes: Mapping[str, Any] = self.shapes
+        for name, dims in shapes.items():
+            if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
+                raise BindingError(
+                    f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
+                )
+
+    @lazy_property
+    def original(self) -> ModelSource:
+        """The model that is rewritten; a file is read once, however often it is needed."""
+        return read(self.source)
+
+    @property
+    def has_passes(self) -> bool:
+        """Whether more is to be done than taking defaults as constants."""
+        return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
+
+    def run(self, progress: Progress | None = None) -> Rewritten:
+        """Rewrite a copy.
+
+        Raises:
+            Error: the model cannot be read, is not well formed, or what is set does not fit it.
+        """
+        started = time.perf_counter()
+        model, bound = self._bound()
+        shapes = self.fixed_shapes(model)
+        nodes, opset = count_all_nodes(model), model.opset()
+        assume_maxima(model, self.maxima)
+        result = self.pipeline.apply(model, progress)
+        return Rewritten(self, result, bound, shapes, nodes, opset, time.perf_counter() - started)
+
+    def prepare(self) -> tuple[Model, dict[str, Array]]:
+        """A copy of the model as the passes are given it, with the value of each input that
+        leaves."""
+        model, bound = self._bound()
+        assume_maxima(model, self.maxima)
+        return model, bound
+
+    def _bound(self) -> tuple[Model, dict[str, Array]]:
+        """A copy of the model with its inputs bound, and the value of each input that leaves."""
+        model = load(self.original, self.base_dir)
+        return model, self.bind(model)
+
+    def fixed_shapes(self, model: Model) -> dict[str, tuple[int | None, ...]]:
+        """Return the sizes of inputs once what is known of them is written into a model."""
+        if not (self.values or self.shapes or self.dims):
+            return {}
+        shapes = {v.name: v.shape for v in model.graph.inputs if v.shape is not None}
+        return {
+            name: tuple([dim if isinstance(dim, int) else None for dim in shape])
+            for name, shape in shapes.items()
+        }
+
+    def trusted(self, verdict: Verdict, options: Mapping[str, Any]) -> Verdict:
+        """A verdict on what was made with maxima that are taken on trust, with what is found of
+        inputs that go beyond.
+
+        Raises:
+            MismatchError: a sample does.
+        """
+        if not self.maxima or verdict.proved:
+            return verdict
+        if verdict.status == "open":
+            return dataclasses.replace(
+                verdict, notes=(*verdict.notes, f"{_told(self.maxima)} is taken on trust")
+            )
+        from .bound_violations import Search, guard_maxima
+
+        model, bound = self._bound()
+        guards = guard_maxima(model, self.maxima)
+        folder = base_dir_of(self.original, self.base_dir)
+        search = Search(self.original, model, guards, bound, folder, options)
+        found = search.on_samples()
+        if found is not None:
+            reason = f"an input makes {found.loop}: {found.shown}"
+            told = dataclasses.replace(
+                verdict, status="different", reason=reason, feeds=found.feeds
+            )
+            raise MismatchError(told, "", beyond=found)
+        if verdict.differs:
+            return verdict
+        further = search.further()
+        note = f"{_told(self.maxima)} is taken on trust; no input that was tried says otherwise"
+        if further is not None:
+            note = (
+                f"{_told(self.maxima)} is taken on trust; inputs make {further.loop}, such as"
+                f" {further.shown}; there the result is another one"
+            )
+        return dataclasses.replace(verdict, notes=(*verdict.notes, note))
+
+    def bind(self, model: Model) -> dict[str, Array]:
+        """Write what is known of the inputs into a model; the value of each input that leaves."""
+        shapes = with_dimensions(model.graph.inputs, self.shapes, self.dims)
+        bound = bind_inputs(model, self.values, shapes)
+        if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
+            defaults = model.graph.initializers
+            overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]
+            # Without its folder nothing is compared, and nothing else needs them.
+            readable = [v for v in overridable if defaults[v].is_readable]
+            bound |= {v.name: defaults[v].numpy() for v in readable}
+        return bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewritten:
+    """What a rewrite made.
+
+    Attributes:
+        rewriting: what was asked for.
+        result: the model with the remarks and timings.
+        bound: the values of the inputs that the model no longer has.
+        shapes: the sizes of its inputs, where the caller fixed any.
+        nodes_before: how many nodes the original has in all its graphs.
+        opset_before: the opset of the original.
+        seconds: the time from reading the model to the rewritten one.
+    """
+
+    rewriting: Rewriting
+    result: Result[Model]
+    bound: dict[str, Array]
+    shapes: dict[str, tuple[int | None, ...]]
+    nodes_before: int
+    opset_before: int
+    seconds: float
+
+    @property
+    def model(self) -> Model:
+        """The rewritten model."""
+        return self.result.model
+
+    @property
+    def nodes_after(self) -> int:
+        """How many nodes the rewritten model has in all its graphs."""
+        return count_all_nodes(self.model)
+
+    def verify(self, **options: Any) -> Verdict:
+        """Compare with the original; `options` are those of `straightline.verify`.
+
+        The proof comes first; nothing is run where it succeeds and no option asks for it.
+
+        Raises:
+            MismatchError: the outputs differ; it names the pass that is at fault.
+        """
+        from ..verification import verify
+
+        feeds = options.get("feeds")
+        if isinstance(feeds, str | os.PathLike):  # read once, too
+            from ..runtimes.feeds import read_feeds
+
+            proto = to_proto(self.rewriting.original)
+            options = {**options, "feeds": read_feeds(feeds, proto, self.bound)}
+        source = self.rewriting.original
+        folder = base_dir_of(source, self.rewriting.base_dir)
+        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
+        verdict = verify(source, self.model, base_dir=folder, **fixed, **options)
+        verdict = self.rewriting.trusted(verdict, options)
+        if verdict.differs:
+            raise self._located(verdict, options)
+        return verdict
+
+    def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
+        """Run the passes again, each followed by a comparison, until one breaks the outputs."""
+        from ..passes.manager.bisection import locate
+        from ..runtimes.workers import Workers
+        from ..verification import verify
+
+        source = self.rewriting.original
+        given = {name: value for name, value in options.items() if value is not None}
+        given.pop("workers", None)  # these are for one verdict; the search has its own
+        if given.get("prove") != "only":
+            given["prove"] = False
+        shared = {"base_dir": base_dir_of(source, self.rewriting.base_dir), **given}
+        model, bound = self.rewriting.prepare()
+        with Workers() as workers:
+
+            def compare(after: Model) -> Verdict:
+                fixed: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
+                return verify(source, after, workers=workers, **fixed, **shared)
+
+            if compare(model).differs:
+                return MismatchError(verdict, "that binds inputs")
+            pipeline = self.rewriting.pipeline
+            return locate(verdict, lambda run: pipeline.apply(model, run=run), compare)

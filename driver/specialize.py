@@ -1,0 +1,308 @@
+"""Fix inputs of a model before it is rewritten: give them a value, or write down their shape."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from ..facts.named_dimensions import BindingError, Shapes, is_size
+from ..ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
+
+Values = Mapping[str, Any]
+
+
+def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array]:
+    """Fix shapes, then values, in place; the bound values in the type of their input.
+
+    Raises:
+        BindingError, FeedError: there is no such input, or what was given does not fit it.
+    """
+    if shapes:
+        bind_shapes(model, shapes)
+    return bind_values(model, values) if values else {}
+
+
+Sizes = dict[str, tuple[int, str]]
+"""Sizes of symbols, each with the input that fixes it."""
+
+_INTEGERS = {number for name, number in TensorProto.DataType.items() if "INT" in name}
+
+
+# Values -----------------------------------------------------------------------------------------
+
+
+def bind_values(model: Model, values: Values) -> dict[str, Array]:
+    """Make inputs constants: they leave the signature, and fix the symbols of their shapes.
+
+    Args:
+        model: is changed in place.
+        values: by input name. An array must have the declared element type; a Python number, text
+            or list of them is converted where that is exact (floats may be rounded). One number
+            stands for every shape that may be of one element.
+
+    Returns:
+        the values as arrays of the declared type.
+
+    Raises:
+        BindingError, FeedError: there is no such input, its value has the wrong type or shape, or
+            a symbol would get two sizes.
+    """
+    inputs = {value.name: value for value in model.graph.inputs}
+    infos = [value.info for value in inputs.values() if value.info is not None]
+    proto = onnx.ModelProto(graph=onnx.GraphProto(input=infos))
+    arrays, symbols = _typed(proto, values)
+    _fix_symbols(model, symbols)
+    for name, array in arrays.items():
+        model.graph.bind_input(inputs[name], Tensor(array=array))
+        inputs[name].info = None  # the tensor says more than the declaration did
+    return arrays
+
+
+def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
+    """Values of inputs in the declared types, the model left as it is.
+
+    Raises:
+        BindingError, FeedError: as `bind_values`.
+    """
+    return _typed(to_proto(model), values)[0] if values else {}
+
+
+def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Sizes]:
+    """Values in the declared types, and the sizes that they give to symbols."""
+    from ..runtimes.feeds import check_feeds
+
+    inputs = {info.name: Value(info.name, info) for info in model.graph.input}
+    prepared = {n: _prepare(inputs[n], v) if n in inputs else v for n, v in values.items()}
+    arrays = check_feeds(prepared, model, partial=True)
+    symbols: Sizes = {}
+    for name, array in arrays.items():
+        _fixed(inputs[name], array.shape, symbols)
+    return arrays, symbols
+
+
+def _prepare(declared: Value, value: Any) -> Any:
+    """What has no type of its own, in the declared type."""
+    elem_type = declared.elem_type
+    if elem_type is None:
+        raise BindingError(f"input '{declared.name}' is not a tensor; only tensors can be set")
+    if isinstance(value, np.ndarray | np.generic | onnx.TensorProto):
+        return value
+    try:
+        plain = np.asarray(value)
+    except ValueError as error:
+        raise BindingError(f"the value for input '{declared.name}' is ragged: {error}") from error
+    same = _is_same(value, plain)
+    converted = _convert(plain, elem_type) if same else None
+    if converted is None:
+        kind = onnx.TensorProto.DataType.Name(elem_type).lower()
+        raise BindingError(
+            f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not exactly that"
+        )
+    shape = declared.shape
+    if plain.ndim == 0 and shape is not None and all(dim == 1 or _is_open(dim) for dim in shape):
+        return converted.reshape((1,) * len(shape))
+    return converted
+
+
+def _is_open(dim: int | str | None) -> bool:
+    return not isinstance(dim, int) or dim < 0
+
+
+def _is_same(value: Any, plain: Array) -> bool:
+    """Whether numpy, which takes one type for all elements of a list, changed none of them."""
+    given = np.asarray(value, dtype=object).reshape(-1).tolist()
+    if plain.dtype.kind == "U":
+        return all(isinstance(element, str) for element in given)
+    pairs = zip(given, plain.reshape(-1).tolist(), strict=True)
+    return all(one == other for one, other in pairs if isinstance(one, int | np.integer))
+
+
+def _convert(plain: Array, wanted: int) -> Array | None:
+    """The same values in another type; None where a value would not stay the same.
+
+    A float may be rounded to a narrower one, as every decimal literal is, but not to what is no
+    number, or infinite, or of the other sign.
+    """
+    if wanted == TensorProto.STRING:
+        return plain.astype(object) if plain.dtype.kind == "U" else None
+    dtype = helper.tensor_dtype_to_np_dtype(wanted)
+    allowed = {"b": "bi", "c": "iufc"}.get(dtype.kind, "iuf")
+    if plain.dtype.kind not in allowed:
+        return None
+    with np.errstate(all="ignore"):
+        cast = plain.astype(dtype)
+        if plain.dtype.kind in "fc" and wanted not in _INTEGERS:
+            wide = cast.astype(np.complex128)
+            same = _is_rounded(plain.real, wide.real, dtype) & _is_rounded(
+                plain.imag, wide.imag, dtype
+            )
+        else:
+            # Python compares numbers of different types by their exact value; numpy rounds first.
+            same = cast.astype(object) == plain.astype(object)
+    return cast if bool(np.all(same)) else None
+
+
+def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
+    """Which floats became what rounding to a type makes of them.
+
+    Types without infinities make NaN of them, or their largest number; some have no NaN, no
+    negative zero, no zero, or no sign.
+    """
+    info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    largest = np.float64(info.max)
+    # From the middle between the largest number and the one that would come next, it overflows.
+    limit = largest + np.float64(info.eps) * 2.0 ** np.floor(np.log2(largest)) / 2
+    special = ~np.isfinite(given) & ((given == cast) | (np.isnan(given) & np.isnan(cast)))
+    signed = (np.signbit(given) == np.signbit(cast)) | ((given != 0) & (cast == 0))
+    number = np.isfinite(given) & np.isfinite(cast) & (np.abs(given) < limit) & signed
+    return special | number
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+
+def bind_shapes(model: Model, shapes: Shapes) -> None:
+    """Write dimensions into the declared types of inputs, and wherever the same symbol stands.
+
+    Args:
+        model: is changed in place.
+        shapes: by input name; None leaves a dimension as it is declared.
+
+    Raises:
+        BindingError: there is no such input, the rank or a dimension contradicts what is declared,
+            or a symbol would get two sizes.
+    """
+    inputs = {value.name: value for value in model.graph.inputs}
+    symbols: Sizes = {}
+    for name, dims in shapes.items():
+        if name not in inputs:
+            raise BindingError(no_input(name, inputs))
+        inputs[name].type = _fixed(inputs[name], dims, symbols)
+    _fix_symbols(model, symbols)
+
+
+def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.TypeProto:
+    """The type of an input with the given dimensions; the sizes of its symbols are noted."""
+    declared = _declared_dims(value, dims)
+    for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
+        if new is not None:
+            _check_dim(value, axis, old, new)
+            if isinstance(old, str):
+                _note_size(value, old, int(new), symbols)
+    assert value.type is not None
+    return _with_dims(value.type, dims)
+
+
+def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | str | None]:
+    """The dimensions that an input declares, as many as are given."""
+    if value.type is None or not value.type.HasField("tensor_type"):
+        raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
+    declared = value.shape if value.shape is not None else (None,) * len(dims)
+    if len(declared) != len(dims):
+        given = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
+        raise BindingError(
+            f"input '{value.name}' has rank {len(declared)}, but the shape {given} rank {len(dims)}"
+        )
+    return declared
+
+
+def _check_dim(value: Value, axis: int, old: int | str | None, new: Any) -> None:
+    if not is_size(new):
+        raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
+    if isinstance(old, int) and old >= 0 and old != new:
+        raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
+
+
+def _note_size(value: Value, symbol: str, size: int, symbols: Sizes) -> None:
+    noted, other = symbols.setdefault(symbol, (size, value.name))
+    if noted != size:
+        raise BindingError(
+            f"input '{value.name}': dimension '{symbol}' would be {size}, but input '{other}'"
+            f" makes it {noted}"
+        )
+
+
+def _with_dims(declared: onnx.TypeProto, dims: Sequence[int | None]) -> onnx.TypeProto:
+    type_ = onnx.TypeProto()
+    type_.CopyFrom(declared)
+    shape = type_.tensor_type.shape
+    shape.SetInParent()
+    while len(shape.dim) < len(dims):
+        shape.dim.add()
+    for axis, size in enumerate(dims):
+        if size is not None:
+            shape.dim[axis].dim_value = int(size)
+    return type_
+
+
+def _fix_symbols(model: Model, symbols: Sizes) -> None:
+    """Put sizes in the place of symbols wherever they stand; defaults must still fit."""
+    sizes = {symbol: size for symbol, (size, _) in symbols.items()}
+    for graph in model.graph.walk():
+        _replace_symbols(graph, sizes)
+    for value in model.graph.inputs:
+        _check_default(model.graph, value)
+
+
+def _replace_symbols(graph: Graph, sizes: Mapping[str, int]) -> None:
+    for value in _declared_values(graph):
+        if value.info is not None and _symbols(value.info.type) & sizes.keys():
+            value.type = _sized(value.info, sizes).type
+    graph.set_outputs(graph.outputs, [_sized(info, sizes) for info in graph.output_infos])
+    graph.value_infos = [
+        _sized(entry, sizes) if isinstance(entry, onnx.ValueInfoProto) else entry
+        for entry in graph.value_infos
+    ]
+
+
+def _declared_values(graph: Graph) -> Iterator[Value]:
+    yield from graph.inputs
+    yield from graph.initializers
+    for node in graph.unordered_nodes():
+        yield from (value for value in node.outputs if value is not None)
+
+
+def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
+    """A declaration with sizes for symbols; the same object where it has none of them."""
+    if not _symbols(info.type) & sizes.keys():
+        return info
+    sized = onnx.ValueInfoProto()
+    sized.CopyFrom(info)
+    for tensor in _tensors(sized.type):
+        for dim in tensor.shape.dim:
+            if dim.dim_param in sizes:
+                dim.dim_value = sizes[dim.dim_param]
+    return sized
+
+
+def _symbols(type_: onnx.TypeProto) -> set[str]:
+    return {d.dim_param for tensor in _tensors(type_) for d in tensor.shape.dim if d.dim_param}
+
+
+def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
+    """The tensor type that a type is made of."""
+    kind = type_.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        yield from _tensors(getattr(type_, kind).elem_type)
+    elif kind in ("tensor_type", "sparse_tensor_type"):
+        yield getattr(type_, kind)
+
+
+def _check_default(graph: Graph, value: Value) -> None:
+    """An initializer that is also an input must still fit what is declared for it."""
+    default, shape = graph.initializers.get(value), value.shape
+    if default is None or shape is None:
+        return
+    pairs = zip(shape, default.dims, strict=False)
+    fits = len(shape) == len(default.dims)
+    if not fits or any(isinstance(d, int) and d >= 0 and d != n for d, n in pairs):
+        raise BindingError(
+            f"input '{value.name}' has a default of shape {list(default.dims)}, which the shape"
+            " set contradicts"
+        )

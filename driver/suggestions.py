@@ -1,0 +1,466 @@
+"""What would decide the control flow that is left: options that were tried on a copy first."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from onnx import TensorProto
+
+from ..analysis.constants.provenance import Origin, origins_of
+from ..analysis.trips.constructs import control_flow, deciding
+from ..analysis.trips.trip_bound import parts
+from ..analysis.trips.trip_count import is_ambiguous
+from ..display import Block, Code, Line, OnProgress, silent
+from ..ir import Error, Model, Node, Value
+from ..ir.lazy import lazy_property
+from ..limits import limit
+from ..passes import FreezeInitializers, Pass, Pipeline, Remark
+from .rewrite import Rewriting, count_all_nodes
+
+_log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+"""The operator and the path of a construct."""
+
+STAND_INS = {4: 7, 1: 2}
+"""Numbers that are tried for what only the user knows, and others that must decide as much: with a
+single trip, what ends a Loop makes no difference."""
+_TRUE = (4, 2)
+"""The numbers with which a switch is tried as true."""
+_HONOUR = "absent_cond=honour"
+"""The reading of an absent condition that onnxruntime has, and what exporters count on."""
+_ASSUMED = 16
+"""A maximum of trips that is tried."""
+_MOST_TRIALS = limit("hints")
+_MOST_NAMED = 3
+_MOST_NODES = limit("hint_nodes")
+"""So many nodes at most are rewritten on trial, all trials together."""
+_OPTION = r"--[\w-]+(?: \S+=\.\.\.)?"
+_OFFER = re.compile(rf"; decide it with ({_OPTION}(?: {_OPTION})*(?: \([^()]* in Python\))?)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """Options that were tried and decide something.
+
+    Attributes:
+        options: as the command line takes them: ("--set", "n=4").
+        arguments: as `transform` takes them beside those that were given: {"values": {"n": 4}}.
+        decides: the constructs that go, such as "Loop 'y'".
+        stand_ins: the inputs whose values or sizes are the user's to choose, or "maximum".
+    """
+
+    options: tuple[str, ...]
+    decides: tuple[str, ...]
+    stand_ins: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @lazy_property
+    def decided(self) -> frozenset[str]:
+        """The constructs that go, for a quick look."""
+        return frozenset(self.decides)
+
+    def renamed(self, names: Mapping[str, str]) -> Hint:
+        """The same with other names for constructs."""
+        decides = dict.fromkeys(names.get(name, name) for name in self.decides)
+        return dataclasses.replace(self, decides=tuple(decides))
+
+    @property
+    def call(self) -> str:
+        """The arguments as they are written in a call."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hint as JSON takes it."""
+        lists = ("options", "decides", "stand_ins")
+        found: dict[str, Any] = {name: list(getattr(self, name)) for name in lists}
+        return {**found, "arguments": dict(self.arguments)}
+
+
+class Refuted(NamedTuple):
+    """Options that do not decide a construct, and why it stays with them."""
+
+    options: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Advice:
+    """What was found by trying.
+
+    Attributes:
+        hints: what decides something, each construct in one hint at most.
+        refuted: of constructs that stay what was tried, and why they stay with it.
+    """
+
+    hints: tuple[Hint, ...] = ()
+    refuted: Mapping[Key, Refuted] = dataclasses.field(default_factory=dict)
+
+    def reason(self, key: Key, reason: str) -> str:
+        """What is said of a construct: without a hint that turned out to be untrue; of one that was
+        not tried, that it was not."""
+        if any(named(key) in hint.decided for hint in self.hints):
+            return reason
+        if key not in self.refuted:
+            return _OFFER.sub(r"; \1 may decide it, which was not tried", reason)
+        options, reasons = self.refuted[key]
+        plain = _OFFER.sub("", reason)
+        other = [why for why in (_OFFER.sub("", why) for why in reasons) if why not in plain]
+        more = "".join(f"; {why}" for why in dict.fromkeys(other))
+        return f"{plain}; it stays with {' '.join(options)}{more}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """What may be added to a rewrite: values and shapes of inputs by name, a maximum of a Loop, and
+    other options."""
+
+    values: tuple[Value, ...] = ()
+    shapes: tuple[Value, ...] = ()
+    freeze: bool = False
+    selects: bool = False
+    loop: str = ""
+    honour: bool = False
+
+    @property
+    def passes(self) -> str:
+        """The pipeline, where it is written out."""
+        if not self.honour:
+            return ""
+        return f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
+
+    def options(self, size: int) -> tuple[str, ...]:
+        """As the command line takes them, with a number for what only the user knows."""
+        found = [("--set", f"{v.name}={json.dumps(_stand_in(v, size))}") for v in self.values]
+        found += [
+            ("--shape", f"{v.name}={','.join(map(str, _sizes(v, size)))}") for v in self.shapes
+        ]
+        if self.loop:
+            found.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
+        found += [("--passes", self.passes)] if self.honour else []
+        selects = self.selects and not self.honour
+        flags = [("--freeze-initializers", self.freeze), ("--selects", selects)]
+        return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
+
+    def arguments(self, size: int) -> dict[str, Any]:
+        """As `transform` takes them, with the same numbers."""
+        found: dict[str, Any] = {
+            "values": {value.name: _stand_in(value, size) for value in self.values},
+            "shapes": {value.name: _sizes(value, size) for value in self.shapes},
+            "assume_max": {self.loop: _ASSUMED} if self.loop else {},
+            "freeze_initializers": self.freeze,
+            "selects": self.selects and not self.honour,
+            "passes": self.passes,
+        }
+        return {name: value for name, value in found.items() if value}
+
+    def applied(self, rewriting: Rewriting, size: int, selects: Pipeline | None) -> Rewriting:
+        """The rewrite with these options added."""
+        pipeline = selects if self.selects and selects is not None else rewriting.pipeline
+        if self.honour:
+            pipeline = Pipeline([_honouring(one) for one in pipeline.passes], pipeline.repeat)
+        if self.freeze:
+            pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
+        added = self.arguments(size)
+        return dataclasses.replace(
+            rewriting,
+            source=rewriting.original,  # read once
+            pipeline=pipeline,
+            values={**rewriting.values, **added.get("values", {})},
+            shapes={**rewriting.shapes, **added.get("shapes", {})},
+            maxima={**rewriting.maxima, **added.get("assume_max", {})},
+        )
+
+
+def advise(
+    rewriting: Rewriting,
+    after: Model,
+    selects: Pipeline | None,
+    on_progress: OnProgress = silent,
+) -> Advice:
+    """Try what could decide the control flow that a rewrite has left.
+
+    Each way is tried once, for all constructs that it may help, and few of them are.
+
+    Args:
+        rewriting: what was asked for.
+        after: the rewritten model.
+        selects: the pipeline of `--selects` with the same options; None where it cannot be taken.
+        on_progress: told of what is tried.
+    """
+    left = {(node.op_type, node.path): node for node in control_flow(after)}
+    trials = _Trials(rewriting, selects, len(left), on_progress)
+    found, firsts = _Found(left), list[Way]()
+    for key, node in left.items():
+        for number, way in enumerate(_ways(node, selects is not None)):
+            firsts += [way] if not number else []
+            if found.decides(key) or found.took(way, trials, [key]):
+                break
+    undecided = [key for key in left if not found.decides(key)]
+    if undecided and len(set(firsts)) > 1:  # one may be decided and leave copies of what it holds
+        found.took(_together(firsts), trials, undecided)
+    elif len(found.ways) > 1:  # each leaves what the others decide
+        found.took(_together(found.ways), trials, list(left), all_of_them=True)
+    return Advice(tuple(found.hints.values()), found.refuted)
+
+
+class _Found:
+    """What trials have shown.
+
+    Args:
+        left: the constructs that the rewrite left.
+    """
+
+    def __init__(self, left: Collection[Key]) -> None:
+        self.left = left
+        self.hints: dict[tuple[str, ...], Hint] = {}
+        self.ways: list[Way] = []
+        self.refuted: dict[Key, Refuted] = {}
+
+    def decides(self, key: Key) -> bool:
+        """Whether there is a hint for a construct."""
+        return any(named(key) in hint.decided for hint in self.hints.values())
+
+    def took(
+        self, way: Way, trials: _Trials, wanted: Sequence[Key], *, all_of_them: bool = False
+    ) -> bool:
+        """Whether a way decides any of some constructs, or all of them; it is tried, and a hint
+        then. That it does not is told of one that it was meant for."""
+        tried = trials.of(way)
+        if tried is None:
+            return False
+        size, stay = tried
+        options = way.options(size)
+        gone = [key for key in self.left if _is_gone(key, stay, self.left)]
+        if all_of_them and len(gone) < len(wanted):
+            return False
+        if not any(key in gone for key in wanted):
+            if len(wanted) == 1:
+                reasons = tuple(stay.get(wanted[0], ["copies of it stay"]))
+                self.refuted[wanted[0]] = Refuted(options, reasons)
+            return False
+        names = tuple(value.name for value in (*way.values, *way.shapes))
+        names += ("maximum",) if way.loop else ()
+        decides, arguments = tuple(map(named, gone)), way.arguments(size)
+        self.hints.setdefault(options, Hint(options, decides, names, arguments))
+        self.ways.append(way)
+        for key in gone:
+            self.refuted.pop(key, None)
+        return True
+
+
+def _together(ways: Iterable[Way]) -> Way:
+    """Several ways at once."""
+    all_ = list(ways)
+    values = tuple(dict.fromkeys(value for way in all_ for value in way.values))
+    shapes = tuple(dict.fromkeys(value for way in all_ for value in way.shapes))
+    loop = next((way.loop for way in all_ if way.loop), "")
+    return Way(
+        values,
+        shapes,
+        any(way.freeze for way in all_),
+        any(way.selects for way in all_),
+        loop,
+        any(way.honour for way in all_),
+    )
+
+
+def _honouring(pass_: Pass) -> Pass:
+    """A pass, or passes in one, that take an absent condition as onnxruntime does."""
+    names = {field.name for field in dataclasses.fields(pass_)}
+    if "absent_cond" in names:
+        return dataclasses.replace(pass_, **{"absent_cond": "honour"})
+    if "passes" in names:
+        inner: Any = pass_
+        return dataclasses.replace(inner, passes=tuple(map(_honouring, inner.passes)))
+    return pass_
+
+
+def hint_blocks(
+    hints: Iterable[Hint], written: Callable[[Hint], str] | None = None
+) -> Iterator[Block]:
+    """What was tried and helps, each as it is pasted; by default as arguments of a call."""
+    for hint in hints:
+        own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
+        read = _HONOUR in str(hint.arguments.get("passes"))
+        read_as = ", where its condition ends it, as in onnxruntime" if read else ""
+        yield Line(f"this decides {_listed(hint.decides)}{own}{read_as}:", "left")
+        yield Code(hint.call if written is None else written(hint))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _is_gone(key: Key, stay: Collection[Key], left: Collection[Key]) -> bool:
+    """Whether nothing is left of a construct: one that was not there before may be a copy of it."""
+    return key not in stay and not any(k[0] == key[0] and k not in left for k in stay)
+
+
+def named(key: Key) -> str:
+    """A construct as remarks name it."""
+    return f"{key[0]} '{key[1]}'"
+
+
+class _Trials:
+    """Rewrites on copies, each way once.
+
+    Args:
+        rewriting: what was asked for.
+        selects: the pipeline that selects.
+        left: how many constructs the rewrite left.
+        on_progress: told of what is tried.
+    """
+
+    def __init__(
+        self, rewriting: Rewriting, selects: Pipeline | None, left: int, on_progress: OnProgress
+    ) -> None:
+        self.rewriting = rewriting
+        self.selects = selects
+        self.left = left
+        self.on_progress = on_progress
+        self.done: dict[Way, tuple[int, dict[Key, list[str]]] | None] = {}
+        self.nodes = 0
+
+    def of(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
+        """The number that stands in for the user's, and the constructs that stay with it, with the
+        reasons; None where it was not tried, or cannot be asked for."""
+        if way not in self.done:
+            if len(self.done) >= _MOST_TRIALS or self.nodes > _MOST_NODES:
+                return None
+            self.done[way] = self._tried(way)
+        return self.done[way]
+
+    def _tried(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
+        best = None
+        for size, other in STAND_INS.items() if way.values or way.shapes else ((4, 4),):
+            options = way.options(size)
+            _log.debug("trying %s for what is left", " ".join(options))
+            self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
+            stay = self._stay(way.applied(self.rewriting, size, self.selects))
+            if stay is not None and len(stay) < self.left and way.options(other) != options:
+                # What is refused with another number needs this one.
+                more = self._stay(way.applied(self.rewriting, other, self.selects))
+                stay = {**(more or {}), **stay}
+            if stay is not None and (best is None or len(stay) < len(best[1])):
+                best = size, stay
+            if stay is not None and len(stay) < self.left:
+                break
+        return best
+
+    def _stay(self, rewriting: Rewriting) -> dict[Key, list[str]] | None:
+        try:
+            model, _ = rewriting.prepare()
+            self.nodes += count_all_nodes(model)
+            result = rewriting.pipeline.apply(model, trial=True)
+        except Error:  # with these options it would be refused, so they are not offered
+            return None
+        reasons: dict[Key, list[str]] = {
+            (node.op_type, node.path): [] for node in control_flow(result.model)
+        }
+        for remark in result.kept:
+            if (remark.op_type, remark.path) in reasons:
+                reasons[remark.op_type, remark.path].append(remark.reason)
+        return reasons
+
+
+def _ways(node: Node, selects: bool) -> Iterator[Way]:
+    """What may decide a construct, the best first."""
+    found = [origin for asked in deciding(node) for origin in origins_of(*asked)]
+    found = list(dict.fromkeys(found))
+    if node.is_op("Loop") and selects and is_ambiguous(node):
+        yield from _readings(found)
+    if found and all(origin.option for origin in found):
+        way = _way(found)
+        if way is not None:
+            yield way
+            if selects:
+                yield dataclasses.replace(way, selects=True)
+    elif selects and found and node.is_op("If", "Loop"):
+        yield Way(selects=True)
+        bounds = list(_bounds(node))
+        way = _way(bounds) if bounds else None
+        if way is not None:
+            yield dataclasses.replace(way, selects=True)
+        if node.is_op("Loop") and "body" in node.bodies:
+            yield Way(selects=True, loop=node.path)
+
+
+def _readings(found: Sequence[Origin]) -> Iterator[Way]:
+    """What may decide a Loop of which it is to be chosen whether its condition counts."""
+    given = [origin for origin in found if origin.option]
+    way = _way(given) or Way()
+    for chosen in dict.fromkeys((Way(), way)):
+        yield dataclasses.replace(chosen, honour=True)
+        yield dataclasses.replace(chosen, honour=True, selects=True)
+
+
+def _bounds(node: Node) -> Iterator[Origin]:
+    """What would bound the trips of a Loop: its maximum, and parts of its condition."""
+    if not node.is_op("Loop") or "body" not in node.bodies:
+        return
+    values = [part.value for part in parts(node.body("body").outputs[0])]
+    for value in [*node.inputs[:1], *values]:
+        origins = [] if value is None or value.constant is not None else origins_of(value)
+        if origins and all(origin.option for origin in origins):
+            yield from origins
+
+
+def _way(found: Iterable[Origin]) -> Way | None:
+    """What gives all of these; None where one cannot be written down."""
+    values, shapes, freeze = [], [], False
+    for origin in found:
+        if origin.option.startswith("--set") and origin.value is not None:
+            values.append(origin.value)
+        elif origin.option.startswith("--shape") and origin.value is not None:
+            if origin.value.shape is None:
+                return None
+            shapes.append(origin.value)
+        elif origin.option == "--freeze-initializers":
+            freeze = True
+        else:
+            return None
+    return Way(tuple(dict.fromkeys(values)), tuple(dict.fromkeys(shapes)), freeze)
+
+
+def _stand_in(value: Value, size: int) -> Any:
+    """A value for an input: a number that the model compares it with, or this one."""
+    compared = _compared_with(value)
+    kind = value.elem_type
+    one: Any = size if compared is None else compared
+    if kind == TensorProto.BOOL:
+        one = size in _TRUE
+    elif kind == TensorProto.STRING:
+        one = "a" if compared is None else compared
+    shape = value.shape
+    return [one] * shape[0] if shape and len(shape) == 1 and isinstance(shape[0], int) else one
+
+
+def _compared_with(value: Value) -> Any:
+    """A constant to which the model compares an input, such as the sample rate of a branch."""
+    graph = value.owner
+    assert graph is not None
+    for node in graph.users(value):
+        if isinstance(node, Node) and node.is_op("Equal"):
+            for other in node.inputs:
+                constant = None if other is None else other.constant
+                if constant is not None and constant.is_readable and constant.size == 1:
+                    return constant.numpy().reshape(-1)[0].item()
+    return None
+
+
+def _sizes(value: Value, size: int) -> list[int]:
+    return [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+
+
+def corrected(remarks: Iterable[Remark], advice: Advice) -> list[Remark]:
+    """Remarks on what is left, without hints that turned out to be untrue."""
+    return [
+        dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason)) for r in remarks
+    ]

@@ -1,0 +1,96 @@
+"""Maxima of Loops that a caller vouches for: part of the model before it is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..analysis.trips.constructs import control_flow
+from ..analysis.trips.trip_count import always_holds
+from ..ir import Error, Model, Node, Value, instead
+from ..passes.utils.builder import Emitter
+
+Maxima = Mapping[str, int]
+_LESS_OF_INTEGERS = 9
+
+
+class AssumptionError(Error):
+    """A maximum does not fit the Loop that it was given for."""
+
+
+def assume_maxima(model: Model, maxima: Maxima) -> None:
+    """Let Loops make no more trips than a caller says they ever do.
+
+    Args:
+        model: is changed in place.
+        maxima: the most trips, by the path of the Loop.
+
+    Raises:
+        AssumptionError: there is no such Loop, or it cannot be given a maximum.
+    """
+    loops = assumed_loops(model, maxima)
+    for path, most in maxima.items():
+        _assume(loops[path], int(most))
+
+
+def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
+    """The Loops that maxima are given for, by path.
+
+    Raises:
+        AssumptionError: there is no such Loop, or what is given is no number of trips.
+    """
+    if not maxima:
+        return {}
+    held = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
+    loops = {node.path: node for node in held}
+    for path, most in maxima.items():
+        if path not in loops:
+            raise AssumptionError(
+                f"the model has no Loop '{path}'; {instead(path, loops, are='it has')}"
+            )
+        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
+            raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
+    return loops
+
+
+def _assume(loop: Node, most: int) -> None:
+    graph, given = loop.graph, loop.input(0)
+    assert graph is not None
+    emit = Emitter(graph)
+    if given is not None and given.constant is None:
+        _end_by(loop, given, emit)
+    elif given is not None and given.constant is not None:
+        most = min([most, *given.constant.numpy().reshape(-1).tolist()])
+    elif loop.input(1) is None:  # only its body ends it, so that must go on to count
+        graph.set_input(loop, 1, emit.constant(np.array(True), "first"))
+    maximum = emit.constant(np.array(most, np.int64), f"{loop.label}_maximum")
+    graph.set_input(loop, 0, maximum)
+
+
+def _end_by(loop: Node, maximum: Value, emit: Emitter) -> None:
+    """Say a maximum that run time tells by the conditions of a Loop."""
+    graph, body = loop.graph, loop.body("body")
+    assert graph is not None
+    if emit.opset < _LESS_OF_INTEGERS:
+        raise AssumptionError(
+            f"Loop '{loop.path}': opset {emit.opset} compares no integers; convert to opset 9 first"
+        )
+    if loop.input(1) is None and not always_holds(body):
+        raise AssumptionError(
+            f"Loop '{loop.path}': it has no initial condition but its body computes one, which the"
+            " specification ignores and onnxruntime does not"
+        )
+    most = emit.scalar(maximum, f"{loop.label}_most")
+    zero = emit.constant(np.array(0, np.int64), "zero")
+    first = emit.add("Less", [zero, most], f"{loop.label}_first")
+    start = loop.input(1)
+    if start is not None:
+        first = emit.add("And", [start, first], f"{loop.label}_start")
+    graph.set_input(loop, 1, first)
+    inner = Emitter(body)
+    number = inner.scalar(body.inputs[0], "number")
+    following = inner.add("Add", [number, inner.constant(np.array(1, np.int64), "one")], "next")
+    inside = inner.add("Less", [following, most], "inside")
+    goes_on = inner.add("And", [body.outputs[0], inside], "goes_on")
+    body.set_outputs([goes_on, *body.outputs[1:]])

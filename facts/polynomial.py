@@ -1,0 +1,232 @@
+"""Dimensions as polynomials over symbols, so that sums and products stay exact.
+
+A symbol stands for the size of an axis: an integer of at least 0. What can be said for all sizes is
+said (N + 5 is never 0, 2 * N is never 3), and nothing else. What would be too long to be written
+out is abbreviated: see `abbreviation.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+
+from .polynomial_size_limit import MOST_PRODUCTS, Monomial, abbreviated, known_as, put_into, told_by
+
+
+class Dimension:
+    """A polynomial with integer coefficients, for example 2*N*M + 3. Immutable.
+
+    Attributes:
+        terms: the factor of each product of symbols; that of the empty product is a number.
+        value: the number that it is; None if it holds symbols.
+
+    >>> n = Dimension.symbol("N")
+    >>> str((n + 2) * n), (n + 5).equals(n), (n + 5).equals(4)
+    ('N*N + 2*N', False, False)
+    """
+
+    __slots__ = ("_hash", "_symbols", "_text", "terms", "value")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = abbreviated({m: factor for m, factor in terms.items() if factor})
+        self.value = _number(self.terms)
+        self._hash: int | None = None
+        self._text = ""
+        self._symbols: frozenset[str] | None = None
+
+    @classmethod
+    def constant(cls, value: int) -> Dimension:
+        """A number."""
+        return _constant(int(value))
+
+    @classmethod
+    def symbol(cls, name: str) -> Dimension:
+        """A symbol."""
+        return cls({(known_as(name),): 1})
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The symbols in it, those that it hides in abbreviations included."""
+        if self._symbols is None:
+            self._symbols = told_by(name for monomial in self.terms for name in monomial)
+        return self._symbols
+
+    @property
+    def at_least(self) -> int | None:
+        """The largest number that it is certainly not below; None if there is none known."""
+        rest = self.terms.get((), 0)
+        return rest if all(f > 0 for m, f in self.terms.items() if m) else None
+
+    @property
+    def at_most(self) -> int | None:
+        """The smallest number that it is certainly not above; None if there is none known."""
+        rest = self.terms.get((), 0)
+        return rest if all(f < 0 for m, f in self.terms.items() if m) else None
+
+    def equals(self, other: Dimension | int) -> bool | None:
+        """Whether both are the same for all sizes (True) or for none (False); else None."""
+        difference = self - other
+        if not difference.terms:
+            return True
+        low, high = difference.at_least, difference.at_most
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return False
+        common = math.gcd(*(f for m, f in difference.terms.items() if m))
+        if common and difference.terms.get((), 0) % common:
+            return False
+        return None
+
+    def less(self, other: Dimension | int) -> bool | None:
+        """Whether it is below the other for all sizes (True) or for none (False); else None."""
+        number = _number_of(other)
+        if self.value is not None and number is not None:
+            return self.value < number
+        difference = self - other
+        low, high = difference.at_least, difference.at_most
+        if high is not None and high < 0:
+            return True
+        if low is not None and low >= 0:
+            return False
+        return None
+
+    def divided_by(self, other: Dimension | int) -> Dimension | None:
+        """The quotient, where the other divides it for all sizes and is not 0; else None."""
+        divisor = _as_dimension(other)
+        if divisor.value is not None:
+            if divisor.value == 0 or any(f % divisor.value for f in self.terms.values()):
+                return None
+            return Dimension({m: f // divisor.value for m, f in self.terms.items()})
+        if len(divisor.terms) == 1 and self.terms:
+            return self._divided_by_monomial(divisor)
+        return Dimension.constant(1) if self == divisor and (divisor.at_least or 0) > 0 else None
+
+    def _divided_by_monomial(self, divisor: Dimension) -> Dimension | None:
+        """Exact division by one term; 0 / 0 is excluded by whoever divides by a size."""
+        ((by, factor),) = divisor.terms.items()
+        terms = {}
+        for monomial, own in self.terms.items():
+            rest = list(monomial)
+            for name in by:
+                if name not in rest:
+                    return None
+                rest.remove(name)
+            if own % factor:
+                return None
+            terms[tuple(rest)] = own // factor
+        return Dimension(terms)
+
+    def replaced(self, symbols: Mapping[str, Dimension]) -> Dimension:
+        """The same with other sizes in the place of some symbols."""
+        if self.symbols.isdisjoint(symbols):
+            return self
+        total = Dimension({})
+        for monomial, factor in self.terms.items():
+            term = Dimension.constant(factor)
+            for name in monomial:
+                term = term * _replaced(name, symbols)
+            total = total + term
+        return total
+
+    def __add__(self, other: Dimension | int) -> Dimension:
+        return self._plus(other, 1)
+
+    def __sub__(self, other: Dimension | int) -> Dimension:
+        return self._plus(other, -1)
+
+    def __neg__(self) -> Dimension:
+        return Dimension.constant(0)._plus(self, -1)
+
+    def _plus(self, other: Dimension | int, sign: int) -> Dimension:
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return Dimension.constant(self.value + sign * number)
+        terms = dict(self.terms)
+        for monomial, factor in _as_dimension(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) + sign * factor
+        return Dimension(terms)
+
+    def __mul__(self, other: Dimension | int) -> Dimension:
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return Dimension.constant(self.value * number)
+        terms: dict[Monomial, int] = {}
+        own, others = self.terms, _as_dimension(other).terms
+        if len(own) * len(others) > MOST_PRODUCTS:
+            own, others = abbreviated(own, 1), abbreviated(others, 1)
+        for left, a in own.items():
+            for right, b in others.items():
+                product = tuple(sorted(left + right))
+                terms[product] = terms.get(product, 0) + a * b
+        return Dimension(terms)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: int) -> Dimension:
+        return -self + other
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.value == other
+        if self is other:
+            return True
+        return isinstance(other, Dimension) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            # A number equals itself as an int, so it is found in the same place of a set.
+            whole = frozenset(self.terms.items()) if self.value is None else self.value
+            self._hash = hash(whole)
+        return self._hash
+
+    def __str__(self) -> str:
+        if not self._text:
+            self._text = self._written()
+        return self._text
+
+    def _written(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0]))
+        text = ""
+        for monomial, factor in ordered:
+            size = "*".join(
+                [*([str(abs(factor))] if abs(factor) != 1 or not monomial else []), *monomial]
+            )
+            sign = "-" if factor < 0 else "+"
+            text += f" {sign} {size}" if text else (f"-{size}" if factor < 0 else size)
+        return text or "0"
+
+    __repr__ = __str__
+
+
+def product(dims: Iterable[Dimension]) -> Dimension:
+    """Sizes multiplied; 1 where there are none."""
+    return math.prod(dims, start=Dimension.constant(1))
+
+
+def _number(terms: Mapping[Monomial, int]) -> int | None:
+    if not terms:
+        return 0
+    return terms.get(()) if len(terms) == 1 else None
+
+
+def _replaced(name: str, symbols: Mapping[str, Dimension]) -> Dimension:
+    """What stands for a symbol when others are put into it; what is hidden in it is told apart."""
+    if name in symbols:
+        return symbols[name]
+    put = {s: symbols[s] for s in told_by([name]) if s in symbols}
+    told = {s: (str(dim), frozenset(dim.symbols)) for s, dim in put.items()}
+    return Dimension.symbol(put_into(name, told) if told else name)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _constant(value: int) -> Dimension:
+    return Dimension({(): value})
+
+
+def _number_of(size: Dimension | int) -> int | None:
+    return size.value if isinstance(size, Dimension) else size
+
+
+def _as_dimension(value: Dimension | int) -> Dimension:
+    return value if isinstance(value, Dimension) else Dimension.constant(value)

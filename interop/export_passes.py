@@ -1,0 +1,126 @@
+"""Export of our pipelines as passes of onnx_ir."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx_ir
+import onnx_ir.passes
+
+from ..driver.rewrite import Rewriting
+from ..driver.specialize import Values
+from ..driver.transform import Passes, pipeline_of
+from ..driver.trip_bounds import Maxima, assume_maxima
+from ..facts.named_dimensions import Dims, Shapes
+from ..ir import to_proto
+from ..ir.bridge.conversion import Exchange, put_in_place
+from ..ir.gc_pause import paused_collector
+from ..ir.io.onnx_ir_model import base_dir_of
+from ..passes import Pipeline, Remark
+from ..verification.mismatch import MismatchError, require_compared
+from ..verification.options import comparison_options
+
+
+def as_onnx_ir_pass(
+    passes: Passes = None,
+    *,
+    values: Values | None = None,
+    shapes: Shapes | None = None,
+    dims: Dims | None = None,
+    assume_max: Maxima | None = None,
+    freeze_initializers: bool = False,
+    verify: bool | Mapping[str, Any] = False,
+    **options: Any,
+) -> StraightlinePass:
+    """Passes of ours as one of onnx_ir, to stand in `onnx_ir.passes.Sequential` beside theirs.
+
+    Args:
+        passes: as for `straightline.transform`.
+        values: values of inputs, which leave the signature.
+        shapes: shapes of inputs.
+        dims: sizes of named dimensions.
+        assume_max: the most trips of Loops that you vouch for.
+        freeze_initializers: take inputs that have a default as constants.
+        verify: prove or compare the outputs before the model is changed; this copies the weights
+            where the models have to be run.
+        options: options of the passes.
+
+    Raises:
+        PassOptionError: there is no such pass or option.
+    """
+    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
+    known: dict[str, Any] = {"values": values or {}, "shapes": shapes or {}, "dims": dims or {}}
+    known["maxima"] = assume_max or {}
+    return StraightlinePass(pipeline, known, verify)
+
+
+class StraightlinePass(onnx_ir.passes.InPlacePass):
+    """A pipeline of ours that changes a model of onnx_ir in place.
+
+    The model object stays, and its graph and functions are made anew where anything changed. Names
+    of values, metadata, and what passes noted in `meta` under these names stay; the tensors of
+    initializers are the same objects.
+
+    Args:
+        pipeline: the passes.
+        known: values, shapes, named dimensions and maxima.
+        verify: whether, or how, the outputs are compared first.
+
+    Attributes:
+        remarks: of the last run: what was rewritten, and why anything was kept.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        known: Mapping[str, Any] | None = None,
+        verify: bool | Mapping[str, Any] = False,
+    ) -> None:
+        super().__init__()
+        self.pipeline = pipeline
+        self.known = dict(known or {})
+        self.comparison = comparison_options(verify)
+        self.remarks: tuple[Remark, ...] = ()
+
+    @paused_collector
+    def call(self, model: onnx_ir.Model) -> onnx_ir.passes.PassResult:
+        """Rewrite the model.
+
+        Raises:
+            straightline.Error: it is not well formed, what is known does not fit it, or the outputs
+                differ; the model is as it was.
+        """
+        exchange = Exchange()
+        mine = exchange.taken(model)
+        rewriting = Rewriting(mine, self.pipeline, **self.known)
+        bound = rewriting.bind(mine)
+        fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
+        assume_maxima(mine, rewriting.maxima)
+        result = self.pipeline.apply(mine)
+        self.remarks = result.remarks
+        if not result.changed and not any(self.known.values()):
+            return onnx_ir.passes.PassResult(model, False)
+        made = exchange.given(mine)
+        if self.comparison is not None:
+            _compare(model, made, fixed, self.comparison)
+        put_in_place(model, made)
+        return onnx_ir.passes.PassResult(model, True)
+
+    def __repr__(self) -> str:
+        return f"StraightlinePass({self.pipeline})"
+
+
+def _compare(
+    before: onnx_ir.Model,
+    after: onnx_ir.Model,
+    fixed: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> None:
+    from ..verification import verify
+
+    folder = base_dir_of(before)
+    verdict = verify(to_proto(before), to_proto(after), base_dir=folder, **fixed, **options)
+    if verdict.differs:
+        raise MismatchError(verdict, "")
+    require_compared(verdict, "the rewrite", options.get("prove") is True)

@@ -1,0 +1,1 @@
+"""Models of onnx_ir, in and out."""

@@ -1,0 +1,220 @@
+"""Graphs and the nodes in them, at every depth."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from types import MappingProxyType
+
+import onnx
+
+from ..attributes import check_value, graphs_in, has_value_to_check, kind_of
+from ..errors import ModelError
+from ..places import FunctionKey, Place, key_of
+from ..tensor_contents import Types, check_sparse, check_tensor
+from ..valid_text import has_odd_text
+from .calls import Calls
+from .scans import check_scan
+from .schemas import Forms, Kinds
+
+_DEEPEST = 100
+"""Protobuf's readers take graphs nested some 30 deep; no file holds more."""
+
+_FEW = 8
+"""Among so many names one is found as quickly as in a set."""
+
+_NO_KINDS: Kinds = MappingProxyType({})
+_MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
+
+
+class GraphChecker:
+    """Checks the graphs of the model itself or of one function.
+
+    Args:
+        forms: what the opset demands of nodes.
+        calls: where calls of the model's functions are noted.
+        types: the types that were seen.
+        place: the graph that no node holds.
+        root: the function that the graphs belong to; None for the model.
+    """
+
+    def __init__(
+        self,
+        forms: Forms,
+        calls: Calls,
+        types: Types,
+        place: Place,
+        root: FunctionKey | None = None,
+    ) -> None:
+        self.forms = forms
+        self.calls = calls
+        self.types = types
+        self.place = place
+        self.root = root
+        self.parameters: Collection[str] = ()
+
+    def check(self, graph: onnx.GraphProto, place: Place) -> None:
+        """Check a graph.
+
+        Raises:
+            ModelError: it is not well formed.
+            TypeError: a text is no text.
+        """
+        self.check_frame(graph, place)
+        # A branch may read an input of the function that only some calls give.
+        parameters, self.parameters = self.parameters, ()
+        self.check_nodes(graph.node, place)
+        self.parameters = parameters
+
+    def check_frame(self, graph: onnx.GraphProto, place: Place) -> None:
+        """Check all of a graph but its nodes; errors as `check`."""
+        if place.depth > _DEEPEST:
+            raise ModelError(f"{place.graph} is nested more than {_DEEPEST} deep")
+        if has_odd_text(graph, _MANY):
+            raise TypeError
+        "".join([info.name for info in (*graph.input, *graph.output)])
+        "".join([tensor.name for tensor in graph.initializer])
+        for infos in (graph.input, graph.output, graph.value_info):
+            self._check_infos(infos, place)
+        for tensor in graph.initializer:
+            check_tensor(tensor, "initializer '{}'", tensor.name)
+        for sparse in graph.sparse_initializer:
+            "".join((sparse.values.name,))
+            check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)
+
+    def check_function(self, function: onnx.FunctionProto) -> None:
+        """Check all of a function but its nodes; errors as `check`."""
+        inputs = function.input[:]
+        header = (function.name, function.domain, function.overload, function.doc_string)
+        "".join((*header, *inputs, *function.output, *function.attribute))
+        for message in (*function.attribute_proto, *function.metadata_props):
+            if has_odd_text(message):
+                raise TypeError
+        if not function.name:
+            raise ModelError(f"a function of domain '{function.domain}' has no name")
+        self.parameters = inputs if len(inputs) <= _FEW else frozenset(inputs)
+        self._check_infos(function.value_info, self.place)
+
+    def close(self) -> None:
+        """Note that all nodes of a function were checked; errors as `check`."""
+        if self.root is not None:
+            self.calls.close(self.root)
+
+    def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
+        fine = self.types.fine
+        for info in infos:
+            if info.type.SerializeToString() not in fine:
+                self.types.check(info.type, f"'{info.name}' of {place.graph}")
+
+    def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place | None = None) -> None:
+        """Check the nodes of a graph with their names; errors as `check`."""
+        place = place or self.place
+        # Names that are read need no check: they are those of what is given out, or nothing is.
+        texts: list[str] = []
+        for node in nodes:
+            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
+            texts += outputs
+            texts.append(node.name)
+            self.check_node(node, inputs, outputs, place)
+        "".join(texts)
+
+    def check_node(
+        self,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        place: Place | None = None,
+    ) -> None:
+        """Check a node and all that it holds; errors as `check`. That what it gives out and itself
+        are named by text is left to the caller."""
+        place = place or self.place
+        if self.root is not None:  # each tells what it needs of its function
+            self._decides(node, inputs, outputs, place)
+            return
+        key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
+        attributes = node.attribute
+        if attributes:
+            key += tuple([(a.name, a.type, a.ref_attr_name) for a in attributes])
+        if "" in inputs or "" in outputs:
+            key += (*map(bool, inputs), *map(bool, outputs))
+        fine = self.forms.fine
+        if key not in fine and self._decides(node, inputs, outputs, place):
+            fine.add(key)
+
+    def _decides(
+        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
+    ) -> bool:
+        """Check a node; whether it stands for all that look like it."""
+        op_type, domain, overload = node.op_type, node.domain, node.overload
+        "".join((op_type, domain, overload, *inputs))
+        if not op_type:
+            raise ModelError(f"{place.graph} holds a node without an operator: {place.node(node)}")
+        attributes = node.attribute[:]
+        kinds = self._kinds(attributes) if attributes else _NO_KINDS
+        if self.root is None:
+            _check_no_reference(attributes, place, node)
+        called = key_of(domain, op_type, overload) in self.calls
+        own = domain in ("", "ai.onnx") and not called
+        if called:
+            self.calls.note(self.root, node, kinds, place, self.parameters)
+        elif own:
+            self._check_own(node, inputs, outputs, kinds, place)
+        held = [graph for attribute in attributes for graph in graphs_in(attribute)]
+        for graph in held:
+            self.check(graph, place.inside(node, graph.name))
+        valued = own and any(has_value_to_check(*pair) for pair in kinds.items())
+        untyped = any(not attribute.type for attribute in attributes)
+        return not (called or held or valued or untyped)
+
+    def _kinds(self, attributes: Iterable[onnx.AttributeProto]) -> Kinds:
+        kinds = {}
+        for attribute in attributes:
+            "".join((attribute.name, attribute.ref_attr_name))
+            kinds[attribute.name] = kind_of(attribute)
+        return kinds
+
+    def _check_own(
+        self,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        kinds: Kinds,
+        place: Place,
+    ) -> None:
+        """Check a node of one of ONNX's own operators."""
+        if not self.forms.version:
+            raise ModelError(
+                f"{self._where} uses ONNX's own operators but imports no opset for them"
+            )
+        form = self.forms.of(node.op_type, place, node)
+        if form is not None:
+            form.check(place, node, inputs, outputs, kinds)
+            if self.root is not None:
+                self.calls.need(self.root, node, form, place, self.parameters)
+        for attribute in node.attribute if kinds else ():
+            if has_value_to_check(attribute.name, kinds[attribute.name]):
+                check_value(attribute, kinds[attribute.name], place.node(node), self.types)
+        if node.op_type == "Scan":
+            check_scan(node, place.node(node), self.forms.version)
+
+    @property
+    def _where(self) -> str:
+        """What imports opsets for these nodes, as errors name it."""
+        if self.root is None:
+            return f"model '{self.place.name}'"
+        return f"function '{self.place.domain}::{self.place.name}'"
+
+
+def _check_no_reference(
+    attributes: Iterable[onnx.AttributeProto], place: Place, node: onnx.NodeProto
+) -> None:
+    """Check that no attribute of a node outside functions refers to one of a function.
+
+    Raises:
+        ModelError: one does.
+    """
+    for attribute in attributes:
+        if attribute.ref_attr_name:
+            raise ModelError(
+                f"{place.node(node)} takes its attribute '{attribute.name}' from"
+                f" '{attribute.ref_attr_name}' of a function, but it is in none"
+            )

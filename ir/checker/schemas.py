@@ -1,0 +1,193 @@
+"""What ONNX's schemas demand of a node: how many inputs and outputs, which attributes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from ..attributes import ANY, LARGE, name_of_kind
+from ..errors import ModelError
+from ..places import Place
+
+_BY_NAME = frozenset(
+    {
+        *("If", "Loop", "Scan", "SequenceMap"),
+        *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"),
+        *("SequenceLength", "SplitToSequence", "ConcatFromSequence"),
+        *("Optional", "OptionalGetElement", "OptionalHasElement"),
+    }
+)
+"""Operators that passes know by their names alone, and nobody else has used these."""
+
+_MANY = 2**31 - 1
+_SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
+_GRAPH = onnx.AttributeProto.GRAPH
+
+Kinds = Mapping[str, int]
+"""The kind of each attribute of a node."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an operator demands of its nodes in one opset.
+
+    Attributes:
+        op_type: the operator.
+        version: the opset.
+        inputs: the least and the greatest number of inputs.
+        outputs: the same of its outputs.
+        names: the names of the formal inputs.
+        required_inputs: positions of inputs that may not be absent.
+        required_outputs: positions of outputs that may not be absent.
+        required: attributes that must be there.
+        kinds: the kinds that each attribute may have.
+    """
+
+    op_type: str
+    version: int
+    inputs: tuple[int, int]
+    outputs: tuple[int, int]
+    names: tuple[str, ...]
+    required_inputs: tuple[int, ...]
+    required_outputs: tuple[int, ...]
+    required: tuple[str, ...]
+    kinds: Mapping[str, frozenset[int]]
+
+    def check(
+        self,
+        place: Place,
+        node: onnx.NodeProto,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        kinds: Kinds,
+    ) -> None:
+        """Check a node.
+
+        Raises:
+            ModelError: it does not fit.
+        """
+        for fault in self.faults(inputs, outputs, kinds):
+            raise ModelError(f"{place.node(node)} {fault}")
+
+    def faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
+        """The faults of a node, clauses that continue its name; absent operands are empty."""
+        for name, kind in kinds.items():
+            allowed = self.kinds.get(name)
+            if allowed is not None and kind not in allowed and kind != ANY:
+                wanted = " or ".join(sorted(map(name_of_kind, allowed)))
+                found = name_of_kind(kind)
+                yield f"has an attribute '{name}' of kind {found}, which takes {wanted}"
+        for name in self.required:
+            if name not in kinds:
+                graph = "graph " if _GRAPH in self.kinds[name] else ""
+                yield f"lacks its {graph}attribute '{name}'"
+        yield from self._count(inputs, self.inputs, "inputs", "takes")
+        yield from self._count(outputs, self.outputs, "outputs", "gives")
+        for index in self.required_inputs:
+            if not inputs[index]:
+                yield f"lacks its input '{self.names[index]}', which {self.op_type} needs"
+        for index in self.required_outputs:
+            if not outputs[index]:
+                yield f"omits its output {index}, which {self.op_type} always gives"
+
+    def _count(
+        self, names: Sequence[str], allowed: tuple[int, int], what: str, verb: str
+    ) -> Iterator[str]:
+        least, most = allowed
+        if least <= len(names) <= most or (len(names) > most and not any(names[most:])):
+            return
+        exact = least == most or len(names) < least < most < _MANY
+        wanted = f"at least {least}" if len(names) < least < most else f"at most {most}"
+        if exact:
+            wanted = f"{least}" if least == most else f"{least} to {most}"
+        yield f"has {len(names)} {what}; {self.op_type} {verb} {wanted} at opset {self.version}"
+
+
+class Forms:
+    """The forms of ONNX's own operators in one opset.
+
+    Args:
+        version: the opset; 0 where none is imported.
+    """
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        # What is seen of a node at a glance; those that look like one of these fit.
+        self.fine: set[tuple[object, ...]] = set()
+
+    def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> Form | None:
+        """The form of an operator; None where ONNX has none in this opset, or deprecated it.
+
+        Raises:
+            ModelError: the opset does not have it yet, and passes would take it for what it is
+                later.
+        """
+        since = _first_version(op_type) if op_type in _BY_NAME else 0
+        if self.version < since:
+            raise ModelError(
+                f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
+            )
+        return form_of(op_type, self.version)
+
+
+@functools.cache
+def form_of(op_type: str, version: int) -> Form | None:
+    """The form of an operator in an opset; None where ONNX has none there, or deprecated it."""
+    try:
+        schema = onnx.defs.get_schema(op_type, version, "")
+    except onnx.defs.SchemaError:
+        return None
+    if schema.deprecated:
+        return None
+    kinds = {**_other_kinds(op_type), **_kinds(schema)}
+    return Form(
+        op_type,
+        version,
+        (schema.min_input, schema.max_input),
+        (schema.min_output, schema.max_output),
+        tuple(formal.name for formal in schema.inputs),
+        tuple(i for i, formal in enumerate(schema.inputs) if formal.option == _SINGLE),
+        tuple(i for i, formal in enumerate(schema.outputs) if formal.option == _SINGLE),
+        tuple(name for name, a in schema.attributes.items() if a.required),
+        kinds,
+    )
+
+
+def _first_version(op_type: str) -> int:
+    return int(min(schema.since_version for schema in _versions()[op_type]))
+
+
+@functools.cache
+def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
+    """The kinds of attributes that any version of an operator has.
+
+    Files carry attributes that their opset does not know any more, and they too are read by name.
+    """
+    kinds: dict[str, frozenset[int]] = {}
+    for schema in _versions().get(op_type, ()):
+        for name, found in _kinds(schema).items():
+            kinds[name] = kinds.get(name, frozenset()) | found
+    return kinds
+
+
+def may_say_much(op_type: str) -> bool:
+    """Whether attributes of an operator may hold tensors or graphs, or ONNX does not know it."""
+    kinds = _other_kinds(op_type).values()
+    return op_type not in _versions() or any(not LARGE.isdisjoint(found) for found in kinds)
+
+
+@functools.cache
+def _versions() -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain:
+            found.setdefault(schema.name, []).append(schema)
+    return found
+
+
+def _kinds(schema: Any) -> dict[str, frozenset[int]]:
+    return {name: frozenset([a.type.value]) for name, a in schema.attributes.items()}

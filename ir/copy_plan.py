@@ -1,0 +1,128 @@
+"""Nodes of a body that all copies of it add alike: how they are connected is known before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from .dataflow_graph import FEW, Neighbours, neighbours
+from .node import Node
+from .operator import Operator
+from .value import Value
+
+Environment = list[Value | None]
+Reader = Callable[[list[Any]], tuple[Any, ...]]
+Take = Callable[[list[Any]], Neighbours]
+
+
+class Step(NamedTuple):
+    """One node of a body, with its values as positions in the environment of a copy.
+
+    Attributes:
+        op: its operator.
+        name: its label, may be empty.
+        reads: where the values are that it reads; 0 for one that is absent.
+        read: gives these.
+        outputs: where its outputs go; 0 for one that is omitted.
+        labels: their labels.
+        plain: whether a copy has one output and nothing that would have to be copied, too.
+        node: the node.
+    """
+
+    op: Operator
+    name: str
+    reads: tuple[int, ...]
+    read: Reader
+    outputs: tuple[int, ...]
+    labels: tuple[str, ...]
+    plain: bool
+    node: Node
+
+
+class Block:
+    """Plain nodes, each after those that feed it; see `Graph.add_block`.
+
+    What is told by places is looked up in a list that starts with None; behind it stands what is
+    `fed`, then what is given.
+
+    Attributes:
+        fed: the positions of what they read that none of them gives.
+        gives: the positions of what they give, in order.
+        nodes: of each its operator, its label, what takes from a list what it reads, what takes the
+            same without what is absent, and the label of its output.
+        users: of each what takes from a list those that use it.
+        users_of_fed: of each that is fed what takes from a list those that use it.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.gives = [step.outputs[0] for step in steps]
+        given = set(self.gives)
+        read = dict.fromkeys(position for step in steps for position in step.reads if position)
+        self.fed = [position for position in read if position not in given]
+        places = {position: n for n, position in enumerate((0, *self.fed, *self.gives))}
+        self.nodes: list[tuple[Operator, str, Reader, Take, str]] = []
+        using: list[list[int]] = [[] for _ in places]
+        for own, step in enumerate(steps, len(self.fed) + 1):
+            reads = [places[position] for position in step.reads]
+            present = [place for place in dict.fromkeys(reads) if place]
+            for place in present:
+                using[place].append(own)
+            taken = step.op, step.name, reader(reads), taking(present), step.labels[0]
+            self.nodes.append(taken)
+        self.users = [taking(places) for places in using[len(self.fed) + 1 :]]
+        self.users_of_fed = [reader(places) for places in using[1 : len(self.fed) + 1]]
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.nodes)
+
+
+def reader(places: Sequence[int]) -> Reader:
+    """What takes that which stands at some places out of a list."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    if places:
+        only = places[0]
+        return lambda listed: (listed[only],)
+    return lambda listed: ()
+
+
+def taking(places: Sequence[int]) -> Take:
+    """What takes that which stands at some places out of a list, as neighbours are held."""
+    take = reader(places)
+    return take if len(places) <= FEW else lambda listed: neighbours(take(listed))
+
+
+def parts_of(
+    steps: Sequence[Step], varying: set[int], loose: set[int], folds: bool
+) -> list[Step | Block]:
+    """The steps of a copy, of which those are put together that no constant can change.
+
+    Args:
+        steps: all, in order.
+        varying: where the values are that are no constants; what steps give is added.
+        loose: where those are that may be constants without a place in the graph, or absent;
+            what steps give is added.
+        folds: whether nodes are computed whose inputs are all constants.
+    """
+    parts: list[Step | Block] = []
+    block: list[Step] = []
+    for step in steps:
+        stays = not folds or not varying.isdisjoint(step.reads)
+        plain = step.plain and stays and loose.isdisjoint(step.reads)
+        given = {position for position in step.outputs if position}
+        if stays and not step.node.bodies:
+            varying |= given
+            loose -= given
+        else:  # what it gives may be a constant
+            varying -= given
+            loose |= given
+        if plain:
+            block.append(step)
+            continue
+        if block:
+            parts.append(Block(block))
+            block = []
+        parts.append(step)
+    return [*parts, Block(block)] if block else parts

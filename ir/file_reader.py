@@ -1,0 +1,176 @@
+"""Files that are read: once, to a bound, and never waiting for a writer that does not come.
+
+A pipe can be read once only, so what was read is kept; a device has no end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import LoadError, reason
+from .kinds import PATH, takes
+from .option_names import by
+
+TWO_GB = 2**31 - 1
+"""The most that one protobuf message can have."""
+
+_BLOCK = 1 << 20
+_WRITER_COMES_WITHIN = 5.0
+"""Seconds that a named pipe is given to find its writer."""
+
+_DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/.+/fd/\d+")
+_MOST_LINKS = 40
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; links are followed.
+
+    The open descriptor is checked, not the path, and no pipe is waited for.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, or it is not a regular file.
+    """
+    handle = _opened(path)
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise _unreadable(path, kind, "it is not a regular file")
+
+
+@takes(path=PATH)
+def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> bytes | bytearray:
+    """Read the content of a file or a pipe.
+
+    Args:
+        path: the file or pipe.
+        max_bytes: the limit of its length.
+        option: the option of the command line that raises the limit.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, is neither a file nor a pipe, nothing
+            writes to the pipe, or it is longer than `max_bytes`.
+    """
+    handle = _opened(path)
+    status = os.fstat(handle)
+    try:
+        if stat.S_ISREG(status.st_mode):
+            return _read_all(path, handle, status.st_size, max_bytes, option)
+        if stat.S_ISFIFO(status.st_mode):
+            return _read_pipe(path, handle, max_bytes, option)
+    except OSError as error:
+        raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
+    os.close(handle)
+    raise _unreadable(path, status.st_mode, "it is neither a file nor a pipe")
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opened like this, a pipe without a writer does not block."""
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except FileNotFoundError as error:
+        raise LoadError(f"there is no file '{path}'") from error
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
+
+
+def _unreadable(path: Path, kind: int, why: str) -> LoadError:
+    return LoadError(f"'{path}' cannot be read: {'Is a directory' if stat.S_ISDIR(kind) else why}")
+
+
+def _read_all(path: Path, handle: int, size: int, max_bytes: int, option: str) -> bytes | bytearray:
+    with os.fdopen(handle, "rb") as stream:
+        if size > max_bytes:
+            raise _too_large(path, max_bytes, option)
+        content: bytes | bytearray = stream.read(size)
+        while block := stream.read(_BLOCK):  # it grew, or does not tell its size
+            content = bytearray(content) if isinstance(content, bytes) else content
+            content += block
+            if len(content) > max_bytes:
+                raise _too_large(path, max_bytes, option)
+    return content
+
+
+def _read_pipe(path: Path, handle: int, max_bytes: int, option: str) -> bytearray:
+    try:
+        content = bytearray(_first_block(path, handle))
+        os.set_blocking(handle, True)
+        while block := os.read(handle, _BLOCK):
+            content += block
+            if len(content) > max_bytes:
+                raise _too_large(path, max_bytes, option)
+        return content
+    finally:
+        os.close(handle)
+
+
+def _first_block(path: Path, handle: int) -> bytes:
+    """What can be read now; nothing where a writer is there but slow."""
+    if not is_descriptor(path):  # the other end of an open pipe is there already, or never comes
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(_WRITER_COMES_WITHIN * 1000)
+    try:
+        block = os.read(handle, _BLOCK)
+    except BlockingIOError:
+        return b""
+    if not block:
+        raise LoadError(
+            f"'{path}' is a pipe that nothing writes to; start first what writes the model"
+        )
+    return block
+
+
+def read_all(
+    stream: BinaryIO, name: str, max_bytes: int = TWO_GB, *, option: str = ""
+) -> bytearray:
+    """Read an open stream to its end; `name` and `option` are for errors.
+
+    Raises:
+        LoadError: it holds nothing, cannot be read, or holds more than `max_bytes`.
+    """
+    content = bytearray()
+    try:
+        while block := stream.read(_BLOCK):
+            content += block
+            if len(content) > max_bytes:
+                raise _too_large(Path(name), max_bytes, option)
+    except OSError as error:
+        raise LoadError(f"{name} cannot be read: {reason(error)}") from error
+    if not content:
+        raise LoadError(f"{name} is empty; pipe a model into it")
+    return content
+
+
+def _too_large(path: Path, max_bytes: int, option: str) -> LoadError:
+    if max_bytes >= TWO_GB:
+        return LoadError(f"'{path}' is larger than 2 GB, which no single ONNX file can be")
+    more = f"; allow more with {by(option)}" if option else ""
+    return LoadError(f"'{path}' is larger than {max_bytes} bytes{more}")
+
+
+def is_descriptor(path: Path) -> bool:
+    """Whether a path stands for an open stream of a process, such as /dev/stdin or /dev/fd/63."""
+    name = os.fspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(os.path.abspath(name))
+        for home in (folder, os.path.realpath(folder)):
+            if _DESCRIPTOR.fullmatch(os.path.join(home, last)):
+                return True
+        if not os.path.islink(name):
+            return False
+        name = os.path.join(folder, os.readlink(name))
+    return False
+
+
+def folder_of(path: Path) -> Path | None:
+    """The folder that external data of a model in `path` is relative to; a pipe has none."""
+    return None if path.is_fifo() or is_descriptor(path) else Path(os.path.abspath(path)).parent

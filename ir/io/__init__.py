@@ -1,0 +1,1 @@
+"""Models in files and messages: read, write, external data, names."""

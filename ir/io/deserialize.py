@@ -1,0 +1,327 @@
+"""From ONNX messages to the IR: names are resolved to values here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import onnx
+
+from ..attributes import graphs_in
+from ..checker import Frame, text_checked
+from ..checker.graphs import GraphChecker
+from ..errors import ModelError
+from ..gc_pause import paused_collector
+from ..graph import Graph
+from ..graph_queries import Annotation
+from ..model import Function, Model
+from ..node import Node
+from ..references import named_tensors, named_tensors_of_training, trained_tensors
+from ..subgraph_arity import check_bodies, fed_by, surplus
+from ..tensor import Tensor
+from ..topological_sort import in_order, names_in_bodies, put_in_order
+from ..value import Value
+from .message_metadata import function_header, graph_header, model_header
+from .operator_interning import Operators
+from .protobuf.opset_imports import imports_of, versions_of
+
+
+class _Body(NamedTuple):
+    """A function as the graph that it is: without constants, and without types of what it takes."""
+
+    input: Sequence[onnx.ValueInfoProto]
+    output: Sequence[onnx.ValueInfoProto]
+    value_info: Sequence[onnx.ValueInfoProto]
+    initializer: Sequence[onnx.TensorProto] = ()
+    sparse_initializer: Sequence[onnx.SparseTensorProto] = ()
+    quantization_annotation: Sequence[onnx.TensorAnnotation] = ()
+
+
+class _Untyped(dict[str, onnx.ValueInfoProto]):
+    """Declarations of nothing but a name, one for each: nobody changes a declaration."""
+
+    def __missing__(self, name: str) -> onnx.ValueInfoProto:
+        found = self[name] = onnx.ValueInfoProto(name=name)
+        return found
+
+
+class Scope:
+    """The names that a graph defines, inside the scope of the graph around it."""
+
+    __slots__ = ("names", "outer")
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.outer = outer
+
+    def find(self, name: str) -> Value | None:
+        """The innermost value of that name."""
+        scope: Scope | None = self
+        while scope is not None:
+            value = scope.names.get(name)
+            if value is not None:
+                return value
+            scope = scope.outer
+        return None
+
+    def define(self, value: Value, graph: Graph) -> None:
+        """Enter a value.
+
+        Raises:
+            ModelError: the graph defines the name already.
+        """
+        if self.names.setdefault(value.name, value) is not value:
+            raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
+
+
+@paused_collector
+def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
+    """The model that a message describes. Tensors and attributes are shared with it, not copied.
+
+    Raises:
+        ModelError: it is not well formed (see `well_formed`), a name is undefined or defined twice,
+            the nodes form a cycle, a body does not fit its node, or an opset version is missing or
+            unknown.
+    """
+    with text_checked(proto):
+        return _deserialize(proto, base_dir)
+
+
+def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
+    nodes = list(proto.graph.node)  # held, so that protobuf makes its Python objects once
+    frame = Frame(proto)
+    model = Model(model_header(proto), base_dir)
+    model.opset_imports = versions_of(imports_of(proto.opset_import), "the model")
+    model.training_info.extend(proto.training_info)
+    for function in _functions(proto, model, frame):
+        key = function.key
+        if model.functions.setdefault(key, function) is not function:
+            raise ModelError(f"{function} is defined twice (overload '{key[-1]}')")
+    reader = _Reader(model, base_dir, frame.main)
+    scope = Scope()
+    model.graph.header = graph_header(proto.graph)
+    reader.read(model.graph, proto.graph, scope, nodes)
+    frame.finish()
+    reader.pin_names(scope, named_tensors_of_training(model.training_info))
+    _mark_trained(model, scope)
+    model.mark_as_loaded()
+    return model
+
+
+def _mark_trained(model: Model, scope: Scope) -> None:
+    """What training assigns to is no constant, although no caller can feed it."""
+    for name in trained_tensors(model.training_info):
+        value = scope.find(name)
+        if value is not None and value in model.graph.initializers:
+            value.constant = None
+            model.trained.add(value)
+
+
+def _functions(proto: onnx.ModelProto, model: Model, frame: Frame) -> Iterator[Function]:
+    reader = _Reader(model, model.base_dir)
+    untyped = _Untyped()
+    for message in proto.functions:
+        imports = imports_of(message.opset_import)
+        reader.checker = checker = frame.of_function(message, imports)
+        function = Function(function_header(message, imports), model.base_dir)
+        function.opset_imports = versions_of(imports, function)
+        taken = [untyped[name] for name in message.input[:]]
+        given = [untyped[name] for name in message.output[:]]
+        body = _Body(taken, given, message.value_info)
+        reader.read(function.graph, body, Scope(), message.node)
+        checker.close()
+        yield function
+
+
+class _Reader:
+    """Fills graphs from messages.
+
+    Args:
+        model: the model that they are part of.
+        base_dir: its folder.
+        checker: checks nodes that no other one holds, just before they are read; None where that
+            was done.
+    """
+
+    def __init__(
+        self, model: Model, base_dir: Path | None, checker: GraphChecker | None = None
+    ) -> None:
+        self.allows_overrides = model.allows_overrides
+        self.base_dir = base_dir
+        self.checker = checker
+        self.operators = Operators(model.functions)
+
+    def read(
+        self,
+        graph: Graph,
+        proto: onnx.GraphProto | _Body,
+        scope: Scope,
+        nodes: Sequence[onnx.NodeProto],
+    ) -> None:
+        self.read_sources(graph, proto, scope)
+        made = self.read_nodes(graph, nodes, scope)
+        outputs = []
+        for info in proto.output:
+            value = scope.find(info.name)
+            if value is None:
+                raise ModelError(f"{graph} gives out '{info.name}', which nothing defines")
+            outputs.append(value)
+        self.read_infos(graph, proto, scope)
+        graph.set_outputs(outputs, proto.output)
+        self.read_annotations(graph, proto, scope)
+        for node in made:
+            if node.op.attributes:
+                self.pin_names(scope, named_tensors(node.op))
+            if node.bodies:
+                check_bodies(node)
+
+    def read_sources(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
+        tensors: list[tuple[str, onnx.TensorProto | onnx.SparseTensorProto]] = [
+            *((tensor.name, tensor) for tensor in proto.initializer),
+            *((tensor.values.name, tensor) for tensor in proto.sparse_initializer),
+        ]
+        if not tensors:
+            for info in proto.input:
+                scope.define(graph.add_input(info.name, info), graph)
+            return
+        constants = {name for name, _ in tensors}
+        fed = None if graph.holder is None else fed_by(graph.holder)
+        unfed = surplus([info.name for info in proto.input], constants, fed)
+        for index, info in enumerate(proto.input):
+            if info.name in unfed:
+                value = Value(info.name, info)
+                graph.listed[value] = index
+            else:
+                value = graph.add_input(info.name, info)
+            scope.define(value, graph)
+        known = dict(scope.names)
+        overridable = self.allows_overrides or graph.holder is not None
+        for name, message in tensors:
+            tensor = Tensor(message, base_dir=self.base_dir)
+            found = known.pop(name, None)
+            if found is None:
+                scope.define(graph.add_initializer(name, tensor), graph)
+            elif found.owner is None:
+                found.constant = tensor
+                graph.place_initializer(found)
+            else:
+                graph.initializers[found] = tensor
+                found.constant = None if overridable else tensor
+
+    def read_nodes(
+        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
+    ) -> list[Node]:
+        """Read nodes in any order, since some tools write them before what they use."""
+        protos = list(protos)  # so that protobuf makes its Python objects once
+        if graph.holder is not None:
+            # A name from around may be given again later on, so all nodes are asked first.
+            return list(self.read_sorted(graph, protos, scope))
+        made: list[Node] = []
+        for proto in protos:
+            node = self.read_node(graph, proto, scope, first=True)
+            if node is None:
+                break
+            made.append(node)
+        if len(made) < len(protos):
+            made += self.read_sorted(graph, protos[len(made) :], scope)
+        if self.checker is not None:  # a name that is no text cannot be joined
+            "".join(scope.names)
+            "".join([node.name for node in made])
+        return made
+
+    def read_sorted(
+        self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
+    ) -> Iterator[Node]:
+        """Put nodes in order, and read them."""
+        if graph.holder is None and self.checker is not None:
+            self.checker.check_nodes(protos)
+        if not in_order(protos):
+            protos = put_in_order(protos, graph, scope.names)
+        for proto in protos:
+            node = self.read_node(graph, proto, scope)
+            if node is None:
+                raise ModelError(_undefined(graph, proto, scope))
+            yield node
+
+    def read_node(
+        self, graph: Graph, proto: onnx.NodeProto, scope: Scope, *, first: bool = False
+    ) -> Node | None:
+        """Read a node; None where something that it reads is not defined.
+
+        Args:
+            first: this is the first time that the node is looked at.
+        """
+        names, labels = proto.input[:], proto.output[:]  # slices, which protobuf makes in one go
+        check = None
+        if first and self.checker is not None:
+            check = self.checker.check_node
+            if self.checker.root is not None:  # each tells what it needs of its function
+                check(proto, names, labels)
+                check = None
+        op = self.operators.of(proto, names, labels, check)
+        find = scope.names.get
+        inputs = [find(name) if name else None for name in names]
+        if not all(inputs):
+            inputs = [scope.find(name) if name else None for name in names]
+            if any(name and value is None for name, value in zip(names, inputs, strict=True)):
+                return None
+        if first and op.holds_graphs and not all(map(scope.find, names_in_bodies(proto))):
+            return None
+        node = graph.add_node(op, inputs, labels, proto.name)
+        define = scope.names.setdefault
+        for value in node._outputs:
+            if value is not None and define(value.name, value) is not value:
+                scope.define(value, graph)  # which is refused
+        if op.holds_graphs:
+            for attribute in proto.attribute:
+                for body in graphs_in(attribute):
+                    inner = graph.add_body(node, attribute.name, graph_header(body))
+                    self.read(inner, body, Scope(scope), body.node)
+        return node
+
+    def pin_names(self, scope: Scope, names: Iterable[str]) -> None:
+        for name in names:
+            value = scope.find(name)
+            if value is not None:
+                value.pinned = True
+
+    def read_infos(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
+        fixed = {info.name for info in (*proto.input, *proto.output)} if proto.value_info else ()
+        for info in proto.output:
+            value = scope.names.get(info.name)
+            if value is not None and value.info is None:
+                value.info = info
+        seen: set[Value] = set()
+        for info in proto.value_info:
+            value = scope.names.get(info.name)
+            if value is None:
+                graph.reserved.add(info.name)
+            if value is None or info.name in fixed or value in seen:
+                graph.value_infos.append(info)
+            else:
+                value.info = info
+                graph.value_infos.append(value)
+                seen.add(value)
+
+    def read_annotations(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
+        def resolve(name: str) -> Value | str:
+            value = scope.find(name)
+            if value is None:
+                graph.reserved.add(name)
+                return name
+            value.pinned = True
+            return value
+
+        for message in proto.quantization_annotation:
+            parameters = [
+                (entry.key, resolve(entry.value)) for entry in message.quant_parameter_tensor_names
+            ]
+            graph.annotations.append(Annotation(resolve(message.tensor_name), tuple(parameters)))
+
+
+def _undefined(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
+    """What to say of a node that reads what nothing defines."""
+    name = next(name for name in proto.input if name and scope.find(name) is None)
+    label = proto.name or next(iter(proto.output), "")
+    return f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"

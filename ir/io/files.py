@@ -1,0 +1,180 @@
+"""Models in files: loading by path, saving so that a failure leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+import onnx
+from google.protobuf.message import DecodeError, EncodeError
+
+from ..errors import LoadError, SaveError, reason
+from ..file_reader import TWO_GB, read_bytes
+from ..option_names import by
+from .protobuf.message_depth import is_nested_too_deep
+
+_NO_LINKS: Mapping[Path, Path] = MappingProxyType({})
+
+
+def read_proto(path: Path) -> onnx.ModelProto:
+    """The message in a file; external data stays where it is.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
+    """
+    return parse_bytes(read_bytes(path), f"'{path}'")
+
+
+def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
+    """The message that bytes hold; `what` names them in an error.
+
+    Raises:
+        LoadError: they are not an ONNX model.
+    """
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except DecodeError as error:
+        if is_nested_too_deep(content):
+            raise LoadError(
+                f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
+            ) from error
+        raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
+    return require_graph(proto, what)
+
+
+def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
+    """The message itself, if it holds a graph; `what` names it in an error.
+
+    Raises:
+        LoadError: it holds none.
+    """
+    if not proto.HasField("graph"):
+        raise LoadError(f"{what} is not an ONNX model: it holds no graph")
+    return proto
+
+
+def encode(proto: onnx.ModelProto) -> bytes | None:
+    """The bytes of a message; None if they are more than a message can have, 2 GB."""
+    try:
+        content = proto.SerializeToString()
+    except EncodeError:
+        return None
+    return None if too_large(len(content)) else content
+
+
+def too_large(size: int) -> bool:
+    """Whether so many bytes are more than a message can have."""
+    return size > TWO_GB
+
+
+@contextlib.contextmanager
+def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[list[Path]]:
+    """Temporary files beside `paths` that take their places together if all goes well; else they
+    vanish and what was there before stays.
+
+    Args:
+        paths: the files to be written.
+        links: further places, each with a file that gets it as another name.
+
+    Raises:
+        SaveError: a folder does not exist or cannot be written, a path is no regular file, or a
+            file cannot be linked.
+    """
+    temporaries: list[Path] = []
+    try:
+        for path in paths:
+            temporaries.append(_temporary(path))
+        for path, file in links.items():
+            temporaries.append(_linked(path, file))
+        yield temporaries[: len(paths)]
+        for path, temporary in zip(paths, temporaries, strict=False):
+            _copy_mode(path, temporary)  # that of a link is that of its file
+        _put_in_place(list(zip(temporaries, [*paths, *links], strict=True)))
+    except OSError as error:
+        raise SaveError(f"cannot write '{paths[0]}': {reason(error)}") from error
+    finally:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a regular file for writing at its end; it is made where there is none.
+
+    Nothing of the file is lost, and no link is followed: a link could lead to any file of the user.
+
+    Raises:
+        SaveError: the path is a link or no regular file, or it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"):  # not every system has all of them
+        flags |= getattr(os, name, 0)
+    try:
+        if path.is_symlink():
+            raise SaveError(f"cannot write '{path}': it is a link; remove it")
+        handle = os.open(path, flags, 0o666)
+    except OSError as error:
+        raise SaveError(f"cannot write '{path}': {reason(error)}") from error
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "ab")
+    os.close(handle)
+    raise SaveError(f"cannot write '{path}': it is not a regular file")
+
+
+def _temporary(path: Path) -> Path:
+    if not path.parent.is_dir():
+        raise SaveError(f"cannot write '{path}': make the folder '{path.parent}' first")
+    if path.exists() and not path.is_file():
+        raise SaveError(f"cannot write '{path}': it is not a regular file")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _linked(path: Path, file: Path) -> Path:
+    """Another name for a file, beside a path."""
+    temporary = _temporary(path)
+    temporary.unlink()
+    try:
+        os.link(file, temporary)
+    except OSError as error:
+        raise SaveError(
+            f"'{file}' cannot be linked into '{path.parent}': {reason(error)}; have it copied,"
+            f" without {by('--link-data hard')}"
+        ) from error
+    return temporary
+
+
+def _put_in_place(moves: list[tuple[Path, Path]]) -> None:
+    """Rename each file to its new name; if one cannot be, undo those before it."""
+    (temporary, path), *others = moves
+    with contextlib.ExitStack() as undo:
+        for other, target in others:
+            backup = other.with_name(f"{other.name}.old")
+            if target.exists():
+                os.replace(target, backup)
+                undo.callback(os.replace, backup, target)
+            else:
+                undo.callback(target.unlink, missing_ok=True)
+            os.replace(other, target)
+        os.replace(temporary, path)
+        undo.pop_all()
+    for other, _ in others:
+        other.with_name(f"{other.name}.old").unlink(missing_ok=True)
+
+
+def _copy_mode(path: Path, temporary: Path) -> None:
+    """Give the new file the mode of the one it replaces, or that of any new file."""
+    if path.exists():
+        shutil.copymode(path, temporary)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)

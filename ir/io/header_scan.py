@@ -1,0 +1,87 @@
+"""A model file without the elements of its weights, for who wants to know what else it says: it is
+never in memory as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import onnx
+
+from ..file_reader import open_regular
+from .files import parse_bytes, read_proto
+from .protobuf.wire import delimited, read_varint, varint
+
+_LEAST_BYTES = 1 << 24
+"""Smaller files are read as they are."""
+
+_LENGTH_DELIMITED = 2
+_FIXED = {1: 8, 5: 4}
+"""How many bytes a value of a wire type has."""
+
+Fields = Mapping[int, Any]
+
+
+def _number(message: Any, name: str) -> int:
+    number: int = message.DESCRIPTOR.fields_by_name[name].number
+    return number
+
+
+_ELEMENTS: Fields = {
+    _number(onnx.TensorProto, name): {}
+    for name in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data")
+}
+_GRAPH: Fields = {_number(onnx.GraphProto, "initializer"): _ELEMENTS}
+_MODEL: Fields = {_number(onnx.ModelProto, "graph"): _GRAPH}
+"""For each field that holds weights what is in it; of what is left out, nothing."""
+
+
+def skim(path: Path) -> onnx.ModelProto:
+    """The message in a file; large weights of its main graph have no elements.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
+    """
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size < _LEAST_BYTES:
+            return read_proto(path)
+        try:
+            content = _without_elements(stream, size, _MODEL)
+        except ValueError:
+            return read_proto(path)  # which says what is wrong with it
+    return parse_bytes(content, f"'{path}'")
+
+
+def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
+    """What is left of the message that a stream goes on with.
+
+    Raises:
+        ValueError: it is none.
+    """
+    made = bytearray()
+    while stream.tell() < end:
+        tag = read_varint(stream)
+        kind = tag & 7
+        if kind == _LENGTH_DELIMITED:
+            stop = read_varint(stream) + stream.tell()
+            if stop > end:
+                raise ValueError("a field is longer than what it is in")
+            inner = fields.get(tag >> 3)
+            if inner is None:
+                content = stream.read(stop - stream.tell())
+            elif inner:
+                content = _without_elements(stream, stop, inner)
+            else:
+                stream.seek(stop)
+                continue
+            made += varint(tag) + delimited(content)
+        elif kind == 0:
+            made += varint(tag) + varint(read_varint(stream))
+        elif kind in _FIXED:
+            made += varint(tag) + stream.read(_FIXED[kind])
+        else:
+            raise ValueError("no field begins like this")
+    return bytes(made)

@@ -1,0 +1,132 @@
+"""Names for a whole model: every value and node gets one that is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..graph import Graph
+from ..model import Model
+from ..node import Node
+from ..value import Value
+
+
+class Names:
+    """The names under which the values and nodes of a model are written: their labels, but for
+    those that had to take another one.
+
+    Attributes:
+        chosen: the names that need not be labels.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.chosen: dict[Value | Node, str] = {}
+
+    def __getitem__(self, one: Value | Node) -> str:
+        """The name of a value, or of a node, which may be empty."""
+        return self.chosen.get(one, one.name)
+
+    def of(self, many: Iterable[Value | Node]) -> list[str]:
+        """The names of many."""
+        find = self.chosen.get
+        return [find(one, one.name) for one in many]
+
+    def all(self) -> list[str]:
+        """The names of all values, and of all nodes that have one."""
+        return [name for graph in self._model.graphs() for name in self.of(_named_in(graph))]
+
+
+def _named_in(graph: Graph) -> list[Value | Node]:
+    """What of a graph has a name."""
+    nodes = list(graph.unordered_nodes())
+    named = [node for node in nodes if node.name]
+    return [*dict.fromkeys((*graph.inputs, *graph.initializers)), *_outputs_of(nodes), *named]
+
+
+def _outputs_of(nodes: Sequence[Node]) -> list[Value]:
+    return [value for node in nodes for value in node._outputs if value is not None]
+
+
+def assign_names(model: Model) -> Names:
+    """Choose the names under which the values and nodes of a model are written.
+
+    A model that is as it was loaded keeps all names as they are. In any other, no name stands
+    twice, not even in graphs that do not see each other: ONNX would allow that, but onnxruntime
+    refuses some such models, and two nodes of one name in any. Inputs of a model or function keep
+    their names and outputs take those of their slots; everything else keeps its label where that
+    is free, pinned values first, then first come first served in the order in which values and
+    nodes were added, outer graphs before inner ones. Else it gets a number.
+    """
+    names = Names(model)
+    if not model.is_as_loaded:
+        for root in model.roots():
+            _Namer(names.chosen).name_graph(root.graph)
+    return names
+
+
+class _Namer:
+    """Names the graphs of one model or function."""
+
+    def __init__(self, chosen: dict[Value | Node, str]) -> None:
+        self.chosen = chosen
+        self.values = _Taken()
+        self.nodes = _Taken()
+
+    def name_graph(self, graph: Graph) -> None:
+        """Name what the graph defines, then what is inside it."""
+        for value in graph.inputs:
+            self.chosen[value] = self.values.unique(value.name)
+        for value, info in zip(graph.outputs, graph.output_infos, strict=True):
+            if value.graph is graph:
+                self.give(value, info.name if graph.is_interface else value.name)
+        self.values.names |= graph.reserved
+        nodes = list(graph.unordered_nodes())
+        values = [*graph.initializers, *_outputs_of(nodes)]
+        for value in values:
+            if value.pinned:
+                self.give(value, value.name)
+        chosen = self.chosen
+        self.give_all([value for value in values if value not in chosen], self.values)
+        self.give_all([node for node in nodes if node.name], self.nodes)
+        for node in nodes:
+            if node.bodies:
+                for inner in node.graphs():
+                    self.name_graph(inner)
+
+    def give_all(self, labelled: Sequence[Value] | Sequence[Node], taken: _Taken) -> None:
+        """Name values or nodes, none of which has a name, by their labels."""
+        labels = [one.name for one in labelled]
+        fresh = set(labels)
+        if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
+            names = [taken.unique(label) for label in labels]
+            self.chosen.update(zip(labelled, names, strict=True))
+        elif len(fresh) < len(taken.names):  # all keep their labels
+            taken.names |= fresh
+        else:
+            fresh |= taken.names
+            taken.names = fresh
+
+    def give(self, value: Value, label: str) -> None:
+        """Name a value unless it has a name."""
+        if value not in self.chosen:
+            self.chosen[value] = self.values.unique(label)
+
+
+class _Taken:
+    """Names that stand for something already."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def unique(self, label: str) -> str:
+        """The label, or if it is taken the label with a number; taken from now on."""
+        name = label
+        if name in self.names:
+            number = self._numbers.get(label, 0)
+            while name in self.names:
+                number += 1
+                name = f"{label}_{number}"
+            self._numbers[label] = number
+        self.names.add(name)
+        return name

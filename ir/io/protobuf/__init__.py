@@ -1,0 +1,1 @@
+"""The wire format of protobuf, for what its library does not offer."""

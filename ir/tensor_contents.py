@@ -1,0 +1,136 @@
+"""Tensors and types: are they of element types that ONNX knows, and do elements fit shapes?"""
+
+from __future__ import annotations
+
+import math
+
+import onnx
+
+from .errors import ModelError
+from .valid_text import has_odd_text
+
+_KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
+_NAMES = tuple(onnx.TensorProto.DataType.keys())
+_BITS = {
+    **{t: onnx.helper.tensor_dtype_to_np_dtype(t).itemsize * 8 for t in _KNOWN},
+    **{
+        onnx.TensorProto.DataType.Value(name): bits
+        for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
+        if name in _NAMES
+    },
+}
+_FIELDS = {t: onnx.helper.tensor_dtype_to_field(t) for t in _KNOWN}
+_NUMBERS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+_SMALL = 1 << 16
+"""Of larger tensors the elements are not looked at before something reads them: protobuf gives out
+a copy."""
+
+
+def check_element_type(elem_type: int, what: str) -> None:
+    """Check that ONNX knows an element type; none at all is fine.
+
+    Raises:
+        ModelError: it does not.
+    """
+    if elem_type and elem_type not in _KNOWN:
+        raise ModelError(f"{what} has the element type {elem_type}, which ONNX does not know")
+
+
+def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
+    """Check a tensor's element type, shape, and the number of its elements if it is small.
+
+    A tensor without any elements passes: weights may have been taken from the file.
+
+    Args:
+        what: what errors call it, with a place for its name.
+
+    Raises:
+        ModelError: they do not fit.
+        TypeError: where its elements lie is no text.
+    """
+    elem_type, dims = tensor.data_type, tensor.dims[:]
+    bits = _BITS.get(elem_type)
+    if bits is None:
+        check_element_type(elem_type, what.format(name))
+        raise ModelError(f"{what.format(name)} has no element type")
+    if dims and min(dims) < 0:
+        raise ModelError(f"{what.format(name)} has a negative dimension: {dims}")
+    if tensor.external_data and has_odd_text(tensor, ("raw_data",)):
+        raise TypeError
+    count = math.prod(dims)
+    if count * bits > 8 * _SMALL or tensor.data_location:
+        return
+    if tensor.HasField("raw_data"):
+        found, needed, unit = len(tensor.raw_data), -(-count * bits // 8), "bytes"
+    else:
+        found = len(getattr(tensor, _FIELDS[elem_type]))
+        needed, unit = _entries(elem_type, count), "elements"
+    if found != needed and (found or any(len(getattr(tensor, field)) for field in _NUMBERS)):
+        raise ModelError(
+            f"{what.format(name)} has {found} {unit} where its shape {dims} takes {needed}"
+        )
+
+
+def _entries(elem_type: int, count: int) -> int:
+    """How many entries of its field a tensor takes: complex numbers two each, small ones share."""
+    if _BITS[elem_type] < 8:
+        return -(-count * _BITS[elem_type] // 8)
+    complex_ = elem_type in (onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128)
+    return 2 * count if complex_ else count
+
+
+def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: str = "") -> None:
+    """Check the parts of a sparse tensor and that they fit each other.
+
+    Raises:
+        ModelError: they do not.
+    """
+    check_tensor(tensor.values, what, name)
+    check_tensor(tensor.indices, f"the indices of {what}", name)
+    what = what.format(name)
+    values, indices, dims = (
+        list(tensor.values.dims),
+        list(tensor.indices.dims),
+        list(tensor.dims),
+    )
+    if dims and min(dims) < 0:
+        raise ModelError(f"{what} has a negative dimension: {dims}")
+    if tensor.indices.data_type != onnx.TensorProto.INT64:
+        raise ModelError(f"{what} has indices that are no 64-bit integers")
+    count = math.prod(values)
+    if len(values) != 1 or indices not in ([count], [count, len(dims)]):
+        raise ModelError(f"{what} has indices of shape {indices} for {count} values")
+
+
+class Types:
+    """Types that were seen and are fine; most values of a model share a few.
+
+    Attributes:
+        fine: their bytes.
+    """
+
+    def __init__(self) -> None:
+        self.fine: set[bytes] = {b""}
+
+    def check(self, type_: onnx.TypeProto, what: str) -> None:
+        """Check the element types in a type, and that its symbols are text.
+
+        Raises:
+            ModelError: ONNX does not know one.
+            TypeError: a symbol is no text.
+        """
+        if has_odd_text(type_):
+            raise TypeError
+        _check_type(type_, what)
+        self.fine.add(type_.SerializeToString())
+
+
+def _check_type(type_: onnx.TypeProto, what: str) -> None:
+    kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        check_element_type(getattr(type_, kind).elem_type, what)
+    elif kind in ("sequence_type", "optional_type"):
+        _check_type(getattr(type_, kind).elem_type, what)
+    elif kind == "map_type":
+        check_element_type(type_.map_type.key_type, what)
+        _check_type(type_.map_type.value_type, what)

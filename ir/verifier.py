@@ -1,0 +1,136 @@
+"""The invariants of the IR, recomputed from nothing: one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .copying import captured_by
+from .errors import ModelError
+from .graph import Graph
+from .kinds import takes
+from .model import Function, Model
+from .node import Node
+from .subgraph_arity import check_bodies
+from .value import Value
+
+
+@takes(model=Model)
+def verify(model: Model) -> None:
+    """Check every invariant of a model.
+
+    Raises:
+        ModelError: one does not hold; the message names it and the place.
+    """
+    for graph in model.graphs():
+        for invariant in INVARIANTS:
+            invariant(graph)
+
+
+def check_ownership(graph: Graph) -> None:
+    """Nodes and sources know the graph that they are in, and produce their own outputs; the graph
+    knows which nodes hold graphs."""
+    holders = {node for node in graph.unordered_nodes() if node.bodies}
+    _require(graph._holders.keys() == holders, graph, "it is wrong about which nodes hold graphs")
+    for node in graph.unordered_nodes():
+        _require(node.graph is graph, graph, f"{node} belongs to another graph")
+        for output in node.outputs:
+            _require(
+                output is None or output.producer is node, graph, f"{node}: {output} is not its"
+            )
+        for inner in node.graphs():
+            _require(inner.owner is node, graph, f"{node}: {inner} has another owner")
+    for value in (*graph.inputs, *graph.initializers):
+        _require(value.owner is graph and value.producer is None, graph, f"{value} is not its own")
+
+
+def check_edges(graph: Graph) -> None:
+    """The topology holds exactly the edges that inputs, captures and outputs call for."""
+    topology = graph.view()
+    expected: set[tuple[Node | Value, Node | Graph]] = {
+        (graph.vertex(value), node)
+        for node in graph.unordered_nodes()
+        for value in (*node.inputs, *captured_by(node))
+        if value is not None
+    }
+    expected |= {(graph.vertex(value), graph) for value in graph.outputs}
+    found = set(topology.edges)
+    for source, user in expected ^ found:
+        what = "lacks" if (source, user) in expected else "has a needless"
+        raise ModelError(f"{graph}: the topology {what} edge from {source} to {user}")
+
+
+def check_visibility(graph: Graph) -> None:
+    """What is read is defined in the graph or in one around it, and was not removed."""
+    for value in graph.captures():
+        _require(value.graph is not graph and graph.sees(value), graph, f"{value} is not visible")
+        _require(graph.view().out_degree(value) > 0, graph, f"captured {value} is not used")
+    own = dict.fromkeys((*graph.inputs, *graph.initializers))
+    vertices = {v for v in graph.view() if isinstance(v, Value) and v.owner is graph}
+    for value in vertices.difference(own):
+        _require(False, graph, f"{value} is neither input nor initializer")
+    for value in own:
+        _require(value in vertices, graph, f"{value} is not in the topology")
+
+
+def check_order(graph: Graph) -> None:
+    """The nodes can be put in an order."""
+    graph.nodes()
+
+
+def check_constants(graph: Graph) -> None:
+    """A value marked constant is an initializer that no caller can override, or comes from a
+    Constant node."""
+    inside = graph.holder is not None
+    fed = set(graph.inputs) if inside or not _is_old(graph.root) else set()
+    trained: set[Value] = getattr(graph.root, "trained", set())
+    for value in graph.initializers:
+        changing = value in fed or value in trained
+        _require((value.constant is None) == changing, graph, f"{value} is wrongly marked constant")
+    for node in graph.unordered_nodes():
+        if not node.is_op("Constant"):
+            for output in node.outputs:
+                known = output is not None and output.constant is not None
+                _require(not known, graph, f"{output} is computed but marked constant")
+
+
+def check_outputs(graph: Graph) -> None:
+    """Each output slot has a declaration."""
+    _require(len(graph.outputs) == len(graph.output_infos), graph, "outputs lack declarations")
+
+
+def check_annotations(graph: Graph) -> None:
+    """Quantization annotations speak of values that are there and stay."""
+    for annotation in graph.annotations:
+        for value in (annotation.value, *(value for _, value in annotation.parameters)):
+            if isinstance(value, Value):
+                kept = value.pinned and graph.sees(value)
+                _require(kept, graph, f"annotated {value} is gone or free to go")
+
+
+def check_arity(graph: Graph) -> None:
+    """The bodies of control-flow nodes fit them."""
+    for node in graph.unordered_nodes():
+        if node.bodies:
+            check_bodies(node)
+
+
+INVARIANTS: tuple[Callable[[Graph], None], ...] = (
+    check_ownership,
+    check_edges,
+    check_visibility,
+    check_order,
+    check_constants,
+    check_outputs,
+    check_annotations,
+    check_arity,
+)
+
+
+def _is_old(root: Model | Function) -> bool:
+    """Whether initializers that are inputs too cannot be overridden (below IR version 4)."""
+    return isinstance(root, Model) and not root.allows_overrides
+
+
+def _require(holds: bool, graph: Graph, what: str) -> None:
+    if not holds:
+        raise ModelError(f"{graph}: {what}")

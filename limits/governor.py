@@ -1,0 +1,204 @@
+"""The one who is asked before anything is computed before run time.
+
+Everything is counted, so that what is computed is the same on every machine. Work is counted in
+steps of about a nanosecond. Only what nobody can count beforehand is timed, in a process that can
+be ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from .table import LIMITS, allowed
+
+_SMALL = 1 << 10
+"""Smaller constants are not counted: what they were computed by is."""
+
+_INFERRED = 20_000
+"""Steps that it takes to infer what a node gives out."""
+
+_LARGEST_SHARE = 5
+"""One node may take this share of all work at most, so that none takes it from all others."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How much one rewrite, conversion or proof may compute before run time.
+
+    Attributes:
+        max_work: steps of work, of about a nanosecond each.
+        max_memory: bytes of computed constants that are held at a time.
+        timeout: seconds for all that nobody can count beforehand.
+    """
+
+    max_work: int = int(LIMITS["max_work"].default)
+    max_memory: int = int(LIMITS["max_memory"].default)
+    timeout: float = LIMITS["timeout"].default
+
+    @classmethod
+    def of(
+        cls, max_work: int | None, max_memory: int | None, timeout: float | None = None
+    ) -> Limits:
+        """These limits, and the default for what is None."""
+        given = {"max_work": max_work, "max_memory": max_memory, "timeout": timeout}
+        return cls(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Helper(Protocol):
+    """What works for a governor until its work is over."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+_Helper = TypeVar("_Helper", bound=Helper)
+
+
+class Governor:
+    """What has been spent, and on what there was nothing left.
+
+    Args:
+        limits: how much may be spent.
+
+    Attributes:
+        work: the steps that were taken.
+        inferred: those that were taken to find out sizes.
+        waited: the seconds that were spent on what nobody can count.
+        held: the bytes of computed constants that are alive.
+        computed: the bytes of all that were computed.
+        refused: why something was not computed, with the first place, and at how many.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self.work = 0.0
+        self.inferred = 0
+        self.waited = 0.0
+        self.held = 0
+        self.computed = 0
+        self.refused: dict[str, tuple[object, int]] = {}
+        self._helpers: dict[type, Helper] = {}
+
+    def may_work(self, steps: float, place: object) -> bool:
+        """Whether so many steps may be taken at a place; counts them."""
+        most = self.limits.max_work
+        if steps <= most / _LARGEST_SHARE and self.work + steps <= most:
+            self.work += steps
+            return True
+        self.refuse(place, f"takes more steps than {_told('max_work', most)}")
+        return False
+
+    def may_infer(self, nodes: int, place: object) -> bool:
+        """Whether what so many nodes give out may be inferred; counts them.
+
+        Most models take no more than a look at each node. What they take is counted apart, so that
+        as much is left for computing in large ones as in small ones.
+        """
+        most = self.limits.max_work
+        self.inferred += nodes * _INFERRED
+        if self.inferred <= most:
+            return True
+        self.refuse_sizes(place, f"takes more steps than {_told('max_work', most)}")
+        return False
+
+    def may_hold(self, size: int, place: object) -> bool:
+        """Whether a constant of so many bytes may be held besides the others."""
+        most = self.limits.max_memory
+        if size < _SMALL or self.held + size <= most:
+            return True
+        self.refuse(place, f"makes more bytes of constants than {_told('max_memory', most)}")
+        return False
+
+    def may_wait(self, place: object) -> float:
+        """How many seconds a place may take of which nobody knows how many it needs; 0 where none
+        are left."""
+        left = max(0.0, self.limits.timeout - self.waited)
+        if not left:
+            self.refuse(place, f"takes more seconds than {_told('timeout', self.limits.timeout)}")
+        return left
+
+    def wait(self, seconds: float, place: object) -> None:
+        """Count seconds; all that are left where they were not enough."""
+        self.waited = self.limits.timeout if math.isinf(seconds) else self.waited + seconds
+        if math.isinf(seconds):
+            self.may_wait(place)
+
+    def hold(self, constant: Any, size: int) -> None:
+        """Count a constant until nothing holds it any more."""
+        if size >= _SMALL:
+            self.held += size
+            self.computed += size
+            weakref.finalize(constant, self._release, size).atexit = False
+
+    def helper(self, kind: Callable[[], _Helper]) -> _Helper:
+        """The one helper of a kind, which is closed when this work is over."""
+        if kind not in self._helpers:
+            self._helpers[kind] = kind()  # type: ignore[index]
+        return self._helpers[kind]  # type: ignore[index, return-value]
+
+    def close(self) -> None:
+        """End what has helped."""
+        while self._helpers:
+            self._helpers.popitem()[1].close()
+
+    def _release(self, size: int) -> None:
+        self.held -= size
+
+    def refuse(self, place: object, why: str) -> None:
+        """Note why something is not computed before run time."""
+        self._note(place, f"computing it before run time {why}")
+
+    def refuse_sizes(self, place: object, why: str) -> None:
+        """Note why it is not found out what sizes something gives out."""
+        self._note(place, f"finding out what it gives {why}")
+
+    def _note(self, place: object, told: str) -> None:
+        first, count = self.refused.get(told, (place, 0))
+        self.refused[told] = (first, count + 1)
+
+
+def _told(name: str, most: float) -> str:
+    return f"{allowed(name, most)}; raise it with {LIMITS[name].option}"
+
+
+_UNATTENDED = Limits(timeout=0)
+"""Where none was appointed nobody would end what helps."""
+
+_ACTIVE: ContextVar[Governor | None] = ContextVar("governor", default=None)
+
+
+def current() -> Governor:
+    """The governor of the work that is being done; a new one where none was appointed."""
+    return _ACTIVE.get() or Governor(_UNATTENDED)
+
+
+@contextlib.contextmanager
+def governed(limits: Limits = DEFAULT_LIMITS, *, anew: bool = False) -> Iterator[Governor]:
+    """Let one governor count all that is done inside.
+
+    Args:
+        limits: how much may be spent, where no one counts yet.
+        anew: do not go on with the count of the governor around, but only with its limits.
+    """
+    around = _ACTIVE.get()
+    if around is not None and anew:
+        limits = around.limits
+    elif around is not None:
+        yield around
+        return
+    governor = Governor(limits)
+    token = _ACTIVE.set(governor)
+    try:
+        yield governor
+    finally:
+        _ACTIVE.reset(token)
+        governor.close()

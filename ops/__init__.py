@@ -1,0 +1,27 @@
+"""What is known about each operator: `rules_of` gives it, and a class in a file here says it.
+
+Importing this package registers the classes.
+"""
+
+from . import arithmetic as arithmetic
+from . import composite as composite
+from . import elementwise as elementwise
+from . import generators as generators
+from . import indexing as indexing
+from . import logic as logic
+from . import ml_domain as ml_domain
+from . import normalization as normalization
+from . import products as products
+from . import quantization as quantization
+from . import randomness as randomness
+from . import recurrent as recurrent
+from . import reductions as reductions
+from . import reshaping as reshaping
+from . import sequences as sequences
+from . import sizes as sizes
+from . import slicing as slicing
+from . import strings as strings
+from . import windows as windows
+from .rules import OLDEST_OPSET, OperatorRules, described, describes, rules_of
+
+__all__ = ["OLDEST_OPSET", "OperatorRules", "described", "describes", "rules_of"]

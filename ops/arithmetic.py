@@ -1,0 +1,305 @@
+"""Arithmetic of numbers, element by element; integers that overflow wrap around."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known, greater, greatest, least, lesser
+from ..facts.fact import Content, Fact
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, require
+from ..ir import Node, Value
+from .agreement import fits, have_both_zeros, have_nan, is_integer
+from .batching import Batch, Operand, broadcasting
+from .elementwise import Elementwise, OfEach, each_known
+from .output_growth import broadcast_size
+from .rules import Total, describes
+
+
+@describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+class Bitwise(Elementwise):
+    """BitwiseAnd, BitwiseOr, BitwiseXor: from opset 18 on."""
+
+    exact: ClassVar[bool] = True
+
+
+def spanned(
+    inputs: Sequence[Known], corners: Callable[..., Iterable[Dimension]]
+) -> list[Bounds | None]:
+    """The bounds of a result that lies between the extremes of what is made of the operands'."""
+    bounds = [known.bounds for known in inputs]
+    if any(b is None for b in bounds):
+        return [None]
+    results = list(corners(*bounds))
+    low, high = least(results), greatest(results)
+    return [None if low is None or high is None else Bounds(low, high)]
+
+
+@describes("Add")
+class Add(Elementwise):
+    """Add."""
+
+    exact: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.add, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        return [Bounds(one.low + other.low, one.high + other.high)]
+
+
+@describes("Sub")
+class Sub(Elementwise):
+    """Sub."""
+
+    exact: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.sub, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        return [Bounds(one.low - other.high, one.high - other.low)]
+
+
+@describes("Mul")
+class Mul(Elementwise):
+    """Mul."""
+
+    exact: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.mul, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        one, other = inputs[0].bounds, inputs[1].bounds
+        if one is None or other is None:
+            return [None]
+        if one.low.less(0) is False and other.low.less(0) is False:
+            return [Bounds(one.low * other.low, one.high * other.high)]
+        return spanned(inputs, lambda a, b: [x * y for x in a for y in b])
+
+
+@describes("Neg")
+class Neg(OfEach, Total):
+    """Neg."""
+
+    exact: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(operator.neg, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return spanned(inputs, lambda a: (-a.high, -a.low))
+
+
+class Division(Elementwise):
+    """What fails where integers are divided by zero, of which numpy makes 0."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        if not given.is_integer(1):
+            return
+        require(_never(given, 0), f"{given.name(1)} may be zero")
+        if not _never(given, -1):
+            # The smallest integer by -1 overflows, which stops the program on some processors.
+            smallest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(1))).min
+            above = given.bounds(0).low.less(smallest + 1) is False
+            what = f"{given.name(1)} may be -1 where {given.name(0)} is the smallest integer"
+            require(above, what)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        divisor = given.given(1)
+        elements = () if divisor.fact.content is None else divisor.fact.content.reshape(-1)
+        never = len(elements) and all(e is not None and e.equals(0) is False for e in elements)
+        kind = onnx.helper.tensor_dtype_to_np_dtype(divisor.fact.elem_type or 7).kind
+        if given.extent.certain or divisor.batched or never or kind not in "iu":
+            return broadcasting(given)
+        # onnxruntime refuses a scalar of 0 even where there is nothing to divide.
+        return broadcasting(given.replaced(1, Operand(given.spread(1), True, divisor.fact)))
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Floats divide as IEEE 754 has it; an integer by zero fails, and so may the smallest one
+        by -1."""
+        dividend, divisor = arrays
+        if not is_integer(divisor):
+            return True
+        if not divisor.astype(np.int64).all():
+            return False
+        smallest = dividend.dtype.kind == "i" and bool(
+            (dividend == np.iinfo(dividend.dtype).min).any()
+        )
+        return not (smallest and bool((divisor == -1).any()))
+
+
+def _never(given: Premises, number: int) -> bool:
+    """Whether no element of the divisor is this number."""
+    low, high = given.bounds(1)
+    if low.less(number + 1) is False or high.less(number) is True:
+        return True
+    content = given.inputs[1].fact.content
+    elements = [None] if content is None else content.reshape(-1)
+    return all(e is not None and e.equals(number) is False for e in elements)
+
+
+@describes("Div")
+class Div(Division):
+    """Div: integers are divided towards zero (the specification says so from opset 14 on, and all
+    runtimes did before)."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_divide, inputs)
+
+
+def _divide(a: Dimension, b: Dimension) -> Dimension | None:
+    if a.value is None or b.value is None:
+        return a.divided_by(b)
+    return Dimension.constant(_quotient(a.value, b.value)) if b.value else None
+
+
+def _quotient(a: int, b: int) -> int:
+    """ONNX divides integers towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+@describes("Mod")
+class Mod(Division):
+    """Mod, from opset 10 on: the remainder has the sign of the divisor, or with fmod=1 that of the
+    dividend."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        value, divisor = inputs[0].bounds, inputs[1].bounds
+        if value is None or divisor is None or divisor.low.less(1) is not False:
+            return [None]
+        if node.attribute("fmod", 0) and value.low.less(0) is not False:
+            # C's remainder takes the sign of the dividend.
+            return [None]
+        return [Bounds(Dimension.constant(0), divisor.high - 1)]
+
+
+def _remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the divisor."""
+    if a.value is not None and b.value:
+        return Dimension.constant(a.value % b.value)
+    return Dimension.constant(0) if b.value and a.divided_by(b) is not None else None
+
+
+def _c_remainder(a: Dimension, b: Dimension) -> Dimension | None:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    if a.value is None or not b.value:
+        return None
+    return Dimension.constant(a.value - b.value * _quotient(a.value, b.value))
+
+
+@describes("Pow")
+class Pow(Elementwise):
+    """Pow: integers from opset 12 on, of which no negative power is an integer."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        if given.is_integer(0) and given.is_integer(1):
+            require(given.bounds(1).low.less(0) is False, f"{given.name(1)} may be negative")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Integers where the power is one and a double holds it: runtimes compute in doubles."""
+        base, exponent = arrays
+        if not is_integer(base):
+            return super().is_settled(node, arrays, results)
+        if not is_integer(exponent) or (exponent.astype(np.float64) < 0).any():
+            return False
+        with np.errstate(over="ignore"):
+            return fits(
+                np.power(*np.broadcast_arrays(*(a.astype(float) for a in arrays))), base.dtype
+            )
+
+
+@describes("BitShift")
+class BitShift(Elementwise):
+    """BitShift, from opset 11 on: a shift by as many bits as there are is undefined."""
+
+    def prove_safe(self, given: Premises) -> None:
+        super().prove_safe(given)
+        bits = onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(0)).itemsize * 8
+        fewer = given.bounds(1).high.less(bits) is True
+        require(fewer, f"{given.name(1)} may be {bits} or more")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        bits = arrays[0].dtype.itemsize * 8
+        return bool((arrays[1] < bits).all())
+
+
+@describes("Sum", "Mean")
+class Sum(Elementwise):
+    """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return broadcast_size(arrays)
+
+
+class Extreme(Sum):
+    """The least or greatest of several: which one of 0 and -0, and of a NaN and a number, no
+    specification tells."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return len(arrays) == 1 or not (have_nan(arrays) or have_both_zeros(arrays))
+
+
+@describes("Min")
+class Min(Extreme):
+    """Min of any number of operands: integers from opset 12 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_two_by_two(_least), inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(lesser, [known.bounds for known in inputs])]
+
+
+@describes("Max")
+class Max(Extreme):
+    """Max of any number of operands: integers from opset 12 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return each_known(_two_by_two(_greatest), inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(greater, [known.bounds for known in inputs])]
+
+
+def _two_by_two(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def reduced(*operands: Any) -> Any:
+        return functools.reduce(lambda a, b: None if a is None else function(a, b), operands)
+
+    return reduced
+
+
+def _least(a: Dimension, b: Dimension) -> Dimension | None:
+    less = a.less(b)
+    if less is None:
+        greater = b.less(a)
+        return None if greater is None and a != b else (a if not greater else b)
+    return a if less else b
+
+
+def _greatest(a: Dimension, b: Dimension) -> Dimension | None:
+    least = _least(a, b)
+    return None if least is None else (b if least is a else a)

@@ -1,0 +1,350 @@
+"""What a batching rule is given: one node of a body, to be computed for all trips at once.
+
+`jax.vmap` has one such rule for each primitive; here it is `OperatorRules.batch`. The trips come
+first: a value that has the shape [3, 4] on each trip is batched as [trips, 3, 4], and element t of
+it is what trip t computes, bit for bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ..facts.fact import Fact, Shape, integers
+from ..facts.polynomial import Dimension
+from ..ir import Array, Node, Operator, Signal, Value, attribute_message
+
+DIFFERING = "takes a number of elements that may differ from trip to trip"
+"""Why what reads or gives such things is computed trip by trip."""
+
+
+class Unbatchable(Signal):
+    """A node cannot be computed for all trips at once; the message ends a sentence that begins with
+    the node."""
+
+
+class Builder(Protocol):
+    """What rules make nodes with: `passes.tools.emit.Emitter`."""
+
+    opset: int
+
+    def constant(self, array: Array, label: str) -> Value:
+        """A constant."""
+
+    def vector(self, numbers: tuple[int, ...], label: str) -> Value:
+        """A constant vector of int64."""
+
+    def add(
+        self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
+    ) -> Value:
+        """A node with one output."""
+
+    def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
+        """The same, made once for the same inputs and attributes."""
+
+    def several(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+    ) -> list[Value]:
+        """A node with a ready operator and one output for each label."""
+
+    def again(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
+    ) -> list[Value]:
+        """The same of an operator of the model, on inputs of the element types that it takes."""
+
+    def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` with axes of length 1."""
+
+    def squeeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` without axes of length 1."""
+
+    def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
+        """`value` with its axes in another order."""
+
+    def concat(self, values: Sequence[Value], axis: int, label: str) -> Value:
+        """Values joined along an axis."""
+
+    def reduce(
+        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
+    ) -> Value:
+        """`value` with the elements along axes summed up, or the like."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """An input or output of a node of a body.
+
+    Attributes:
+        value: for all trips with these as its first axis, or the same on every trip.
+        batched: which of the two it is.
+        fact: what is known of it on one trip.
+    """
+
+    value: Value
+    batched: bool
+    fact: Fact
+
+
+@dataclasses.dataclass(frozen=True)
+class Ragged:
+    """Which elements the trips have of a value that is shorter on some than on others. For all
+    trips at once it is of one size, and what stands where a trip has none is of no meaning.
+
+    Attributes:
+        axis: along which it is shorter, counted from the end: -1 or less.
+        size: how many elements there are along it for all trips.
+        present: truth values of shape [trips, size].
+    """
+
+    axis: int
+    size: int
+    present: Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """What is known of the trips before run time.
+
+    Attributes:
+        number: of any one of them, a symbol.
+        most: how many there are at most; None where only run time tells.
+        certain: whether there is one at least.
+    """
+
+    number: Dimension
+    most: Dimension | None = None
+    certain: bool = False
+
+    def never_negative(self, dim: Dimension) -> bool:
+        """Whether a number that may depend on that of the trip is at least 0 on every trip."""
+        if dim.less(0) is False:
+            return True
+        (name,) = self.number.symbols
+        if self.most is None or any(monomial.count(name) > 1 for monomial in dim.terms):
+            return False
+        # Of a straight line one of the ends is the lowest.
+        ends = [dim.replaced({name: end}) for end in (Dimension.constant(0), self.most - 1)]
+        return all(end.replaced(self._where_there_are_trips()).less(0) is False for end in ends)
+
+    def _where_there_are_trips(self) -> dict[str, Dimension]:
+        """The symbol that tells how many trips there are, written so that there is one at least."""
+        symbols = set() if self.most is None else self.most.symbols
+        if self.most is None or len(symbols) != 1:
+            return {}
+        size = Dimension.symbol(*symbols)
+        least = 1 - (self.most - size)
+        return {} if least.value is None or least.value <= 0 else {str(size): size + least}
+
+
+class Batch:
+    """One node of a body, and what stands for its inputs.
+
+    Attributes:
+        node: the node; its values are those of the body and serve as names only.
+        operands: what stands for each input; None where it is left out.
+        results: what is known of each output on one trip.
+        emit: makes the nodes.
+        trips: how many trips there are, a vector of one int64.
+        extent: what is known of the trips before run time.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        operands: Sequence[Operand | None],
+        results: Sequence[Fact],
+        emit: Builder,
+        trips: Value,
+        extent: Extent,
+    ) -> None:
+        self.node = node
+        self.operands = operands
+        self.results = results
+        self.emit = emit
+        self.trips = trips
+        self.extent = extent
+        self._unvarying: set[Value] = set()
+        self._ragged: dict[Value, Ragged] = {}
+
+    def unvarying(self, result: Value) -> Value:
+        """A result that is the same on every trip after all; it is without the trips."""
+        self._unvarying.add(result)
+        return result
+
+    def ragged(self, result: Value, how: Ragged) -> Value:
+        """A result of which some trips have fewer elements than there are."""
+        self._ragged[result] = how
+        return result
+
+    def raggedness(self, result: Value) -> Ragged | None:
+        """Of which elements a rule has said that some trips lack them."""
+        return self._ragged.get(result)
+
+    def is_unvarying(self, result: Value) -> bool:
+        """Whether a rule has found a result to be the same on every trip."""
+        return result in self._unvarying
+
+    def operand(self, index: int) -> Operand | None:
+        """What stands for an input; None where it is left out."""
+        return self.operands[index] if index < len(self.operands) else None
+
+    def given(self, index: int) -> Operand:
+        """What stands for an input that is there."""
+        operand = self.operand(index)
+        if operand is None:
+            raise Unbatchable(f"lacks its input {index}")
+        return operand
+
+    def varies(self, index: int) -> bool:
+        """Whether an input differs from trip to trip."""
+        operand = self.operand(index)
+        return operand is not None and operand.batched
+
+    def shape(self, index: int) -> Shape:
+        """The shape of an input on one trip."""
+        shape = self.given(index).fact.shape
+        if shape is None:
+            raise Unbatchable(f"has an input {self._name(index)} of unknown rank")
+        return shape
+
+    def rank(self, index: int) -> int:
+        """The rank of an input on one trip."""
+        return len(self.shape(index))
+
+    def axis(self, axis: int, rank: int) -> int:
+        """Where an axis of one trip stands when the trips come first."""
+        if not -rank <= axis < rank:
+            raise Unbatchable(f"has no axis {axis} in rank {rank}")
+        return axis % rank + 1
+
+    def fixed(self, index: int) -> Value | None:
+        """An input that must be the same on every trip; None where it is left out."""
+        operand = self.operand(index)
+        if operand is None:
+            return None
+        if operand.batched:
+            raise Unbatchable(f"has an input {self._name(index)} that differs from trip to trip")
+        return operand.value
+
+    def numbers(self, index: int) -> list[int]:
+        """The elements of an input that must be known before run time, such as axes."""
+        self.fixed(index)
+        found = integers(self.given(index).fact)
+        if found is None:
+            raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
+        return [int(number) for number in found.reshape(-1)]
+
+    def number(self, index: int) -> int:
+        """The one element of such an input."""
+        numbers = self.numbers(index)
+        if len(numbers) != 1:
+            raise Unbatchable(f"has {len(numbers)} numbers in input {self._name(index)}, not one")
+        return numbers[0]
+
+    def length(self, index: int) -> Dimension:
+        """How many elements an input holds, which must be a vector."""
+        shape = self.shape(index)
+        if len(shape) != 1:
+            raise Unbatchable(f"has an input {self._name(index)} that is no vector")
+        return shape[0]
+
+    def listed(self, attribute: str, index: int) -> list[int] | None:
+        """Numbers that are an attribute in older opsets and an input in newer ones; None if
+        absent."""
+        given = self.node.attribute(attribute)
+        if given is not None:
+            return list(given)
+        return self.numbers(index) if self.operand(index) is not None else None
+
+    def replaced(self, index: int, operand: Operand) -> Batch:
+        """The same node with another operand."""
+        operands = list(self.operands)
+        operands[index] = operand
+        return Batch(self.node, operands, self.results, self.emit, self.trips, self.extent)
+
+    def label(self, suffix: str = "") -> str:
+        """A label for what is made of an output."""
+        first = next(value for value in self.node.outputs if value is not None)
+        return f"{first.name}{suffix}"
+
+    def same(self, inputs: Sequence[Value | None], **changed: Any) -> list[Value]:
+        """The operator of the node on other inputs, with some of its attributes changed.
+
+        An output that the node leaves out is there, too, and read by nothing.
+        """
+        labels = [
+            self.label("_unread") if value is None else value.name for value in self.node.outputs
+        ]
+        return self.emit.again(self._operator(changed), inputs, labels)
+
+    def _operator(self, changed: dict[str, Any]) -> Operator:
+        op = self.node.op
+        if not changed:
+            return op
+        given = [attribute_message(name, value) for name, value in changed.items()]
+        return op.with_attributes(
+            [*(m for m in op.attributes.values() if m.name not in changed), *given]
+        )
+
+    def aligned(self, indices: Sequence[int]) -> list[Value]:
+        """Inputs that broadcast, with the trips in one place for all of them.
+
+        Axes count from the last where shapes broadcast, so what varies gets axes of length 1
+        behind the trips until all are of one rank.
+        """
+        if not any(self.varies(index) for index in indices):
+            return [self.given(index).value for index in indices]
+        rank = max(self.rank(index) for index in indices)
+        return [self.lifted(index, rank) for index in indices]
+
+    def lifted(self, index: int, rank: int) -> Value:
+        """An input that has so many axes on one trip at least, new ones being of length 1 and
+        first; itself where it is the same on every trip."""
+        operand = self.given(index)
+        missing = rank - self.rank(index)
+        if not operand.batched or missing <= 0:
+            return operand.value
+        axes = tuple(range(1, 1 + missing))
+        return self.emit.unsqueeze(operand.value, axes, f"{operand.value.name}_lifted")
+
+    def spread(self, index: int) -> Value:
+        """An input for all trips, repeated where it is the same on every one."""
+        operand = self.given(index)
+        if operand.batched:
+            return operand.value
+        return spread(operand.value, self.rank(index), self.trips, self.emit)
+
+    def vector(self, *numbers: int) -> Value:
+        """A constant vector of int64."""
+        return self.emit.vector(numbers, self.label("_k"))
+
+    def _name(self, index: int) -> str:
+        value = self.node.input(index)
+        return f"'{value.name}'" if value is not None else str(index)
+
+
+def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
+    """A value of some rank that is the same on every trip, repeated for each."""
+    ones = emit.vector((1,) * rank, "ones")
+    shape = emit.once("Concat", [trips, ones], f"{value.name}_shape", axis=0) if rank else trips
+    return emit.once("Expand", [value, shape], f"{value.name}_spread")
+
+
+def alone(given: Batch) -> Sequence[Value]:
+    """The rule of an operator that takes each element of its first input by itself; what else it
+    takes is the same on every trip."""
+    others = [given.fixed(index) for index in range(1, len(given.operands))]
+    return given.same([given.given(0).value, *others])
+
+
+def broadcasting(given: Batch) -> Sequence[Value]:
+    """The rule of an operator whose inputs broadcast in all directions."""
+    return given.same(given.aligned(range(len(given.operands))))
+
+
+def along(given: Batch, default: int, name: str = "axis") -> Sequence[Value]:
+    """The rule of an operator that works along one axis of its first input, an attribute."""
+    axis = given.axis(given.node.attribute(name, default), given.rank(0))
+    others = [given.fixed(index) for index in range(1, len(given.operands))]
+    return given.same([given.given(0).value, *others], **{name: axis})

@@ -1,0 +1,56 @@
+"""Operators of which no more is known than how long the reference takes: those that onnx defines by
+others, and those that wrap tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..ir import Node
+from .cost_estimates import EACH, elements
+from .rules import OperatorRules, describes
+
+_NODES = 20
+"""So many nodes a definition runs, about."""
+
+
+@describes(
+    *("MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
+    *("RotaryEmbedding", "SwiGLU", "TensorScatter"),
+)
+class Combined(OperatorRules):
+    """What a definition makes of each element, a few nodes one after the other."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(_NODES * EACH * (10 + elements(arrays)))
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A variance that is nearly zero may be negative by the rounding of one definition."""
+        is_variance = node.is_op("MeanVarianceNormalization")
+        return not is_variance and super().is_settled(node, arrays, results)
+
+
+@describes("Attention")
+class Attention(OperatorRules):
+    """Attention, from opset 23 on: a product for each pair of places."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        pairs = math.prod(array.size for array in arrays[:2] if array is not None)
+        return float(_NODES * EACH * (10 + elements(arrays)) + EACH * pairs)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Runtimes round on the way, each in its own places."""
+        return False
+
+
+@describes(
+    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"),
+)
+class Wrapper(OperatorRules):
+    """What holds tensors, and what is taken out again."""
+
+    exact: ClassVar[bool] = True
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(EACH * (1 + elements(arrays)))

@@ -1,0 +1,253 @@
+"""Operators that work on each element by itself, and the broadcasting that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known, greater, lesser
+from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, broadcast, broadcast_to, require
+from ..ir import Node, Value
+from .agreement import are_finite, have_both_zeros, have_nan, is_float, is_integer
+from .axes import broadcast_shape
+from .batching import Batch, Ragged, Unbatchable, alone, broadcasting
+from .cost_estimates import EACH, FEW, elements
+from .output_growth import broadcast_size
+from .ragged import of_each
+from .rules import KeepsShape, OperatorRules, Total, describes
+
+_TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
+
+
+class Elementwise(OperatorRules):
+    """Operands whose shapes broadcast in all directions: from opset 7 on, or 8 for Max, Mean, Min
+    and Sum."""
+
+    steps: ClassVar[int] = FEW
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        given = [array for array in arrays if array is not None]
+        return self.steps * (elements(given) + broadcast_size(given))
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shapes = [fact.shape for fact in inputs if fact.shape is not None]
+        # Up to opset 6 an attribute says how operands meet.
+        if len(shapes) < len(inputs) or not inputs or "broadcast" in node.op.attributes:
+            return None
+        return [broadcast_shape(shapes, symbols)]
+
+    def prove_safe(self, given: Premises) -> None:
+        operands = zip(given.inputs, given.node.inputs, strict=True)
+        broadcast([known.fact.shape for known, value in operands if value])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return broadcasting(given)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(given, ragged, self.batch)
+
+
+def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
+    """The content that a function of elements makes; it is given None for what is not known."""
+    contents = [fact.content for fact in inputs if fact.content is not None]
+    if len(contents) < len(inputs):
+        return None
+    if math.prod(np.broadcast_shapes(*(c.shape for c in contents))) > MAX_CONTENT:
+        return None
+    return content_from(np.frompyfunc(function, len(contents), 1)(*contents))
+
+
+def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
+    """The same for a function whose result is not known where an operand is not."""
+    return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
+
+
+class OfEach(KeepsShape):
+    """A function of each element."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(given, ragged, self.batch)
+
+
+@describes("BitCast")
+class BitCast(OfEach):
+    """BitCast, from opset 26 on: the bits of each element as another type of as many."""
+
+    exact: ClassVar[bool] = True
+
+
+_EXACT = ("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Reciprocal", "Round", "Sqrt")
+_OF_INTEGERS = ("Relu", "Sign")
+_UNARY = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
+    " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
+    " Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
+)
+
+
+@describes(*_UNARY.split())
+class Unary(OfEach, Total):
+    """A function of one number that gives a result for every number, if only NaN."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        if is_integer(arrays[0]) and node.op_type not in _EXACT:
+            return node.op_type in _OF_INTEGERS
+        return node.op_type in _EXACT or super().is_settled(node, arrays, results)
+
+
+@describes("Cast")
+class Cast(OfEach):
+    """Cast: numbers to truth values and back, integers to integers that hold them.
+
+    From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
+    """
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
+        return (EACH if texts else FEW) * 2 * elements(arrays)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return _same_everywhere(arrays[0], results[0])
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, to = inputs[0].content, node.attribute("to")
+        if content is None:
+            return None
+        was_bool = inputs[0].elem_type == onnx.TensorProto.BOOL
+        if to == onnx.TensorProto.BOOL:
+            return content if was_bool else each_known(lambda a: negation(a.equals(0)), inputs)
+        if to in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
+            return each_known(Dimension.constant, inputs) if was_bool else content
+        return None
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        was_bool = inputs[0].fact.elem_type == onnx.TensorProto.BOOL
+        return [_TRUTH if was_bool else inputs[0].bounds]
+
+    def prove_safe(self, given: Premises) -> None:
+        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+        require(not is_text, "a string may not spell a number")
+
+
+_IEEE = (np.float16, np.float32, np.float64)
+_ROUNDED = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+
+
+def _same_everywhere(before: Any, after: Any) -> bool:
+    """Whether a cast has one result only: of numbers that the new type holds, and of no texts.
+
+    How a float is written, and which texts spell a number, each runtime decides for itself.
+    """
+    if before.dtype == after.dtype:
+        return before.dtype.hasobject or before.tobytes() == after.tobytes()
+    if before.dtype == np.bool_:
+        return not after.dtype.hasobject
+    if before.dtype.hasobject or after.dtype.hasobject:
+        return is_integer(before) and before.dtype.kind in "iu"
+    if after.dtype == np.bool_:
+        return is_integer(before) or (before.dtype in _IEEE and not have_nan([before]))
+    if before.dtype in _IEEE and (after.dtype in _IEEE or after.dtype.name in _ROUNDED):
+        return True  # the nearest one, a tie to the even
+    if before.dtype in _IEEE and after.dtype.name == "float8_e8m0fnu":
+        return bool((before > 0).all() and np.isfinite(after).all())
+    wide = before.astype(np.float64)
+    if is_float(after):
+        same = (after.astype(np.float64) == wide) | (np.isnan(after) & np.isnan(wide))
+        return bool(same.all()) and (after.dtype in _IEEE or bool(np.isfinite(wide).all()))
+    if is_integer(before) and before.dtype.kind in "iu" and after.dtype.kind in "iu":
+        return True  # what does not fit wraps
+    info = ml_dtypes.iinfo(after.dtype)  # type: ignore[no-untyped-call]
+    whole = np.trunc(wide) if after.dtype.kind in "iu" else wide
+    return bool(((whole >= float(info.min)) & (whole < float(info.max) + 1)).all()) and bool(
+        (after.astype(np.float64) == whole).all()
+    )
+
+
+@describes("StringConcat")
+class StringConcat(Elementwise):
+    """StringConcat, from opset 20 on: a text gets as many letters as the longest two have."""
+
+    exact: ClassVar[bool] = True
+    steps: ClassVar[int] = EACH
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        letters = sum(max(map(len, array.reshape(-1)), default=0) for array in arrays)
+        return broadcast_size(arrays) * max(1, letters)
+
+
+@describes("CastLike")
+class CastLike(KeepsShape):
+    """CastLike, from opset 15 on: of its second input only the type matters."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return given.same([given.spread(0), given.given(1).value])
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return _same_everywhere(arrays[0], results[0])
+
+    def prove_safe(self, given: Premises) -> None:
+        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+        require(not is_text, "a string may not spell a number")
+
+
+def negation(known: bool | None) -> bool | None:
+    """Not, of what may not be known."""
+    return None if known is None else not known
+
+
+@describes("Clip")
+class Clip(OfEach):
+    """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        bounds = inputs[0].bounds
+        for position, limit in ((1, greater), (2, lesser)):
+            if node.input(position) is not None:
+                bounds = limit(bounds, inputs[position].bounds)
+        return [bounds]
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in range(1, len(given.node.inputs)):
+            if given.has(index):
+                given.shape(index, 0)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Without a limit onnxruntime takes the last finite number for it; a NaN, or limits in the
+        wrong order, mean something else to each runtime."""
+        value, *limits = arrays
+        if have_nan(arrays) or have_both_zeros(arrays):
+            return False
+        known = [limit for limit in limits if limit is not None]
+        if not are_finite(known):
+            return False
+        if len(known) == 2:
+            return bool((known[0] <= known[1]).all())
+        return are_finite([value])
+
+
+@describes("PRelu")
+class PRelu(KeepsShape):
+    """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
+
+    def prove_safe(self, given: Premises) -> None:
+        broadcast_to(given.shape(1), given.shape(0), "the slope")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        if given.rank(1) > rank:
+            raise Unbatchable("stretches its first input")
+        if given.varies(1):
+            return given.same([given.spread(0), given.lifted(1, rank)])
+        return given.same([given.given(0).value, given.given(1).value])

@@ -1,0 +1,225 @@
+"""Tensors made from numbers: fills, ranges, one-hot rows, windows of signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known
+from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, element, integers, vector
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, at_least, require
+from ..ir import Node, Value
+from .agreement import is_integer
+from .batching import Batch, Unbatchable, along
+from .dynamic_shape_batching import sizes_of
+from .output_growth import size_of, times
+from .rules import KeepsShape, OperatorRules, Total, describes
+
+
+@describes("Constant")
+class Constant(Total):
+    """Constant: what it gives is an initializer, which is constant already."""
+
+    exact: ClassVar[bool] = True
+    kept_from_folding: ClassVar[bool] = True
+
+
+@describes("ConstantOfShape")
+class ConstantOfShape(OperatorRules):
+    """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
+
+    exact: ClassVar[bool] = True
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        target = vector(inputs[0])
+        return None if target is None else [symbols.sizes(target)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        target, fill = integers(inputs[0]), _fill(node)
+        if target is None or fill is None or math.prod(target.tolist()) > MAX_CONTENT:
+            return None
+        if fill.dtype.kind not in "ib":
+            return None
+        content = np.empty(target.tolist(), dtype=object)
+        content[...] = bool(fill) if fill.dtype == np.bool_ else Dimension.constant(int(fill))
+        return content
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        fill = _fill(node)
+        if fill is None or fill.dtype.kind not in "iu":
+            return [None]
+        number = Dimension.constant(int(fill))
+        return [Bounds(number, number)]
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(0, 1)
+        for dim in given.content(0):
+            at_least(dim, 0, "an axis")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0])
+
+
+def _fill(node: Node) -> Any:
+    """The element, as a number of numpy; None where it is left out."""
+    tensor = node.attribute("value")
+    return None if tensor is None else onnx.numpy_helper.to_array(tensor).reshape(-1)[0]
+
+
+@describes("Range")
+class Range(OperatorRules):
+    """Range, from opset 11 on, of scalars."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        start, limit, delta = (element(fact) for fact in inputs[:3])
+        if start is None or limit is None or delta != 1:
+            return None
+        length = limit - start
+        return [(length,)] if length.less(0) is False else None
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        start, limit, delta = [known.bounds for known in inputs]
+        if start is None or limit is None or delta is None or delta.low.less(1) is not False:
+            return [None]
+        return [Bounds(start.low, limit.high - 1)]
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in range(3):
+            given.shape(index, 0)
+            given.content(index)
+        require(bool(given.numbers(2)), f"{given.name(2)} is zero")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Integers whose end is far from the limits of their type, and floats that are whole: of
+        others each runtime has its own way to count and to add them up."""
+        wide = [array.astype(np.float64) for array in arrays]
+        step = wide[2].reshape(-1)
+        whole = all(bool((array == np.trunc(array)).all()) for array in wide)
+        if not whole or not step.all():
+            return False
+        if not is_integer(arrays[0]):
+            return bool(all((np.abs(array) < 2**10).all() for array in wide))
+        info = np.iinfo(arrays[0].dtype)
+        end = wide[1] + np.abs(step).max(initial=0.0)
+        return bool((np.abs(end) < float(info.max)).all())
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        start, limit, delta = (float(array.reshape(-1)[:1].sum()) for array in arrays)
+        return (limit - start) / delta if delta else 0
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        start, limit, delta = (element(given.given(index).fact) for index in range(3))
+        length = None if start is None or limit is None else (limit - start).value
+        if length is None or delta is None or not delta.value:
+            raise Unbatchable("gives a number of elements that may differ from trip to trip")
+        steps = np.arange(0, length, delta.value)
+        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type)
+        row = given.emit.constant(steps.astype(kind), given.label("_row"))
+        first = given.emit.unsqueeze(given.spread(0), 1, given.label("_first"))
+        return [given.emit.add("Add", [first, row], given.label())]
+
+
+@describes("OneHot")
+class OneHot(OperatorRules):
+    """OneHot, from opset 9 on: indices out of range give a row that is off."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        given.axis(rank, -1, extra=1)
+        depth = given.numbers(1)
+        positive = depth.size == 1 and int(depth.reshape(())) > 0
+        require(positive, f"{given.name(1)} is not positive")
+        require(given.vector(2) == 2, f"{given.name(2)} does not hold two elements")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Its values are copied, and its indices whole."""
+        wide = [array.astype(np.float64) for array in arrays[:2]]
+        return all(bool((array == np.trunc(array)).all()) for array in wide)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, axis = given.rank(0), given.node.attribute("axis", -1)
+        place = given.axis(axis, rank + 1)
+        return given.same([given.given(0).value, given.fixed(1), given.fixed(2)], axis=place)
+
+
+@describes("EyeLike")
+class EyeLike(KeepsShape):
+    """EyeLike, from opset 9 on: of its input only the shape and the type matter."""
+
+    exact: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        # One trip's matrix is needed, of whatever elements, even where there are no trips.
+        like = given.emit.add("ConstantOfShape", [sizes_of(given, 0)], given.label("_like"))
+        kind = given.node.attribute("dtype") or given.given(0).fact.elem_type
+        if not kind:
+            raise Unbatchable("has an input of unknown type")
+        (made,) = given.same([like], dtype=kind)
+        return [given.unvarying(made)]
+
+
+@describes("HannWindow", "HammingWindow", "BlackmanWindow")
+class SignalWindow(OperatorRules):
+    """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0])
+
+
+@describes("DFT")
+class DFT(OperatorRules):
+    """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        length = arrays[1] if len(arrays) > 1 and arrays[1] is not None else 1
+        return 2 * times(arrays[0], length)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        value, length = given.given(0).value, given.fixed(1)
+        if given.emit.opset < 20:
+            return along(given, 1)
+        axis = given.number(2) if given.operand(2) is not None else -2
+        place = np.array(given.axis(axis, given.rank(0)))
+        return given.same([value, length, given.emit.constant(place, given.label("_axis"))])
+
+
+@describes("MelWeightMatrix")
+class MelWeightMatrix(OperatorRules):
+    """MelWeightMatrix, from opset 17 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return size_of(arrays[0]) * size_of(arrays[1])
+
+
+@describes("AffineGrid")
+class AffineGrid(OperatorRules):
+    """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return 3 * size_of(arrays[1])

@@ -1,0 +1,295 @@
+"""Elements taken from positions that are data, and put there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Bounds, Known, greatest, join
+from ..facts.fact import Content, Fact, Shape, Symbols, integers
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, Unproven, require, same_shape
+from ..ir import Node, Value
+from .batching import Batch, Operand, Unbatchable
+from .gather_batching import after_trips, gathered
+from .merge_batch_axis import by_rows
+from .rules import KeepsShape, Moving, OperatorRules, Total, describes
+
+
+@describes("Compress")
+class Compress(Moving):
+    """Compress, from opset 9 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.node.attribute("axis")
+        if axis is None:
+            raise Unbatchable("takes elements off any axis")
+        place = given.axis(axis, given.rank(0))
+        return given.same([given.given(0).value, given.fixed(1)], axis=place)
+
+
+@describes("Gather")
+class Gather(Moving):
+    """Gather: indices may be negative from opset 11 on."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, indices, axis = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
+        if shape is None or indices is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        return [(*shape[:axis], *indices, *shape[axis + 1 :])]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, indices = inputs[0].content, integers(inputs[1])
+        if content is None or indices is None:
+            return None
+        axis = node.attribute("axis", 0)
+        length = content.shape[axis]
+        if indices.size and not (indices.min() >= -length and indices.max() < length):
+            return None
+        axis %= content.ndim
+        taken = np.empty(content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object)
+        taken[...] = np.take(content, indices, axis=axis)
+        return taken
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        given.within(1, [shape[given.axis(len(shape), 0)]])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis, rank = given.node.attribute("axis", 0), given.rank(0)
+        place = given.axis(axis, rank) - 1
+        if given.varies(0) and given.varies(1):
+            return [gathered(given, given.given(0).value, given.given(1).value, place)]
+        if given.varies(0):
+            indices = self._indices(given, place)
+            if indices is None:
+                return [gathered(given, given.given(0).value, given.spread(1), place)]
+            return given.same([given.given(0).value, indices], axis=place + 1)
+        picked = given.same([given.given(0).value, given.given(1).value], axis=place)[0]
+        total = rank + given.rank(1)  # the trips stand where the indices begin
+        perm = [place, *(other for other in range(total) if other != place)]
+        return [given.emit.transpose(picked, perm, given.label())]
+
+    def _indices(self, given: Batch, axis: int) -> Value | None:
+        """Indices that are the same on every trip, and within the axis if there are no trips, where
+        nobody reads anything; None where none is."""
+        size, indices = given.shape(0)[axis], given.given(1)
+        elements = () if indices.fact.content is None else indices.fact.content.reshape(-1)
+        inside = [
+            e is not None and size.less(e + 1) is False and (size + e).less(0) is False
+            for e in elements
+        ]
+        if given.extent.certain or (inside and all(inside)) or _counts_inside(given):
+            return indices.value
+        if size.less(1) is not False:
+            return None
+        emit, label = given.emit, given.label("_some")
+        some = emit.add("Cast", [given.trips], label, to=onnx.TensorProto.BOOL)
+        kind = indices.fact.elem_type or onnx.TensorProto.INT64
+        once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
+        return emit.add("Mul", [indices.value, once], given.label("_indices"))
+
+
+def _counts_inside(given: Batch) -> bool:
+    """Whether the index is handed to the body of a loop inside: it is taken to count the rows."""
+    index = given.node.input(1)
+    body = None if index is None else index.owner
+    return body is not None and body.holder is not None and index in body.inputs
+
+
+@describes("GatherElements")
+class GatherElements(Moving):
+    """GatherElements, from opset 11 on."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return _beside(given)
+
+    def prove_safe(self, given: Premises) -> None:
+        data = given.shape(0)
+        _prove_beside(given, data, given.shape(1, len(data)))
+
+
+@describes("GatherND")
+class GatherND(Moving):
+    """GatherND, from opset 11 on; batch_dims from 12 on."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, tuples = inputs[0].shape, inputs[1].shape
+        count = tuples[-1].value if tuples else None
+        if shape is None or tuples is None or count is None:
+            return None
+        first = node.attribute("batch_dims", 0) + count
+        return [tuples[:-1] + shape[first:]] if first <= len(shape) else None
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        own = given.node.attribute("batch_dims", 0)
+        if not given.varies(0) and not own:
+            return given.same([given.given(0).value, given.given(1).value])
+        data, tuples = given.spread(0), given.spread(1)
+        if given.emit.opset < 12:
+            return given.same([data, after_trips(given, tuples, given.rank(1))])
+        return given.same([data, tuples], batch_dims=own + 1)
+
+    def prove_safe(self, given: Premises) -> None:
+        require(given.node.attribute("batch_dims", 0) == 0, "it has batch axes")
+        _prove_tuples(given)
+
+
+class Scattering(OperatorRules):
+    """The result holds elements of the data and of the updates, unless a reduction (from opset 16
+    on) combines them."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Where a place is written twice, the order of the writes is open."""
+        if node.attribute("reduction", b"none") != b"none":
+            return super().is_settled(node, arrays, results)
+        return self._places(node, arrays)
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        """Whether no place is written twice."""
+        raise NotImplementedError
+
+    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        if node.attribute("reduction", b"none") != b"none":
+            return [None]
+        return [join(inputs[0].bounds, inputs[2].bounds)]
+
+
+@describes("ScatterElements", "Scatter")
+class ScatterElements(Scattering):
+    """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        data, indices = arrays[:2]
+        axis = node.attribute("axis", 0) % max(1, data.ndim)
+        ordered = np.sort(indices % max(1, data.shape[axis]), axis)
+        return not (np.diff(ordered, axis=axis) == 0).any()
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return _beside(given)
+
+    def prove_safe(self, given: Premises) -> None:
+        data = given.shape(0)
+        indices = given.shape(1, len(data))
+        _prove_beside(given, data, indices)
+        same_shape(given.shape(2), indices, given.name(2))
+
+
+@describes("ScatterND")
+class ScatterND(Scattering):
+    """ScatterND, from opset 11 on."""
+
+    def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
+        data, indices = arrays[:2]
+        sizes = np.array(data.shape[: indices.shape[-1]], np.int64)
+        rows = indices.reshape(-1, indices.shape[-1]) % np.maximum(sizes, 1)
+        return len(np.unique(rows, axis=0)) == len(rows)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        tuples = after_trips(given, given.spread(1), given.rank(1))
+        return given.same([given.spread(0), tuples, given.spread(2)])
+
+    def prove_safe(self, given: Premises) -> None:
+        indexed = _prove_tuples(given)
+        updates = given.shape(1)[:-1] + given.shape(0)[indexed:]
+        same_shape(given.shape(2), updates, given.name(2))
+
+
+def _beside(given: Batch) -> Sequence[Value]:
+    """For all trips, of an operator whose indices stand beside its data."""
+    axis = given.axis(given.node.attribute("axis", 0), given.rank(0))
+    return given.same([given.spread(index) for index in range(len(given.operands))], axis=axis)
+
+
+def _prove_beside(given: Premises, data: Shape, indices: Shape) -> None:
+    """Prove that indices lie within an axis, and beside the data along the others."""
+    axis = given.axis(len(data), 0)
+    given.within(1, [data[axis]])
+    for position, (have, want) in enumerate(zip(data, indices, strict=True)):
+        fits = position == axis or have == want or have.less(want) is False
+        require(fits, f"{given.name(1)} may be larger than {given.name(0)} along axis {position}")
+
+
+def _prove_tuples(given: Premises) -> int:
+    """Prove that tuples of indices lie within the first axes; how many axes they index."""
+    data, indices = given.shape(0), given.shape(1)
+    require(bool(indices), f"{given.name(1)} has no axis")
+    length = indices[-1].value
+    if length is None or not 1 <= length <= len(data):
+        raise Unproven(f"the last axis of {given.name(1)} may not fit {given.name(0)}")
+    given.within(1, data[:length])
+    return length
+
+
+@describes("ReverseSequence")
+class ReverseSequence(KeepsShape):
+    """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
+    round."""
+
+    exact: ClassVar[bool] = True
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.node.attribute("batch_axis", 1) == 0:
+            return by_rows(given, (0, 1))
+        sizes, perm = list(given.shape(0)), list(range(given.rank(0) + 1))
+        sizes[:2], perm[1:3] = sizes[1::-1], [2, 1]
+        label = given.label("_turned")
+        value = given.emit.transpose(given.spread(0), perm, label)
+        fact = Fact(given.given(0).fact.elem_type, tuple(sizes))
+        operands = [Operand(value, True, fact), given.given(1)]
+        turned = Batch(given.node, operands, [fact], given.emit, given.trips, given.extent)
+        (result,) = by_rows(turned, (0, 1), batch_axis=0, time_axis=1)
+        return [given.emit.transpose(result, perm, given.label())]
+
+
+@describes("NonZero")
+class NonZero(Total):
+    """NonZero, from opset 9 on: positions, of each axis those within it."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+    why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        shape = inputs[0].fact.shape
+        most = greatest(shape) if shape else None
+        return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Of a scalar the specification has no axis, and onnxruntime has one."""
+        return bool(arrays[0].ndim)
+
+
+@describes("Unique")
+class Selecting(OperatorRules):
+    """Unique: how much it gives depends on all that it is given."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
+
+
+@describes("NonMaxSuppression")
+class NonMaxSuppression(Selecting):
+    """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(3.0 * arrays[1].size)
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(10_000 * float(arrays[1].size) * arrays[1].shape[-1])

@@ -1,0 +1,40 @@
+"""Operators of ai.onnx.ml that prepare features, as pipelines of scikit-learn begin with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import TensorProto
+
+from ..facts.fact import Fact
+from ..facts.polynomial import Dimension, product
+from ..ir import Node
+from .rules import OperatorRules, describes
+
+
+@describes("ai.onnx.ml::Imputer")
+class OfTheSameType(OperatorRules):
+    """Each element becomes another one of the same type."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        return [Fact(inputs[0].elem_type, inputs[0].shape)]
+
+
+@describes("ai.onnx.ml::Normalizer", "ai.onnx.ml::Scaler")
+class OfFloats(OperatorRules):
+    """Each element becomes a float."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        return [Fact(TensorProto.FLOAT, inputs[0].shape)]
+
+
+@describes("ai.onnx.ml::ArrayFeatureExtractor")
+class ArrayFeatureExtractor(OperatorRules):
+    """What the last axis holds at places, of which only the number counts; always in rows."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        data, places = inputs[0].shape, inputs[1].shape
+        if not data or places is None:
+            return [Fact(inputs[0].elem_type)]
+        rows = data[:-1] or (Dimension.constant(1),)
+        return [Fact(inputs[0].elem_type, (*rows, product(places)))]

@@ -1,0 +1,133 @@
+"""Axes that are normalised by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..facts.fact import Fact, Shape, Symbols
+from ..facts.safety_context import Premises, at_least, require, same_shape
+from ..ir import Node, Value
+from .axes import ONE, may_equal
+from .batching import Batch, Unbatchable, along
+from .empty_batch import with_a_row, without_it
+from .merge_batch_axis import by_rows, joined, parted
+from .rules import KeepsShape, OperatorRules, describes
+
+
+@describes("Softmax", "LogSoftmax", "Hardmax")
+class Softmax(OperatorRules):
+    """Softmax, LogSoftmax and Hardmax: along one axis, the last one, from opset 13 on; before,
+    along all axes from one on, the second."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis")
+        if shape is None or (axis is None and len(shape) < 2):
+            return None
+        return [shape] if axis is None or -len(shape) <= axis < len(shape) else None
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        older = given.opset < 13
+        axis = given.axis(len(shape), 1 if older else -1)
+        for dim in shape[axis:] if older else [shape[axis]]:
+            at_least(dim, 1, f"axis {axis}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 1 if given.emit.opset < 13 else -1)
+
+
+@describes("BatchNormalization")
+class BatchNormalization(OperatorRules):
+    """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
+    does not with one output."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image = inputs[0].shape
+        if image is None or len(image) < 2:
+            return None
+        for shape in [fact.shape for fact in inputs[1:5]]:
+            if shape is not None and (len(shape) != 1 or not may_equal(shape[0], image[1])):
+                return None
+        return [image]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        require(not given.node.attribute("training_mode", 0), "it trains")
+        require(len(shape) >= 2, "the rank is below two")
+        for index in range(1, 5):
+            same_shape(given.shape(index), (shape[1],), given.name(index))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.node.attribute("training_mode", 0):
+            raise Unbatchable("trains")
+        return by_rows(given)
+
+
+@describes("InstanceNormalization")
+class InstanceNormalization(KeepsShape):
+    """InstanceNormalization: each channel of each row by itself."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
+
+
+@describes("GroupNormalization")
+class GroupNormalization(KeepsShape):
+    """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        value = joined(given, 0)
+        row = with_a_row(given, value, given.given(0).fact.elem_type)
+        (made,) = given.same([row, given.fixed(1), given.fixed(2)])
+        return [parted(given, without_it(given, made, value), 0, 0)]
+
+
+@describes("LpNormalization")
+class LpNormalization(KeepsShape):
+    """LpNormalization: along one axis, the last one."""
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), -1)
+        at_least(shape[axis], 1, f"axis {axis}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
+
+@describes("RMSNormalization")
+class RMSNormalization(OperatorRules):
+    """RMSNormalization, from opset 23 on: over the axes from one on, the last one."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
+
+@describes("LayerNormalization")
+class LayerNormalization(OperatorRules):
+    """LayerNormalization, from opset 17 on: scale and bias may be stretched, which runtimes do not
+    all do."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis", -1)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        moments = (*shape[:axis], *[ONE] * (len(shape) - axis))
+        return [shape, moments, moments]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), -1)
+        for index in (1, 2):
+            if given.has(index):
+                same_shape(given.shape(index), shape[axis:], given.name(index))

@@ -1,0 +1,119 @@
+"""What the rules of an operator say about the outputs of a node, as far as it can be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.bounds import Known, known
+from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..facts.magnitudes import Magnitudes
+from ..facts.polynomial import Dimension, product
+from ..ir import Node
+from ..ir.lazy import lazy_property
+from .rules import rules_of
+
+
+def shapes_of(node: Node, inputs: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
+    """The shapes of a node's outputs, None where onnx's inference is to be asked.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        symbols: makes symbols for sizes that are not known.
+    """
+    try:
+        return rules_of(node.op).shapes(node, inputs, symbols)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+
+
+def content_of(
+    node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes | None = None
+) -> Content | None:
+    """The content of a node's first output; None where it is not followed.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        elem_type: the element type of the output.
+        magnitudes: how large sizes may be.
+    """
+    if elem_type not in FOLLOWED:
+        return None
+    try:
+        content = rules_of(node.op).content(node, inputs)
+    except (IndexError, TypeError, ValueError):
+        # The inputs do not fit each other: the node will fail at run time, if it ever runs.
+        return None
+    if content is None or content.size > MAX_CONTENT:
+        return None
+    held = _Held(node, inputs, elem_type, magnitudes or Magnitudes())
+    return content_from(np.frompyfunc(held.of, 1, 1)(content))
+
+
+class _Held:
+    """Elements that a type holds, whatever the sizes are: others may have wrapped."""
+
+    def __init__(
+        self, node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes
+    ) -> None:
+        self._node, self._inputs = node, inputs
+        self._elem_type = elem_type
+        self._magnitudes = magnitudes
+
+    def of(self, element: Any) -> Any:
+        """An element; None (not known) where it may be another one."""
+        if self._elem_type == onnx.TensorProto.BOOL:
+            return element if isinstance(element, bool) else None
+        if not isinstance(element, Dimension):
+            return None
+        if element.value is None and element in self._certain:
+            return element
+        return element if self._magnitudes.hold(element, self._elem_type) else None
+
+    @lazy_property
+    def _certain(self) -> Collection[Any]:
+        """What elements of this type there are before the node, and sizes of what it reads."""
+        if self._node.is_op("Shape", "Size"):
+            sizes = self._inputs[0].shape or ()
+            return {*sizes, product(sizes)}
+        return {
+            element
+            for fact in self._inputs
+            if fact.content is not None and fact.elem_type == self._elem_type
+            for element in fact.content.reshape(-1)
+        }
+
+
+def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:
+    """The facts of a node's outputs with the number of elements of a sequence, or the length that
+    a SequenceLength gives.
+
+    Args:
+        node: a node that is free of references to function attributes.
+        inputs: what is known about its inputs.
+        outputs: what is known about its outputs otherwise.
+    """
+    rules = rules_of(node.op)
+    facts = rules.facts(node, inputs)
+    if facts is not None:
+        return facts
+    count = rules.count(node, inputs)
+    if count is None or count < 0:
+        return outputs
+    return [dataclasses.replace(fact, count=count) for fact in outputs]
+
+
+def known_outputs(node: Node, inputs: Sequence[Known], outputs: Sequence[Fact]) -> list[Known]:
+    """What is known about the outputs of a node, their facts being given."""
+    bounds = rules_of(node.op).bounds(node, inputs)
+    return [
+        known(fact, bounds[index] if index < len(bounds) else None)
+        for index, fact in enumerate(outputs)
+    ]

@@ -1,0 +1,255 @@
+"""Products of matrices, and sums of products."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import string
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Fact, Shape, Symbols
+from ..facts.safety_context import Premises, broadcast, broadcast_to, require, same
+from ..ir import Node, Value
+from .agreement import is_integer
+from .axes import broadcast_shape, may_equal
+from .batching import Batch, Unbatchable, alone
+from .cost_estimates import EACH, elements
+from .empty_batch import with_a_row, without_it
+from .merge_batch_axis import joined, parted
+from .rules import OperatorRules, describes
+
+
+@describes("MatMul")
+class MatMul(OperatorRules):
+    """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        left, right = inputs[0].shape, inputs[1].shape
+        if not left or not right or not may_equal(left[-1], right[-2:][0]):
+            return None
+        batch = broadcast_shape((left[:-2], right[:-2]), symbols)
+        if batch is None:
+            return None
+        return [batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())]
+
+    def prove_safe(self, given: Premises) -> None:
+        one, other = given.shape(0), given.shape(1)
+        require(bool(one) and bool(other), "an operand is a scalar")
+        same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
+        broadcast([one[:-2], other[:-2]])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        left, right = given.rank(0), given.rank(1)
+        if not left or not right:
+            raise Unbatchable("has a scalar operand")
+        one, other = given.given(0).value, given.given(1).value
+        if left == 1 and right == 2 and not given.varies(1):
+            return given.same([one, other])
+        if left == 2 and right == 1 and not given.varies(0):
+            return given.same([other, given.emit.transpose(one, (1, 0), given.label("_turned"))])
+        product = _multiplied(given, [None, None], 0, 1)
+        rank = max(left, right, 2)
+        if left > 1 and right > 1:
+            return [product]
+        # The axis that made a matrix of a vector goes again: the trips are before it.
+        gone = [rank - 1] if left == 1 else []
+        gone += [rank] if right == 1 else []
+        return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
+
+
+def _multiplied(given: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
+    """The product of two inputs as matrices, with the trips before the batch axes.
+
+    Args:
+        given: the node.
+        inputs: what else it is given.
+        left: which input is the left operand.
+        right: which is the right one.
+    """
+    rank = max(given.rank(left), given.rank(right), 2)
+    one, other = _matrix(given, left, rank, True), _matrix(given, right, rank, False)
+    row = one
+    if not given.varies(right) and any(dim != 1 for dim in given.shape(right)[:-2]):
+        # onnxruntime meets no trips with several matrices only where both have them.
+        row = with_a_row(given, one, given.given(left).fact.elem_type)
+    inputs = list(inputs)
+    inputs[left], inputs[right] = row, other
+    (made,) = given.same(inputs)
+    return made if row is one else without_it(given, made, one)
+
+
+def _matrix(given: Batch, index: int, rank: int, is_left: bool) -> Value:
+    operand, own = given.given(index), given.rank(index)
+    value, name = operand.value, f"{operand.value.name}_matrix"
+    if is_left and not operand.batched:
+        # onnxruntime stretches no left operand to no trips.
+        operand = dataclasses.replace(operand, value=given.spread(index), batched=True)
+        value = operand.value
+    first = 1 if operand.batched else 0
+    if own == 1:
+        value = given.emit.unsqueeze(value, first if is_left else first + 1, name)
+        own = 2
+    if operand.batched and own < rank:
+        value = given.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
+    return value
+
+
+class QuantizedProduct(OperatorRules):
+    """A product of matrices of small integers, of which each trip has all scales and offsets in
+    common, one for a whole operand."""
+
+    operands: ClassVar[tuple[int, int]]
+    """Which inputs are the matrices."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        left, right = self.operands
+        if given.rank(left) < 2 or given.rank(right) < 2:
+            raise Unbatchable("has a vector as an operand")
+        inputs = [
+            None if index in self.operands else given.fixed(index)
+            for index in range(len(given.operands))
+        ]
+        for index in range(len(inputs)):
+            one = given.operand(index) is None or all(dim == 1 for dim in given.shape(index))
+            if index not in self.operands and not one:
+                raise Unbatchable("has an offset or scale for each row or column")
+        return [_multiplied(given, inputs, left, right)]
+
+
+@describes("MatMulInteger")
+class MatMulInteger(QuantizedProduct):
+    """MatMulInteger, from opset 10 on."""
+
+    operands = (0, 1)
+
+
+@describes("QLinearMatMul")
+class QLinearMatMul(QuantizedProduct):
+    """QLinearMatMul, from opset 10 on."""
+
+    operands = (0, 3)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A tie is rounded before the zero point is added, or after."""
+        return False
+
+
+@describes("Gemm")
+class Gemm(OperatorRules):
+    """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        left, right = inputs[0].shape, inputs[1].shape
+        if left is None or right is None or len(left) != 2 or len(right) != 2:
+            return None
+        rows, inner = left[::-1] if node.attribute("transA", 0) else left
+        same, columns = right[::-1] if node.attribute("transB", 0) else right
+        return [(rows, columns)] if may_equal(inner, same) else None
+
+    def prove_safe(self, given: Premises) -> None:
+        one, other = given.shape(0, 2), given.shape(1, 2)
+        if given.node.attribute("transA", 0):
+            one = one[::-1]
+        if given.node.attribute("transB", 0):
+            other = other[::-1]
+        same(one[1], other[0], "the inner sizes")
+        if given.has(2):
+            broadcast_to(given.shape(2), (one[0], other[1]), "the bias")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """All rows of all trips in one Gemm where only they vary, else a MatMul; the runtime's
+        kernels for these may round otherwise."""
+        bias = given.shape(2) if given.operand(2) is not None else ()
+        for_columns = len(bias) < 2 or bias[0] == 1
+        if given.varies(1) or given.varies(2) or given.node.attribute("transA", 0):
+            return [self._product(given)]
+        if not for_columns:
+            return [self._product(given)]
+        (rows,) = given.same([joined(given, 0), given.fixed(1), given.fixed(2)])
+        return [parted(given, rows, 0, 0)]
+
+    def _product(self, given: Batch) -> Value:
+        operands = [given.spread(0), given.given(1).value]
+        for index, flag in enumerate(("transA", "transB")):
+            if given.node.attribute(flag, 0):
+                perm = (0, 2, 1) if index == 0 or given.varies(index) else (1, 0)
+                label = given.label("_turned")
+                operands[index] = given.emit.transpose(operands[index], perm, label)
+        product = given.emit.add("MatMul", operands, given.label("_product"))
+        product = self._times(given, product, "alpha")
+        if given.operand(2) is None:
+            return product
+        bias = self._times(given, given.lifted(2, 2), "beta")
+        return given.emit.add("Add", [product, bias], given.label())
+
+    def _times(self, given: Batch, value: Value, name: str) -> Value:
+        factor = given.node.attribute(name, 1.0)
+        if factor == 1:
+            return value
+        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type or 1)
+        if kind.kind != "f" or not given.given(0).fact.elem_type:
+            raise Unbatchable(f"has a factor {name} for other numbers than floats")
+        constant = given.emit.constant(np.array(factor, kind), given.label(f"_{name}"))
+        return given.emit.add("Mul", [value, constant], given.label(f"_{name}"))
+
+
+@describes("Det")
+class Det(OperatorRules):
+    """Det, from opset 11 on, of each matrix."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)
+
+
+@describes("Einsum")
+class Einsum(OperatorRules):
+    """Einsum, from opset 12 on: at most every element with every other."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Sums of integers saturate or wrap, where they are taken by way of floats."""
+        return super().is_settled(node, arrays, results) and not is_integer(arrays[0])
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(math.prod(array.size for array in arrays))
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return EACH * elements(arrays) + 4 * self.growth(node, arrays)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """The trips get a letter of their own; the runtime may choose another order of sums."""
+        left, output = _equation(given.node)
+        letter = next(c for c in string.ascii_letters if c not in left + output)
+        terms = [
+            letter + term if given.varies(index) else term
+            for index, term in enumerate(left.split(","))
+        ]
+        equation = f"{','.join(terms)}->{letter}{output}"
+        values, rows = [], []
+        for index in range(len(given.operands)):
+            operand = given.given(index)
+            values.append(operand.value)
+            if operand.batched:
+                # Some of the kernels divide by the size of a batch and stop the program.
+                rows.append(operand.value)
+                values[-1] = with_a_row(given, operand.value, operand.fact.elem_type)
+        (made,) = given.same(values, equation=equation)
+        return [without_it(given, made, rows[0])]
+
+
+def _equation(node: Node) -> tuple[str, str]:
+    """The terms and the result of an equation; where it names no result, that holds the letters
+    that stand once, in alphabetical order, behind what is broadcast."""
+    text = node.attribute("equation", b"").decode().replace(" ", "")
+    left, arrow, output = text.partition("->")
+    if arrow:
+        return left, output
+    once = sorted(c for c in left if c.isalpha() and left.count(c) == 1)
+    return left, ("..." if "..." in left else "") + "".join(once)

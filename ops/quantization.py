@@ -1,0 +1,74 @@
+"""Quantising and back: kept from folding, as the target may want to see where that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
+
+from ..facts.safety_context import Premises
+from ..ir import Node, Value
+from .agreement import are_finite, fits, is_float, tensors
+from .batching import Batch, Unbatchable
+from .rules import KeepsShape, OperatorRules, describes
+
+
+@describes("QuantizeLinear", "DequantizeLinear")
+class Quantization(KeepsShape):
+    """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
+    each position of an axis, or (from 21 on) one for each block."""
+
+    kept_from_folding: ClassVar[bool] = True
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """No scale is 0, no number is beyond the type, and floats hold the integers."""
+        if not super().is_settled(node, arrays, results) or not arrays[1].all():
+            return False
+        if node.op_type == "QuantizeLinear":
+            return _within(results[0])
+        return all(is_float(a) or fits(a.astype(np.float64), a.dtype) for a in tensors(arrays))
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in (1, 2):
+            if given.has(index):
+                given.shape(index, 0)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        if given.varies(1) or given.varies(2):
+            return self._by_trips(given)
+        scale = given.shape(1)
+        inputs = [given.given(0).value, *map(given.fixed, range(1, len(given.operands)))]
+        if not scale or (len(scale) == 1 and scale[0] == 1):
+            return given.same(inputs)
+        if len(scale) > 1 or scale[0].equals(1) is None:
+            raise Unbatchable("scales blocks, or by a number of scales that only run time tells")
+        return given.same(inputs, axis=given.axis(given.node.attribute("axis", 1), given.rank(0)))
+
+    def _by_trips(self, given: Batch) -> Sequence[Value]:
+        """A scale for each trip: the trips are the axis with a scale for each position."""
+        count = len(given.operands)
+        if given.rank(1) or given.emit.opset < 13:
+            raise Unbatchable("has more than one scale on each trip, and they vary")
+        return given.same([given.spread(index) for index in range(count)], axis=0)
+
+
+@describes("DynamicQuantizeLinear")
+class DynamicQuantizeLinear(OperatorRules):
+    """DynamicQuantizeLinear, from opset 11 on."""
+
+    kept_from_folding: ClassVar[bool] = True
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Of zeros the scale is 0 by the specification, and 1 in onnxruntime."""
+        return super().is_settled(node, arrays, results) and bool(arrays[0].any())
+
+
+def _within(array: Any) -> bool:
+    """Whether no element is the least or the greatest of its type."""
+    if is_float(array):
+        return are_finite([array])
+    info = ml_dtypes.iinfo(array.dtype)  # type: ignore[no-untyped-call]
+    wide = array.astype(np.int64)
+    return bool(((wide > int(info.min)) & (wide < int(info.max))).all())

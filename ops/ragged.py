@@ -1,0 +1,180 @@
+"""Values that have fewer elements on some trips than on others: windows that the end of their axis
+cuts short. They are padded to one size, and the padding goes where an operator reduces them.
+
+part = Slice (x, i, i + 4)         places = i + [0, 1, 2, 3]
+r = ReduceMax <axes = [0]> (part)  present = places < size of x
+                                   r = ReduceMax (Where (present, x[places], -inf))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Fact
+from ..facts.polynomial import Dimension
+from ..ir import Value
+from .batching import DIFFERING, Batch, Operand, Ragged, Unbatchable
+
+_FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+"""What padding is computed with, as no operation fails on any of their numbers."""
+
+
+PAST_THE_END = "takes elements of which some may lie past the end on some trips"
+"""Why a Slice is computed trip by trip that is not padded."""
+
+
+def padded(fact: Fact, ragged: Ragged) -> Fact:
+    """What is known of a value with its padding, on one trip."""
+    shape = None if fact.shape is None else list(fact.shape)
+    if shape is None:
+        return fact
+    shape[ragged.axis] = Dimension.constant(ragged.size)
+    return dataclasses.replace(fact, shape=tuple(shape))
+
+
+def is_paddable(elem_type: int) -> bool:
+    """Whether elements of a type may be computed with that mean nothing."""
+    return elem_type in _FLOATS or elem_type == onnx.TensorProto.BOOL
+
+
+def of_each(
+    given: Batch, ragged: Sequence[Ragged | None], batch: Callable[[Batch], Sequence[Value]]
+) -> Sequence[Value]:
+    """The rule of an operator that takes each element by itself: its padding is the result's.
+
+    Args:
+        given: the node.
+        ragged: which elements its inputs have.
+        batch: its rule where all have all.
+    """
+    (one, *others) = {found for found in ragged if found is not None}
+    if others:
+        raise Unbatchable("takes elements of which some trips lack others than they lack elsewhere")
+    for index, found in enumerate(ragged):
+        operand = given.operand(index)
+        if operand is None:
+            continue
+        if found is not None and not is_paddable(operand.fact.elem_type):
+            raise Unbatchable("takes padding of a type with which it may fail")
+        if found is None and not _repeats(given, index, one.axis):
+            raise Unbatchable("takes elements of which some trips lack some beside others")
+    return [given.ragged(result, one) for result in batch(given)]
+
+
+def _repeats(given: Batch, index: int, axis: int) -> bool:
+    """Whether an input has one element along an axis, which is repeated for all."""
+    shape = given.shape(index)
+    return len(shape) < -axis or shape[axis] == 1
+
+
+def reduced_away(given: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
+    """Check that an operator leaves no trace of padding in what it gives.
+
+    Args:
+        given: the node.
+        ragged: which elements its first input has.
+        axes: those that it reduces.
+    """
+    rank = given.rank(0)
+    places = [given.axis(axis, rank) - 1 for axis in axes]
+    if rank + ragged.axis not in places:
+        raise Unbatchable("takes elements of which some trips lack some, and keeps their axis")
+
+
+def filled(given: Batch, ragged: Ragged, neutral: float) -> Batch:
+    """The node with a number in the place of the padding of its first input.
+
+    Args:
+        given: the node.
+        ragged: which elements its first input has.
+        neutral: a number that does not change the result.
+    """
+    operand = given.given(0)
+    if operand.fact.elem_type not in _FLOATS:
+        raise Unbatchable(DIFFERING)
+    dtype, label = (
+        onnx.helper.tensor_dtype_to_np_dtype(operand.fact.elem_type),
+        given.label("_fill"),
+    )
+    number = given.emit.constant(np.array(neutral, dtype), label)
+    present = _in_place(given, ragged)
+    value = given.emit.add("Where", [present, operand.value, number], given.label("_filled"))
+    return given.replaced(0, Operand(value, True, operand.fact))
+
+
+def _in_place(given: Batch, ragged: Ragged) -> Value:
+    """Which elements are there, so that it broadcasts against the first input of all trips."""
+    rank = given.rank(0)
+    place = rank + ragged.axis + 1
+    axes = tuple(axis for axis in range(1, rank + 1) if axis != place)
+    present, label = ragged.present, given.label("_present")
+    return given.emit.unsqueeze(present, axes, label) if axes else present
+
+
+def counted_elements(given: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
+    """How many elements each trip has, in the type of the first input.
+
+    Args:
+        given: the node.
+        ragged: which elements its first input has.
+        each: what each of them counts as.
+        axes: axes of length 1 behind the trips.
+    """
+    emit, elem_type, label = given.emit, given.given(0).fact.elem_type, given.label("_count")
+    numbers = emit.add("Cast", [ragged.present], label, to=elem_type)
+    count = emit.reduce("ReduceSum", numbers, (1,), label)
+    if each != 1:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        count = emit.add("Mul", [count, emit.constant(np.array(each, dtype), label)], label)
+    return emit.unsqueeze(count, axes, label) if axes else count
+
+
+def window(
+    given: Batch, data: Value, start: Value, steps: range, axis: int
+) -> tuple[Value, Value, Ragged]:
+    """Where a Slice of which some elements may lie past the end reads on each trip.
+
+    Args:
+        given: the Slice.
+        data: what it reads, the same on every trip.
+        start: where it begins on each trip, not before the first element: [trips, 1].
+        steps: how far from there its elements are.
+        axis: the axis on one trip.
+
+    Returns:
+        the data to read, with one element more where a trip may have none; the places to read; and
+        which elements there are.
+    """
+    emit, label = given.emit, given.label("_size")
+    if not is_paddable(given.given(0).fact.elem_type):
+        raise Unbatchable(PAST_THE_END)
+    sizes = emit.add("Shape", [data], label)
+    size = emit.add("Gather", [sizes, given.vector(axis)], label, axis=0)
+    places = emit.add("Add", [start, given.vector(*steps)], given.label("_places"))
+    present = emit.add("Less", [places, size], given.label("_present"))
+    if _has_some(given, axis):
+        spare = emit.add("Sub", [size, given.vector(1)], given.label("_last"))
+    else:
+        data, spare = _with_one_more(given, data, axis), size
+    read = emit.add("Where", [present, places, spare], given.label("_places"))
+    ragged = Ragged(axis - given.rank(0), len(steps), present)
+    return data, read, ragged
+
+
+def _has_some(given: Batch, axis: int) -> bool:
+    """Whether there is an element along an axis where there are trips."""
+    return given.extent.never_negative(given.shape(0)[axis] - 1)
+
+
+def _with_one_more(given: Batch, data: Value, axis: int) -> Value:
+    """Data with one more element of zeros along an axis."""
+    rank, label = given.rank(0), given.label("_padded")
+    pads = [0] * 2 * rank
+    pads[rank + axis] = 1
+    if given.emit.opset < 11:
+        return given.emit.add("Pad", [data], label, pads=pads)
+    return given.emit.add("Pad", [data, given.vector(*pads)], label)

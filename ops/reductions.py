@@ -1,0 +1,255 @@
+"""Many elements of an axis made into one, or put in order: sums, extremes and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.attribute_or_input import listed_numbers
+from ..facts.bounds import Bounds, Known
+from ..facts.fact import Content, Fact, Shape, Symbols, content_from, integers
+from ..facts.polynomial import Dimension, product
+from ..facts.safety_context import Premises, at_least, axis_of, require, shown
+from ..ir import Node, Value
+from .agreement import fits, have_both_zeros, is_integer
+from .axes import positions, reduced
+from .batching import DIFFERING, Batch, Ragged, Unbatchable, along
+from .ragged import counted_elements, filled, reduced_away
+from .rules import KeepsShape, OperatorRules, describes
+from .schema_queries import formal_inputs
+
+
+@describes(
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceSumSquare",
+)
+class Reduction(OperatorRules):
+    """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
+
+    For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
+    each arrangement of the axes: a sum along the first axis of a matrix is one of those.
+    """
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        if shape is None or (axes is None and node.input(1) is not None):
+            return None
+        if not axes and node.attribute("noop_with_empty_axes", 0):
+            return [shape]
+        gone = positions(axes or range(len(shape)), len(shape))
+        return None if gone is None else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        if axes:
+            rank = len(given.shape(0))
+            places = {axis_of(axis, rank) for axis in axes}
+            require(len(places) == len(axes), "an axis stands twice")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Ordinary numbers, and as many of them as no sum overflows with on the way."""
+        value = arrays[0]
+        if node.op_type in _CHOOSING and is_integer(value):
+            return bool(value.size)
+        if not is_integer(value):
+            return super().is_settled(node, arrays[:1], results)
+        if node.op_type not in _COUNTING:
+            return False  # a logarithm or a root of an integer
+        wide = np.abs(value.astype(np.float64))
+        with np.errstate(over="ignore"):
+            if node.op_type == "ReduceProd":
+                total = np.prod(np.maximum(wide, 1))
+            else:
+                total = np.sum(wide * wide if node.op_type == "ReduceSumSquare" else wide)
+        return fits(total, value.dtype)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        axes = given.listed("axes", 1)
+        if not axes and given.node.attribute("noop_with_empty_axes", 0):
+            return given.same([given.given(0).value, given.fixed(1)])
+        moved = [given.axis(axis, rank) for axis in axes or range(rank)]
+        if not moved:  # of a scalar there is nothing to reduce, but the operator may still compute
+            one = given.emit.unsqueeze(given.given(0).value, 1, given.label("_one"))
+            return self._reduced(given, one, [1], keepdims=0)
+        return self._reduced(given, given.given(0).value, moved)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        one, axes = ragged[0], given.listed("axes", 1)
+        if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
+            return super().batch_ragged(given, ragged)
+        over = axes or range(given.rank(0))
+        reduced_away(given, one, over)
+        return self.reduced_ragged(given, one, over)
+
+    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+        """The reduction of what trips have, over axes among which is the one that differs."""
+        return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
+
+    def _reduced(
+        self, given: Batch, value: Value, axes: list[int], **changed: int
+    ) -> Sequence[Value]:
+        if formal_inputs(given.node.op_type, given.emit.opset) == 1:
+            return given.same([value], axes=axes, **changed)
+        return given.same([value, given.vector(*axes)], **changed)
+
+
+_CHOOSING = ("ReduceMax", "ReduceMin")
+_COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
+
+
+_NEUTRAL = {
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
+    "ReduceSum": -0.0,  # added to what has a sign even where it is 0, it changes nothing
+    "ReduceProd": 1.0,
+    "ReduceMin": np.inf,
+    **dict.fromkeys(("ReduceMax", "ReduceLogSumExp"), -np.inf),
+}
+"""What one element more does not change the result with."""
+
+_MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.TensorProto.DOUBLE: 2**53}
+"""Up to which number all integers are of a type in which means are computed."""
+
+
+@describes("ReduceMean")
+class ReduceMean(Reduction):
+    """ReduceMean: of elements of which trips lack some it is the sum by the number of them."""
+
+    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+        rank = given.rank(0)
+        moved = tuple(given.axis(axis, rank) for axis in axes)
+        beside = (given.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
+        others = product(list(beside)).value
+        most = _MOST_EXACT.get(given.given(0).fact.elem_type, 0)
+        if others is None or others * one.size > most:
+            raise Unbatchable(DIFFERING)
+        keepdims = given.node.attribute("keepdims", 1)
+        value = filled(given, one, -0.0).given(0).value
+        total = given.emit.reduce("ReduceSum", value, moved, given.label("_sum"), keepdims)
+        places = tuple(range(1, rank + 1 if keepdims else rank + 1 - len(moved)))
+        count = counted_elements(given, one, others, places)
+        return [given.emit.add("Div", [total, count], given.label())]
+
+
+@describes("ReduceSum")
+class ReduceSum(Reduction):
+    """ReduceSum: over no axes at all if noop_with_empty_axes (from opset 13 on) says so."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return _reduced(node, inputs, lambda sizes: sum(sizes, Dimension.constant(0)))
+
+
+@describes("ReduceProd")
+class ReduceProd(Reduction):
+    """ReduceProd: over no axes at all if noop_with_empty_axes (from opset 18 on) says so."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return _reduced(node, inputs, product)
+
+
+def _reduced(
+    node: Node, inputs: Sequence[Fact], function: Callable[[list[Dimension]], Dimension]
+) -> Content | None:
+    """Reduce a vector to one element, which is how sizes are computed."""
+    content = inputs[0].content
+    if content is None or content.ndim != 1 or any(e is None for e in content):
+        return None
+    if node.attribute("noop_with_empty_axes", 0):
+        axes = integers(inputs[1]) if len(inputs) > 1 else None
+        if axes is None or not axes.size:
+            return None
+    result = content_from(function(list(content)))
+    return result.reshape(1) if node.attribute("keepdims", 1) else result
+
+
+def _position(inputs: Sequence[Known], axis: int) -> Bounds | None:
+    """The bounds of positions along an axis."""
+    shape = inputs[0].fact.shape
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    return Bounds(Dimension.constant(0), shape[axis] - 1)
+
+
+@describes("ArgMax", "ArgMin")
+class ArgExtreme(OperatorRules):
+    """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
+    runtimes refuse it)."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        gone = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
+        return (
+            None
+            if shape is None or gone is None
+            else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
+        )
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [_position(inputs, node.attribute("axis", 0))]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), 0)
+        at_least(shape[axis], 1, f"axis {axis}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 0)
+
+
+@describes("TopK")
+class TopK(OperatorRules):
+    """TopK: k is an input from opset 10 on. Its second output holds positions."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [None, _position(inputs, node.attribute("axis", -1))]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), -1)]
+        if given.opset < 10:
+            count = Dimension.constant(given.node.attribute("k", 0))
+        else:
+            require(given.content(1).size == 1, f"{given.name(1)} does not hold one element")
+            count = given.content(1).reshape(-1)[0]
+        at_least(count, 1, "k")
+        enough = length.less(count) is False
+        require(enough, f"there may be fewer than k elements: {shown(length)}")
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """In another order than that of size, which is then open, or of 0 and -0, it is not."""
+        settled = super().is_settled(node, arrays, results) and not have_both_zeros(arrays[:1])
+        return settled and bool(node.attribute("sorted", 1))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, -1)
+
+
+@describes("CumSum", "CumProd")
+class CumSum(KeepsShape):
+    """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
+
+    def prove_safe(self, given: Premises) -> None:
+        axis = given.numbers(1)
+        require(axis.size == 1, f"{given.name(1)} does not hold one element")
+        axis_of(int(axis.reshape(())), len(given.shape(0)))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.number(1)
+        place = given.emit.constant(np.array(given.axis(axis, given.rank(0))), given.label("_axis"))
+        return given.same([given.given(0).value, place])

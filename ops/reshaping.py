@@ -1,0 +1,354 @@
+"""Tensors whose elements stay while their axes change: reshaped, transposed, stretched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..facts.attribute_or_input import listed_numbers
+from ..facts.bounds import Bounds, Known
+from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
+from ..facts.polynomial import Dimension, product
+from ..facts.safety_context import Premises, at_least, axis_of, broadcast, require, same
+from ..ir import Node, Value
+from .axes import ONE, positions, stretched
+from .batching import Batch, Unbatchable
+from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
+from .merge_batch_axis import by_rows
+from .output_growth import times
+from .rules import KeepsShape, Moving, Total, describes
+
+
+@describes("Identity")
+class Identity(KeepsShape, Total):
+    """Identity: of sequences, too, from opset 14 on."""
+
+    exact: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return inputs[0].content
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [inputs[0].bounds]
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return inputs[0].count
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return [given.given(0).value]
+
+
+@describes("DepthToSpace", "SpaceToDepth")
+class Blocks(Moving):
+    """DepthToSpace and SpaceToDepth."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
+
+
+@describes("Transpose")
+class Transpose(Moving):
+    """Transpose: perm reverses the axes where it is absent."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, order = inputs[0].shape, node.attribute("perm")
+        if shape is None:
+            return None
+        if order is None:
+            return [shape[::-1]]
+        if sorted(order) != list(range(len(shape))):
+            return None
+        return [tuple([shape[axis] for axis in order])]
+
+    def prove_safe(self, given: Premises) -> None:
+        perm = given.node.attribute("perm")
+        if perm is not None:
+            rank = len(given.shape(0))
+            require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        perm = given.node.attribute("perm") or range(rank)[::-1]
+        return given.same([given.given(0).value], perm=[0, *(axis + 1 for axis in perm)])
+
+
+@describes("Flatten")
+class Flatten(Moving):
+    """Flatten: an axis may be negative from opset 11 on."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        if shape is None:
+            return None
+        axis = node.attribute("axis", 1)
+        axis += len(shape) if axis < 0 else 0
+        return [(product(shape[:axis]), product(shape[axis:]))]
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        axis = given.node.attribute("axis", 1)
+        require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.node.attribute("axis", 1)
+        axis += given.rank(0) if axis < 0 else 0
+        sides = [amount(given, 0, 0, axis), amount(given, 0, axis, None)]
+        return [reshaped(given, given.given(0).value, [given.trips, *sides])]
+
+
+@describes("Reshape")
+class Reshape(Moving):
+    """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
+    allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        target = vector(inputs[1]) if len(inputs) > 1 else None
+        if target is None:
+            # onnx tells the rank from opset 14 on; it is no less certain below.
+            given = inputs[1].shape if len(inputs) > 1 else None
+            rank = given[0].value if given is not None and len(given) == 1 else None
+            return None if rank is None else [tuple([symbols.fresh() for _ in range(rank)])]
+        source = inputs[0].shape
+        dims: list[Dimension] = []
+        open_axis = None
+        for position, size in enumerate(target):
+            if size is None:
+                dims.append(symbols.fresh())
+            elif size == 0 and _copies_zeros(node):
+                if source is None or position >= len(source):
+                    return None
+                dims.append(source[position])
+            elif size == -1:
+                open_axis = position
+                dims.append(Dimension.constant(1))
+            elif size.at_least is None:
+                # A symbol minus something may be 0 or -1, which mean other things.
+                dims.append(symbols.fresh())
+            else:
+                dims.append(size)
+        if open_axis is not None:
+            dims[open_axis] = _rest(source, dims) or symbols.fresh()
+        return [tuple(dims)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, sizes = inputs[0].content, integers(inputs[1])
+        if content is None or sizes is None:
+            return None
+        target = [
+            content.shape[i] if size == 0 and _copies_zeros(node) else int(size)
+            for i, size in enumerate(sizes)
+        ]
+        return content.reshape(target)
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(1, 1)
+        target, source = list(given.content(1)), given.shape(0)
+        dims = _checked(given, target, source)
+        total, wanted = product(source), product(dims)
+        if len(dims) == len(target):
+            same(total, wanted, "the number of elements")
+            return
+        require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
+        at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
+        require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        sizes = [dim.value for dim in given.results[0].shape or ()]
+        known = [size for size in sizes if size]
+        if given.results[0].shape is None or len(known) < len(sizes):
+            return [reshaped_as_told(given)]
+        return [reshaped(given, given.spread(0), [given.trips, *known])]
+
+
+def _copies_zeros(node: Node) -> bool:
+    return not node.attribute("allowzero", 0)
+
+
+def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:
+    """The size that -1 stands for; a new symbol among the others divides nothing."""
+    if source is None:
+        return None
+    total, known = list(source), []
+    for dim in dims:
+        if dim in total:
+            # Equal sizes cancel, as the operator's own rule for -1 demands they be not 0.
+            total.remove(dim)
+        else:
+            known.append(dim)
+    return product(total).divided_by(product(known))
+
+
+def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> list[Dimension]:
+    """The sizes of the new shape, but for those that are -1."""
+    copies_zeros = _copies_zeros(given.node)
+    dims = []
+    for position, size in enumerate(target):
+        if size == 0 and copies_zeros:
+            require(position < len(source), f"{given.name(1)} copies an axis that is not there")
+            dims.append(source[position])
+        elif size != -1:
+            copies = position < len(source) and size == source[position]
+            if not copies:
+                at_least(size, 1 if copies_zeros else 0, "an axis of the new shape")
+            dims.append(size)
+    return dims
+
+
+@describes("Squeeze")
+class Squeeze(Moving):
+    """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        # Which axes go where none are named is not known as long as a size is not.
+        gone = None if shape is None or axes is None else positions(axes, len(shape))
+        if (
+            shape is None
+            or gone is None
+            or any(shape[axis].value not in (None, 1) for axis in gone)
+        ):
+            return None
+        return [tuple([dim for axis, dim in enumerate(shape) if axis not in gone])]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
+        if content is None or (len(inputs) > 1 and axes is None):
+            return None
+        return np.squeeze(content) if axes is None else np.squeeze(content, tuple(axes))
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        shape = given.shape(0) if axes else ()
+        for axis in axes or ():
+            same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, axes = given.rank(0), given.listed("axes", 1)
+        if axes is None:
+            axes = [axis for axis, dim in enumerate(given.shape(0)) if dim == 1]
+            if any(dim.equals(1) is None for dim in given.shape(0)):
+                raise Unbatchable("drops axes that only run time tells")
+        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
+        value = given.given(0).value
+        return [given.emit.squeeze(value, moved, given.label())] if moved else [value]
+
+
+@describes("Unsqueeze")
+class Unsqueeze(Moving):
+    """Unsqueeze: its axes are an input from opset 13 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        if shape is None or axes is None:
+            return None
+        new = positions(axes, len(shape) + len(axes))
+        if new is None or len(new) < len(axes):
+            return None
+        rest = iter(shape)
+        return [tuple([ONE if i in new else next(rest) for i in range(len(shape) + len(axes))])]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
+        if content is None or axes is None:
+            return None
+        new = positions(axes, content.ndim + len(axes))
+        if new is None or len(new) < len(axes):
+            return None
+        return np.expand_dims(content, tuple(axes))
+
+    def prove_safe(self, given: Premises) -> None:
+        axes = given.axes(1)
+        require(axes is not None, "its axes are absent")
+        rank = len(given.shape(0)) + len(axes or ())
+        places = {axis_of(axis, rank) for axis in axes or ()}
+        require(len(places) == len(axes or ()), "an axis stands twice in its axes")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axes = given.listed("axes", 1) or []
+        rank = given.rank(0) + len(axes)
+        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
+        return [given.emit.unsqueeze(given.given(0).value, moved, given.label())]
+
+
+@describes("Expand")
+class Expand(Moving):
+    """Expand, from opset 8 on: data and new shape broadcast in both directions."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, target = inputs[0].shape, vector(inputs[1])
+        if shape is None or target is None:
+            return None
+        rank = max(len(shape), len(target))
+        own = [ONE] * (rank - len(shape)) + list(shape)
+        wanted = [ONE] * (rank - len(target)) + list(symbols.sizes(target))
+        return [tuple(stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
+
+    def prove_safe(self, given: Premises) -> None:
+        given.shape(1, 1)
+        target = tuple(given.content(1))
+        for dim in target:
+            at_least(dim, 0, "an axis of the new shape")
+        broadcast([given.shape(0), target])
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        target, count = given.fixed(1), given.length(1).value
+        if target is None or count is None:
+            raise Unbatchable("stretches to a rank that only run time tells")
+        rank = max(given.rank(0), count)
+        ones = given.vector(*[1] * (1 + rank - count))
+        target = given.emit.concat([ones, target], 0, given.label("_shape"))
+        return given.same([given.lifted(0, rank), target])
+
+
+@describes("Tile")
+class Tile(Moving):
+    """Tile: from opset 6 on an input holds the repeats, one for each axis."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, repeats = inputs[0].shape, vector(inputs[1])
+        if shape is None or repeats is None or len(shape) != len(repeats):
+            return None
+        return [tuple(a * b for a, b in zip(shape, symbols.sizes(repeats), strict=True))]
+
+    def prove_safe(self, given: Premises) -> None:
+        repeats = given.numbers(1).reshape(-1)
+        require(len(repeats) == len(given.shape(0)), f"{given.name(1)} may not fit the rank")
+        require(all(count >= 0 for count in repeats), f"{given.name(1)} holds a negative number")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        repeats = given.fixed(1)
+        assert repeats is not None
+        repeats = given.emit.concat([given.vector(1), repeats], 0, given.label("_repeats"))
+        return given.same([given.given(0).value, repeats])

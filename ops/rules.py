@@ -1,0 +1,243 @@
+"""What can be known about an operator, and where that is found.
+
+All that is known about one operator stands in one class, and the classes of a family in one file of
+this folder. A class that `describes` an operator is found by shape inference, folding and the
+proofs that a node cannot fail; nothing else names it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+from ..facts.bounds import Bounds, Known
+from ..facts.fact import Content, Fact, Shape, Symbols
+from ..facts.safety_context import Premises, Unproven
+from ..ir import Node, Operator, Value
+from .agreement import are_ordinary, are_usual
+from .batching import DIFFERING, Batch, Ragged, Unbatchable
+from .cost_estimates import EACH, FEW, elements
+
+OLDEST_OPSET = 9
+"""What `prove_safe` says holds for operators as they are from this opset on."""
+
+
+class OperatorRules:
+    """What is known about one operator, or about several that share all of it.
+
+    Every method may be left out; here it says that nothing is known. What a method is given:
+
+    - `node`: a node of an operator that the class describes, free of references to attributes of a
+      function (but for `draws_random_numbers`). Its opset is that of `node.graph.root`.
+    - `inputs`: what is known about its inputs, one by one; `UNKNOWN` for one that is left out.
+
+    `shapes` and `content` may raise IndexError, TypeError or ValueError where inputs do not fit
+    each other: such a node fails when it runs, so nothing is to be known about what it gives.
+
+    A node may be of any opset; where opsets differ, the docstring of the class says how.
+    """
+
+    kept_from_folding: ClassVar[bool] = False
+    """Whether it stays in a model although what it computes is known."""
+
+    steps: ClassVar[int] = EACH
+    """So many steps the reference takes for each element, where nothing else tells its work."""
+
+    risky_inputs: ClassVar[tuple[int, ...]] = ()
+    """Inputs some elements of which make it fail; without any of those it gives a result, if the
+    shapes fit."""
+
+    why_unbatchable: ClassVar[str] = "has no batching rule"
+    """Why it cannot be computed for all trips at once, where it has no rule for that."""
+
+    sized_by: ClassVar[tuple[int, ...]] = ()
+    """Inputs whose elements, not their shapes, say how large the outputs are."""
+
+    sized_like: ClassVar[tuple[int, ...] | None] = None
+    """Inputs whose shapes say how large the outputs are; None for all that are not sized by."""
+
+    exact: ClassVar[bool] = False
+    """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
+    the operands hold."""
+
+    reads_sizes_only: ClassVar[bool] = False
+    """Whether the elements of its outputs follow from the sizes of its inputs alone."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        """The shapes of the outputs, where onnx's inference gives up on symbols, or where the
+        operator is so common that asking onnx costs too much.
+
+        Where sizes certainly do not fit, it is left to onnx to say so.
+
+        Args:
+            node: the node.
+            inputs: their facts.
+            symbols: makes symbols for sizes that are not known.
+
+        Returns:
+            One for each output, None for one of which onnx knows best; None to leave all to onnx.
+        """
+        return None
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        """The elements of the first output, a small tensor of integers or truth values; None where
+        they are not followed. What the output's type cannot hold is dropped by the caller."""
+        return None
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        """How many elements the sequence holds that it gives; None where that is not known."""
+        return None
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
+        """All about its outputs, where that follows even if the types of the inputs do not, or onnx
+        does not know the operator; None where it must be inferred."""
+        return None
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        """Between which numbers the elements of its outputs lie if no integer overflows: one for
+        each output, None where that is not known; none for the outputs after the last."""
+        return ()
+
+    def prove_safe(self, given: Premises) -> None:
+        """Prove that a node gives a result whatever the inputs hold, as it is to run where the
+        original may not. Infinities and NaN are results.
+
+        Raises:
+            Unproven: that is not certain.
+        """
+        raise Unproven("it is not among the operators that are known not to fail")
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        """At most so many elements come out of these arrays (None for an input that is left out),
+        or 0 where there are no more than went in.
+
+        Broadcasting and products make at most the product of the inputs' sizes.
+        """
+        large = [array.size for array in arrays if array is not None and array.size > 1024]
+        return math.prod(large) if len(large) > 1 else 0
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        """How many steps the reference takes for these arrays at most, of about a nanosecond."""
+        return self.steps * (elements(arrays) + max(0.0, self.growth(node, arrays)))
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Whether the specification and all runtimes agree on what comes of these arrays.
+
+        A node for which they do not, or nobody can say, is neither folded nor computed by a proof.
+
+        Args:
+            node: the node, which may stand in no graph.
+            arrays: its operands, None for an input that is left out.
+            results: what the reference makes of them.
+        """
+        return self.exact or (are_ordinary(arrays) and are_usual(results))
+
+    def draws_random_numbers(self, node: Node) -> bool:
+        """Whether another run of the node may give another result."""
+        return False
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        """Compute a node for all trips of a loop at once: see `Batch`.
+
+        Returns:
+            One for each output, with the trips first.
+
+        Raises:
+            Unbatchable: it cannot be; the message ends a sentence that begins with the node.
+        """
+        raise Unbatchable(self.why_unbatchable)
+
+    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        """The same where some inputs have fewer elements on some trips than on others.
+
+        Args:
+            given: the node; its operands are padded to one size.
+            ragged: for each input which elements it has; None where it has all.
+        """
+        raise Unbatchable(DIFFERING)
+
+    def defines(self, method: Callable[..., Any]) -> bool:
+        """Whether the class has a method of its own: `rules.defines(OperatorRules.content)`."""
+        return getattr(type(self), method.__name__) is not method
+
+
+class Total(OperatorRules):
+    """Gives a result whatever it is given."""
+
+    steps: ClassVar[int] = 20 * FEW
+
+    def prove_safe(self, given: Premises) -> None:
+        """There is nothing to prove."""
+
+
+class KeepsShape(OperatorRules):
+    """The first output has the shape of the first input."""
+
+    sized_like: ClassVar[tuple[int, ...] | None] = (0,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        """That of the first input."""
+        return [inputs[0].shape]
+
+
+class Moving(OperatorRules):
+    """The elements of all outputs are elements of the first input."""
+
+    exact: ClassVar[bool] = True
+    steps: ClassVar[int] = FEW
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        """Those of the first input."""
+        return [inputs[0].bounds] * len(node.outputs)
+
+
+_Rules = TypeVar("_Rules", bound=OperatorRules)
+
+_DESCRIBED: dict[str, OperatorRules] = {}
+
+
+class _Unknown(OperatorRules):
+    """An operator of which nothing is known, so that nobody can tell how long it takes."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return math.inf
+
+
+_NOTHING = _Unknown()
+
+
+def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:
+    """Let a class speak for operators.
+
+    Args:
+        *names: as `Operator.qualname` writes them: "Add", "com.microsoft::Sampling".
+
+    Raises:
+        ValueError: from the decorator, where another class speaks for one of them.
+    """
+
+    def register(rules: type[_Rules]) -> type[_Rules]:
+        for name in names:
+            if name in _DESCRIBED:
+                other = type(_DESCRIBED[name]).__name__
+                raise ValueError(f"{name} is described by {other} and by {rules.__name__}")
+            _DESCRIBED[name] = rules()
+        return rules
+
+    return register
+
+
+def rules_of(op: Operator) -> OperatorRules:
+    """What is known about an operator, of whatever domain; the default one is "" or "ai.onnx"."""
+    return _DESCRIBED.get(op.qualname, _NOTHING)
+
+
+def described() -> Mapping[str, OperatorRules]:
+    """All operators about which something is known, by `Operator.qualname`."""
+    return MappingProxyType(_DESCRIBED)

@@ -1,0 +1,162 @@
+"""Sequences: how many elements they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Fact, as_content, decided
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, Unproven, require, same
+from ..ir import Node
+from .composite import Wrapper
+from .rules import OperatorRules, describes
+
+
+@describes("SequenceEmpty")
+class SequenceEmpty(OperatorRules):
+    """SequenceEmpty, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return 0
+
+    def prove_safe(self, given: Premises) -> None:
+        """Give a sequence: there are no inputs."""
+
+
+@describes("SequenceConstruct")
+class SequenceConstruct(OperatorRules):
+    """SequenceConstruct, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return len(node.inputs)
+
+    def prove_safe(self, given: Premises) -> None:
+        """Give a sequence: all inputs have one type."""
+
+
+@describes("SequenceInsert")
+class SequenceInsert(OperatorRules):
+    """SequenceInsert, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return _changed(inputs, 1)
+
+    def prove_safe(self, given: Premises) -> None:
+        if given.has(2):
+            given.shape(2, 0)
+            count = _length(given)
+            given.within(2, [Dimension.constant(count + 1)])
+            low, _ = given.bounds(2)
+            require((low + count).less(0) is False, f"position {low} is before the first element")
+
+
+@describes("SequenceErase")
+class SequenceErase(OperatorRules):
+    """SequenceErase, from opset 11 on."""
+
+    exact: ClassVar[bool] = True
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return _changed(inputs, -1)
+
+    def prove_safe(self, given: Premises) -> None:
+        _prove_place(given)
+
+
+@describes("SequenceAt")
+class SequenceAt(Wrapper):
+    """SequenceAt, from opset 11 on."""
+
+    def prove_safe(self, given: Premises) -> None:
+        _prove_place(given)
+
+
+def _prove_place(given: Premises) -> None:
+    """Prove that a place, the last one where none is named, holds an element."""
+    count = _length(given)
+    require(count > 0, f"{given.name(0)} is empty")
+    if given.has(1):
+        given.shape(1, 0)
+        given.within(1, [Dimension.constant(count)])
+
+
+def _length(given: Premises) -> int:
+    """The number of elements of the first input."""
+    count = given.inputs[0].fact.count
+    if count is None:
+        raise Unproven(f"the length of {given.name(0)} is not known")
+    return count
+
+
+@describes("SequenceMap")
+class SequenceMap(OperatorRules):
+    """SequenceMap, from opset 17 on: as many as it is given."""
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        return _changed(inputs, 0)
+
+
+def _changed(inputs: Sequence[Fact], more: int) -> int | None:
+    count = inputs[0].count
+    return None if count is None else count + more
+
+
+@describes("SplitToSequence")
+class SplitToSequence(OperatorRules):
+    """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
+    as the axis takes."""
+
+    exact: ClassVar[bool] = True
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        split = inputs[1] if node.input(1) is not None else None
+        if split is not None and split.shape is None:
+            return None
+        if split is not None and split.shape:
+            return split.shape[0].value
+        sizes = decided(split) if split is not None else np.array(1)
+        axis, shape = node.attribute("axis", 0), inputs[0].shape
+        if sizes is None or sizes < 1 or shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        length = shape[axis].value
+        return None if length is None else -(-length // int(sizes))
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), 0)]
+        if not given.has(1):
+            return
+        sizes = given.numbers(1)
+        if sizes.ndim == 0:
+            require(int(sizes) > 0, f"{given.name(1)} is not positive")
+        else:
+            require(min(sizes, default=0) >= 0, f"{given.name(1)} holds a negative size")
+            same(length, int(sizes.sum()), "the sum of its sizes")
+
+
+@describes("SequenceLength")
+class SequenceLength(OperatorRules):
+    """SequenceLength, from opset 11 on: an integer of 64 bits, whatever the elements are."""
+
+    exact: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
+        count = inputs[0].count
+        if count is None:
+            return None
+        return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
+
+    def prove_safe(self, given: Premises) -> None:
+        """Give a number: each sequence has a length."""

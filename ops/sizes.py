@@ -1,0 +1,47 @@
+"""The sizes of tensors as numbers: where symbols come into what a model computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..facts.fact import Content, Fact, content_from
+from ..facts.polynomial import product
+from ..ir import Node, Value
+from .batching import Batch
+from .dynamic_shape_batching import multiplied, sizes_of
+from .rules import Total, describes
+
+
+@describes("Shape")
+class Shape(Total):
+    """Shape: of a part of the axes from opset 15 on."""
+
+    exact: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        dims = inputs[0].shape
+        if dims is None:
+            return None
+        return content_from(list(dims[node.attribute("start") : node.attribute("end")]))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        start, end = given.node.attribute("start", 0), given.node.attribute("end")
+        return [given.unvarying(sizes_of(given, 0, start, end))]
+
+
+@describes("Size")
+class Size(Total):
+    """Size."""
+
+    exact: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        dims = inputs[0].shape
+        return None if dims is None else content_from(product(dims))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        count = multiplied(given, sizes_of(given, 0))
+        return [given.unvarying(given.emit.squeeze(count, 0, given.label()))]

@@ -1,0 +1,370 @@
+"""Tensors put together, cut into parts, and padded."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..facts.attribute_or_input import listed, listed_numbers
+from ..facts.bounds import Bounds, Known, join
+from ..facts.fact import Content, Fact, Shape, Symbols, integers
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, Unproven, axis_of, require, same, shown
+from ..ir import Node, Value
+from .batching import Batch, alone, along
+from .gather_batching import moving_slice
+from .output_growth import times
+from .rules import KeepsShape, Moving, OperatorRules, describes
+
+
+@describes("Concat")
+class Concat(OperatorRules):
+    """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
+
+    exact: ClassVar[bool] = True
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shapes = [fact.shape for fact in inputs]
+        if any(shape is None for shape in shapes):
+            return None
+        first = list(shapes[0] or ())
+        axis = node.attribute("axis", 1)
+        if not -len(first) <= axis < len(first) or len({len(s or ()) for s in shapes}) != 1:
+            return None
+        for position, dim in enumerate(first):
+            if dim.value is None:
+                # All agree off the axis, so the best known of them holds for each.
+                known = [s[position] for s in shapes if s and s[position].value is not None]
+                first[position] = known[0] if known else dim
+        first[axis] = sum((s[axis] for s in shapes if s), Dimension.constant(0))
+        return [tuple(first)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        contents = [fact.content for fact in inputs]
+        if any(content is None for content in contents):
+            return None
+        return np.concatenate(contents, axis=node.attribute("axis", 1))  # type: ignore[arg-type]
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(join, [known.bounds for known in inputs])]
+
+    def prove_safe(self, given: Premises) -> None:
+        first = given.shape(0)
+        axis = given.axis(len(first), 1)
+        for index in range(1, len(given.node.inputs)):
+            other = given.shape(index, len(first))
+            for position, (dim, wanted) in enumerate(zip(other, first, strict=True)):
+                if position != axis:
+                    same(dim, wanted, f"sizes along axis {position}")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        axis = given.axis(given.node.attribute("axis", 1), given.rank(0))
+        return given.same([given.spread(i) for i in range(len(given.operands))], axis=axis)
+
+
+@describes("Split")
+class Split(Moving):
+    """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, axis = inputs[0].shape, node.attribute("axis", 0)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        parts = _parts(node, inputs, shape[axis])
+        if parts is None or len(parts) != len(node.outputs):
+            return None
+        return [(*shape[:axis], part, *shape[axis + 1 :]) for part in parts]
+
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        length = shape[given.axis(len(shape), 0)]
+        sizes = given.listed("split", 1)
+        parts = len(given.node.outputs)
+        if sizes is None:
+            divides = length.divided_by(parts) is not None
+            require(divides, f"{shown(length)} may not divide by {parts}")
+            return
+        fit = len(sizes) == parts and min(sizes, default=0) >= 0
+        require(fit, "its sizes do not fit its outputs")
+        same(length, sum(sizes), "the sum of its sizes")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return along(given, 0)
+
+
+def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimension] | None:
+    """The lengths of the parts into which an axis is split."""
+    sizes = listed_numbers(node, inputs, "split", 1)
+    if sizes is not None:
+        fits = size.value in (None, sum(sizes)) and min(sizes, default=0) >= 0
+        return [Dimension.constant(number) for number in sizes] if fits else None
+    count = len(node.outputs)
+    if node.input(1) is not None or node.attribute("num_outputs", count) != count:
+        return None
+    part = size.divided_by(count)
+    return None if part is None else [part] * count
+
+
+class _Cut(NamedTuple):
+    """What Slice takes from one axis; None for what is not known."""
+
+    axis: int
+    start: Dimension | None
+    end: Dimension | None
+    step: int | None
+
+    def section(self, size: int) -> slice | None:
+        """The same for an axis of a known size, as Python writes it."""
+        start, end = _number(self.start), _number(self.end)
+        if start is None or end is None or not self.step:
+            return None
+        if self.step > 0:
+            return slice(start, end, self.step)
+        # Backward, it begins at the first element where it would begin before that, which Python
+        # takes for nothing; a large negative end means "up to and including the first".
+        return slice(max(start, -size), None if end < -size else end, self.step)
+
+    def length(self, size: Dimension) -> Dimension | None:
+        """How many elements are taken; None where that depends on sizes that are not known."""
+        section = self.section(size.value) if size.value is not None else None
+        if section is not None:
+            return Dimension.constant(len(range(size.value or 0)[section]))
+        if self.start is None or self.end is None or self.step != 1:
+            return None
+        first, last = _clamped(self.start, size), _clamped(self.end, size)
+        if first is None or last is None:
+            return None
+        return last - first if (last - first).less(0) is False else None
+
+
+def _number(dim: Dimension | None) -> int | None:
+    return None if dim is None else dim.value
+
+
+_PAST_ANY_SIZE = 1 << 31
+
+
+def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
+    """Where a bound of a forward slice falls, if it is the same for all sizes."""
+    if bound.value is not None and bound.value >= _PAST_ANY_SIZE - 1:
+        return size
+    if bound.less(0):
+        position = size + bound
+        return position if position.less(0) is False else None
+    inside = size.less(bound)
+    return bound if inside is False and bound.less(0) is False else None
+
+
+@describes("Slice")
+class Slice(Moving):
+    """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
+    steps there were none. Starts and ends are clamped to the axis."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape = inputs[0].shape
+        if shape is None:
+            return None
+        if _axes_are_open(node, inputs):
+            # Any axis may be cut.
+            return [tuple(symbols.fresh() for _ in shape)]
+        cuts = _cuts(node, inputs, len(shape))
+        if cuts is None:
+            return None
+        dims = list(shape)
+        for cut in cuts:
+            dims[cut.axis] = cut.length(dims[cut.axis]) or symbols.fresh()
+        return [tuple(dims)]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        content = inputs[0].content
+        if content is None:
+            return None
+        cuts = _cuts(node, inputs, content.ndim)
+        if cuts is None or _axes_are_open(node, inputs):
+            return None
+        index = [slice(None)] * content.ndim
+        for cut in cuts:
+            section = cut.section(content.shape[cut.axis])
+            if section is None:
+                return None
+            index[cut.axis] = section
+        return content[tuple(index)]
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A backward slice to an end far behind the last element holds nothing by the
+        specification; onnxruntime takes such an end for the one before the first element."""
+        if len(arrays) < 5 or arrays[4] is None:
+            return True
+        ends, steps = arrays[2], arrays[4]
+        return not bool(((steps < 0) & (ends >= _PAST_ANY_SIZE - 1)).any())
+
+    def prove_safe(self, given: Premises) -> None:
+        rank = len(given.shape(0))
+        count, axes = _count(given, "starts", 1), given.axes(3)
+        require(_count(given, "ends", 2) == count, "its bounds differ in number")
+        places = [axis_of(axis, rank) for axis in (range(count) if axes is None else axes)]
+        require(len(set(places)) == len(places) == count, "its axes do not fit its bounds")
+        if given.has(4):
+            steps = given.numbers(4)
+            fit = steps.shape == (count,) and bool(steps.all())
+            require(fit, "its steps do not fit its bounds")
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank, steps = given.rank(0), given.fixed(4)
+        if given.varies(1) or given.varies(2):
+            return [moving_slice(given)]
+        starts, ends = given.listed("starts", 1) or [], given.fixed(2)
+        axes = given.listed("axes", 3)
+        moved = [given.axis(axis, rank) for axis in (range(len(starts)) if axes is None else axes)]
+        if given.operand(1) is None:
+            return given.same([given.given(0).value], axes=moved)
+        bounds = [given.fixed(1), ends, given.vector(*moved)]
+        return given.same([given.given(0).value, *bounds, *([steps] if steps else [])])
+
+
+def _count(given: Premises, name: str, position: int) -> int:
+    if given.opset < 10:
+        return len(given.node.attribute(name, []))
+    return given.vector(position)
+
+
+def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
+    return node.input(3) is not None and inputs[3].content is None
+
+
+def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
+    """What is taken from which axis, in order; None where the bounds are not followed."""
+    starts, ends = (
+        _bounds(node, inputs, name, position, rank)
+        for name, position in (("starts", 1), ("ends", 2))
+    )
+    if starts is None or ends is None or not len(starts) == len(ends) <= rank:
+        return None
+    axes, steps = listed(node, inputs, "axes", 3), listed(node, inputs, "steps", 4)
+    cuts = []
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        axis = index if axes is None else _number(axes[index])
+        step = 1 if node.input(4) is None else _number(steps[index] if steps else None)
+        if axis is None or not -rank <= axis < rank:
+            return None
+        cuts.append(_Cut(axis, start, end, step))
+    return cuts
+
+
+def _bounds(
+    node: Node, inputs: Sequence[Fact], name: str, position: int, rank: int
+) -> Sequence[Dimension | None] | None:
+    """Starts or ends, of which it may be known only how many there are: `rank` at most."""
+    given = listed(node, inputs, name, position)
+    shape = inputs[position].shape if given is None and node.input(position) is not None else None
+    count = None if shape is None or len(shape) != 1 else shape[0].value
+    return given if count is None or count > rank else [None] * count
+
+
+@describes("Pad")
+class Pad(OperatorRules):
+    """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
+    cut off."""
+
+    exact: ClassVar[bool] = True
+    sized_by: ClassVar[tuple[int, ...]] = (1, 3)
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
+        if shape is None or pads is None or all(pad is None for pad in pads):
+            return None
+        axes = list(range(len(shape)))
+        if node.input(3) is not None:
+            given = integers(inputs[3])
+            if given is None:
+                return None
+            axes = [int(axis) for axis in given.reshape(-1)]
+        if len(pads) != 2 * len(axes):
+            return None
+        dims = list(shape)
+        for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+            known = [end for end in ends if end is not None]
+            dims[axis] = sum(known, dims[axis]) if len(known) == 2 else symbols.fresh()
+        return [tuple(dims)]
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        value, rank = given.given(0).value, given.rank(0)
+        others = [given.fixed(index) for index in range(2, len(given.operands))]
+        if given.operand(1) is None:
+            own = list(given.node.attribute("pads", ()))
+            return given.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
+        pads = given.fixed(1)
+        assert pads is not None
+        if given.operand(3) is not None:
+            axes = [given.axis(axis, rank) for axis in given.numbers(3)]
+            return given.same([value, pads, others[0], given.vector(*axes)])
+        none, middle, end = given.vector(0), given.vector(rank), given.vector(2 * rank)
+        before = given.emit.add("Slice", [pads, none, middle], given.label("_before"))
+        after = given.emit.add("Slice", [pads, middle, end], given.label("_after"))
+        pads = given.emit.concat([none, before, none, after], 0, given.label("_pads"))
+        return given.same([value, pads, *others])
+
+    def prove_safe(self, given: Premises) -> None:
+        is_constant = given.node.attribute("mode", b"constant") == b"constant"
+        require(is_constant, "its mode restricts sizes")
+        pads = given.listed("pads", 1)
+        if pads is None:
+            raise Unproven("its pads are absent")
+        require(min(pads, default=0) >= 0, "it cuts off elements")
+        require(not given.has(3), "it names axes")
+        require(len(pads) == 2 * len(given.shape(0)), "its pads do not fit the rank")
+        if given.has(2):
+            given.one_element(2)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        pads = arrays[1] if len(arrays) > 1 else node.attribute("pads", [])
+        return float(math.prod(dim + int(np.abs(pads).sum()) for dim in arrays[0].shape))
+
+
+@describes("CenterCropPad")
+class CenterCropPad(OperatorRules):
+    """CenterCropPad, from opset 18 on."""
+
+    exact: ClassVar[bool] = True
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        rank = given.rank(0)
+        axes = given.node.attribute("axes", range(rank))
+        moved = [given.axis(axis, rank) for axis in axes]
+        return given.same([given.given(0).value, given.fixed(1)], axes=moved)
+
+
+@describes("Trilu")
+class Trilu(KeepsShape):
+    """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
+
+    exact: ClassVar[bool] = True
+
+    def prove_safe(self, given: Premises) -> None:
+        require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")
+        if given.has(1):
+            given.one_element(1)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return alone(given)

@@ -1,0 +1,322 @@
+"""Kernels that slide along axes, and axes that are sampled anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..facts.fact import Fact, Shape, Symbols
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, at_least, require, same, shown
+from ..ir import Node, Value
+from .agreement import is_integer
+from .axes import ONE
+from .batching import Batch, Unbatchable
+from .cost_estimates import EACH, SLID, convolution, places, window
+from .dynamic_shape_batching import axis_size, numbered
+from .merge_batch_axis import by_rows, joined, parted
+from .output_growth import size_of, times
+from .rules import OperatorRules, describes
+
+
+def _prove_fits(given: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]) -> None:
+    """Prove that a kernel fits into padded axes at least once."""
+    count, node = len(sizes), given.node
+    pads = node.attribute("pads", [0] * 2 * count)
+    strides, dilations = (node.attribute(n, [1] * count) for n in ("strides", "dilations"))
+    fits = len(kernel) == len(strides) == len(dilations) == count == len(pads) / 2
+    sane = min([1, *strides, *dilations]) == 1 and min([0, *pads]) == 0
+    require(fits and sane, "the strides, dilations or pads do not fit the kernel")
+    for axis, (size, width) in enumerate(zip(sizes, kernel, strict=True)):
+        at_least(width, 1, "the kernel")
+        reach = (width - 1) * dilations[axis] + 1
+        padded = size + pads[axis] + pads[axis + count]
+        at_least(size, 1, f"axis {axis + 2}")
+        require(padded.less(reach) is False, f"the kernel may not fit {shown(size)} elements")
+
+
+def _windows(
+    node: Node, image: Shape, kernel: Sequence[int | None], symbols: Symbols
+) -> Shape | None:
+    """How many places a window has on each axis; None where that is left to onnx."""
+    if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
+        return None
+    rank = len(image)
+    pads = node.attribute("pads") or [0] * (2 * rank)
+    strides = node.attribute("strides") or [1] * rank
+    dilations = node.attribute("dilations") or [1] * rank
+    if len(pads) != 2 * rank or len(strides) != rank or len(dilations) != rank:
+        return None
+    sizes = []
+    for axis, (size, width) in enumerate(zip(image, kernel, strict=True)):
+        if width is None or strides[axis] < 1:
+            return None
+        spread = dilations[axis] * (width - 1) + 1
+        room = size + (pads[axis] + pads[axis + rank] - spread)
+        if room.value is not None and room.value < 0:
+            return None
+        sizes.append(_places(room, strides[axis]) or symbols.fresh())
+    return tuple(sizes)
+
+
+def _places(room: Dimension, stride: int) -> Dimension | None:
+    """How many steps a window can make in so much room, and the place where it begins."""
+    if room.value is not None:
+        return Dimension.constant(room.value // stride + 1)
+    places = room + 1
+    least = places.at_least
+    return places if stride == 1 and least is not None and least >= 0 else None
+
+
+class Rowwise(OperatorRules):
+    """What takes each of a batch of images by itself.
+
+    Which kernel the runtime chooses may depend on how many there are: for all trips at once the
+    results of convolutions agree up to rounding.
+    """
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given)
+
+
+@describes("GlobalLpPool", "LRN")
+class OtherRowwise(Rowwise):
+    """GlobalLpPool and LRN."""
+
+
+@describes("ConvInteger", "QLinearConv", "ConvTranspose")
+class OtherConv(Rowwise):
+    """ConvInteger, QLinearConv and ConvTranspose."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        kernel = arrays[3 if node.is_op("QLinearConv") else 1]
+        each = 3000 if node.is_op("ConvTranspose") else SLID
+        return convolution(node, arrays[0], kernel, each)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """A tie of QLinearConv is rounded before the zero point is added, or after."""
+        return not node.is_op("QLinearConv") and super().is_settled(node, arrays, results)
+
+
+@describes("LpPool")
+class LpPool(Rowwise):
+    """LpPool."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return SLID * places(node, arrays[0]) * window(node)
+
+
+@describes("RoiAlign")
+class RoiAlign(OperatorRules):
+    """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
+    wide."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        bins = node.attribute("output_height", 1) * node.attribute("output_width", 1)
+        return float(float(bins) * arrays[1].shape[0] * arrays[0].shape[1])
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        scale, widest = node.attribute("spatial_scale", 1.0), np.abs(arrays[1]).max(initial=1)
+        samples = node.attribute("sampling_ratio", 0) or 1 + 2 * abs(scale) * float(widest)
+        return float(4000 * self.growth(node, arrays) * samples**2)
+
+
+@describes("DeformConv")
+class DeformConv(Rowwise):
+    """DeformConv, from opset 19 on: offsets and mask are of each image."""
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return convolution(node, arrays[0], arrays[1], 300_000)
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given, batches=(0, 2, 4))
+
+
+@describes("GridSample")
+class GridSample(Rowwise):
+    """GridSample, from opset 16 on: each image has a grid of its own."""
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given, batches=(0, 1))
+
+
+@describes("Conv")
+class Conv(Rowwise):
+    """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image, weights = inputs[0].shape, inputs[1].shape
+        if image is None or weights is None or len(image) != len(weights) or len(image) < 3:
+            return None
+        kernel = [dim.value for dim in weights[2:]]
+        if node.attribute("kernel_shape", kernel) != kernel:
+            return None
+        sizes = _windows(node, image[2:], kernel, symbols)
+        return None if sizes is None else [(image[0], weights[0], *sizes)]
+
+    def prove_safe(self, given: Premises) -> None:
+        weight = given.shape(1)
+        data = given.shape(0, len(weight))
+        group = given.node.attribute("group", 1)
+        require(len(weight) >= 3, "the weight has too few axes")
+        same(data[1], weight[1] * group, "the channels")
+        divides = group > 0 and weight[0].divided_by(group) is not None
+        require(divides, "the groups may not divide the channels")
+        if given.has(2):
+            same(given.shape(2, 1)[0], weight[0], "the bias")
+        kernel = given.node.attribute("kernel_shape") or weight[2:]
+        require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
+        for dim, width in zip(weight[2:], kernel, strict=True):
+            same(dim, width, "the kernel")
+        _prove_fits(given, data[2:], weight[2:])
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return convolution(node, arrays[0], arrays[1])
+
+
+@describes("MaxPool", "AveragePool")
+class Pool(Rowwise):
+    """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """onnxruntime takes padding for a number of the type where integers are dilated."""
+        return super().is_settled(node, arrays, results) and not is_integer(arrays[0])
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image, kernel = inputs[0].shape, node.attribute("kernel_shape")
+        if image is None or kernel is None or len(image) != len(kernel) + 2:
+            return None
+        sizes = (
+            None if node.attribute("ceil_mode", 0) else _windows(node, image[2:], kernel, symbols)
+        )
+        return None if sizes is None else [(*image[:2], *sizes)] * len(node.outputs)
+
+    def prove_safe(self, given: Premises) -> None:
+        kernel = [Dimension.constant(size) for size in given.node.attribute("kernel_shape", [])]
+        _prove_fits(given, given.shape(0, len(kernel) + 2)[2:], kernel)
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return SLID * places(node, arrays[0]) * window(node)
+
+
+@describes("GlobalAveragePool", "GlobalMaxPool")
+class GlobalPool(Rowwise):
+    """GlobalAveragePool and GlobalMaxPool."""
+
+    def shapes(
+        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
+    ) -> list[Shape | None] | None:
+        image = inputs[0].shape
+        if image is None or len(image) < 2:
+            return None
+        return [(*image[:2], *[ONE] * (len(image) - 2))]
+
+    def prove_safe(self, given: Premises) -> None:
+        for axis, dim in enumerate(given.shape(0)[2:], 2):
+            at_least(dim, 1, f"axis {axis}")
+
+
+@describes("Resize")
+class Resize(OperatorRules):
+    """Resize, from opset 10 on: the scales come second in opset 10 and behind the region from 11
+    on, then the sizes."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        factors = [1, *(arrays[2:] or arrays[1:])]
+        return max(times(arrays[0], factor) for factor in factors if factor is not None)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        mode = given.node.attribute("coordinate_transformation_mode", b"half_pixel")
+        if mode == b"tf_crop_and_resize":
+            raise Unbatchable("crops by a region that may cut the batch")
+        others = [given.fixed(index) for index in range(1, len(given.operands))]
+        axes = given.node.attribute("axes")
+        if axes is not None:
+            if 1 in [given.axis(axis, given.rank(0)) for axis in axes]:
+                raise Unbatchable("may resize the batch")
+        elif given.operand(3) is not None:
+            others[2] = _sizes_of_all(given)
+        elif not _keeps_batch(given):
+            raise Unbatchable("may resize the batch")
+        (made,) = given.same([joined(given, 0), *others])
+        return [parted(given, made, 0, 0)]
+
+
+def _may_round(node: Node, image: Any) -> bool:
+    """Whether it is not integers that are mixed, of which the rounding is open."""
+    return node.attribute("mode", b"nearest") == b"nearest" or not is_integer(image)
+
+
+def _keeps_batch(given: Batch) -> bool:
+    scales = given.given(2).value.constant
+    return scales is not None and scales.is_readable and bool(scales.numpy()[:1] == 1)
+
+
+def _sizes_of_all(given: Batch) -> Value:
+    """The sizes to which a batch of all trips is resized."""
+    sizes, wanted = given.fixed(3), given.given(3).fact.content
+    if wanted is None or wanted.reshape(-1)[0] != given.shape(0)[0]:
+        raise Unbatchable("may resize the batch")
+    bounds = [given.vector(1), given.vector(given.rank(0))]
+    rest = given.emit.add("Slice", [sizes, *bounds], given.label("_sizes"))
+    batch = numbered(given, [axis_size(given, 0, 0)])
+    rows = given.emit.add("Mul", [given.trips, batch], given.label("_rows"))
+    return given.emit.concat([rows, rest], 0, given.label("_sizes"))
+
+
+@describes("Upsample")
+class Upsample(OperatorRules):
+    """Upsample, up to opset 9: in opset 9 an input holds the scales."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
+
+
+@describes("Col2Im")
+class Col2Im(Rowwise):
+    """Col2Im, from opset 18 on."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        return float(10_000 * arrays[0].size + EACH * self.growth(node, arrays))
+
+
+@describes("MaxUnpool")
+class MaxUnpool(OperatorRules):
+    """MaxUnpool: its size may be given."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (2,)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        if len(arrays) > 2 and arrays[2] is not None:
+            return size_of(arrays[2])
+        strides = node.attribute("strides", [1])
+        widest = max(*node.attribute("kernel_shape", [1]), *strides, *node.attribute("pads", [0]))
+        return float(float(arrays[0].size) * (3 * widest) ** max(0, arrays[0].ndim - 2))
+
+
+@describes("STFT")
+class STFT(OperatorRules):
+    """STFT, from opset 17 on: a frame for each step."""
+
+    sized_by: ClassVar[tuple[int, ...]] = (1, 3)

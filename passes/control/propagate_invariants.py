@@ -1,0 +1,198 @@
+"""Let bodies see what is always the same: carried values that never change, a condition that holds;
+and let the nodes around see what branches and functions give out whatever they are given.
+
+y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
+   body = b (i, c, a, v) => (c, r, v) {      body = b (i, c, a, v) => (c, r, v) {
+      r = Add (a, v)                  ->        r = Add (a, w)
+   }                                         }
+>                                         >     and w is read in the place of z
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from ...analysis.trips.body_inputs import given_condition
+from ...analysis.trips.trip_count import always_holds, behind_identities
+from ...analysis.trips.zero_trips import declare_elements
+from ...ir import Function, Graph, Model, Node, Operator, Value
+from ..base import Pass, Run
+from ..utils.legality import can_carry
+from ..utils.replace_all_uses import replace_value, replace_values
+
+
+@dataclasses.dataclass(frozen=True)
+class ForwardInvariants(Pass):
+    """Read around Loops, Scans, Ifs and calls of functions what they only pass on."""
+
+    name: ClassVar[str] = "forward-invariants"
+    by_default: ClassVar[bool] = True
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Forward in every graph, outer constructs before inner ones."""
+        changed = False
+        for graph in model.graphs():
+            for node in graph.holders():
+                changed |= _forward(graph, node, model)
+            for node in list(graph.unordered_nodes()) if model.functions else ():
+                function = model.functions.get(node.op.function_key)
+                if function is not None:
+                    changed |= _forward_call(graph, node, function)
+        return changed
+
+
+def _forward(graph: Graph, node: Node, model: Model) -> bool:
+    if node.op.references:
+        return False
+    if node.is_op("Loop"):
+        changed = _forward_carried(graph, node, 2, 1, model)
+        return _assert_condition(node) or changed
+    if node.is_op("Scan") and graph.root.opset() >= 9:
+        return _forward_carried(graph, node, 0, 0, model)
+    return node.is_op("If") and _forward_branches(graph, node)
+
+
+def _forward_carried(
+    graph: Graph, node: Node, first_input: int, first_output: int, model: Model
+) -> bool:
+    """Carried values that the body gives back as they came are the initial ones, always."""
+    body, outputs, changed = node.body("body"), set(graph.outputs), False
+    read, given_back, forwarded, given_out = {}, {}, {}, set[Value]()
+    for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
+        initial, given = node.inputs[first_input + state], body.inputs[first_input + state]
+        result = body.outputs[first_output + state]
+        if initial is None or behind_identities(result) is not given or given.pinned:
+            continue
+        if _read_by_nodes(body, given, result):
+            read[given], given_back[result] = initial, given
+        final = node.outputs[state] if state < len(node.outputs) else None
+        if final is not None and _may_replace(graph, final, initial, given_out):
+            forwarded[final] = initial
+            if final in outputs:
+                given_out.add(initial)
+    if read and not (node.is_op("Loop") and declare_elements(node, model)):
+        body.replace_all_reads(read)
+        passed = {result: _passed_on(body, given) for result, given in given_back.items()}
+        body.set_outputs([passed.get(value, value) for value in body.outputs])
+        changed = True
+    replace_values(graph, forwarded)
+    return changed or any(not graph.is_used(old) for old in forwarded)
+
+
+def _passed_on(body: Graph, given: Value) -> Value:
+    """What a body gives on of a value as it came.
+
+    onnxruntime empties the initial sequence where that is the very input, so it stays a copy.
+    """
+    if given.type is None or given.type.HasField("tensor_type") or body.root.opset() < 14:
+        return given
+    return body.add_node(Operator("Identity"), [given], [f"{given.name}_on"]).output()
+
+
+def _may_replace(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
+    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new, used)
+
+
+def _read_by_nodes(body: Graph, given: Value, result: Value) -> bool:
+    """Whether anything but the way to the body's own output reads the value."""
+    path = set(_identities_to(result))
+    return any(use.user is not body and use.user not in path for use in body.uses(given))
+
+
+def _identities_to(value: Value) -> Iterator[Node]:
+    while value.producer is not None and value.producer.is_op("Identity"):
+        yield value.producer
+        source = value.producer.inputs[0]
+        if source is None:
+            return
+        value = source
+
+
+def _assert_condition(loop: Node) -> bool:
+    """A body runs only while its condition holds, so what it is given is true.
+
+    Not so without an initial condition: the specification then ignores what the body computes.
+    """
+    body = loop.body("body")
+    given = body.inputs[1]
+    if loop.input(1) is None or given.pinned:
+        return False
+    changed = _pass_condition_on(body)
+    if any(use.user is not body for use in body.uses(given)):
+        body.replace_reads(given, body.add_initializer(given.name, given_condition(body, True)))
+        changed = True
+    return changed
+
+
+def _pass_condition_on(body: Graph) -> bool:
+    """A condition that always holds is given on as it came, which costs no node on a trip."""
+    given, result = body.inputs[1], body.outputs[0]
+    if result is given or not always_holds(body) or result.pinned:
+        return False
+    infos = [given.info or body.output_infos[0], *body.output_infos[1:]]
+    body.set_outputs([given, *body.outputs[1:]], infos)
+    for node in list(_identities_to(result)):
+        if not body.is_needed(node):
+            body.remove(node)
+    return True
+
+
+def _forward_branches(graph: Graph, node: Node) -> bool:
+    """What both branches give out is what the If gives out, if it is the same."""
+    changed = False
+    pairs = zip(node.body("then_branch").outputs, node.body("else_branch").outputs, strict=False)
+    for old, (one, other) in zip(node.outputs, pairs, strict=False):
+        if old is None:
+            continue
+        one, other = behind_identities(one), behind_identities(other)
+        same = one is other and graph.sees(one)
+        if not same and one.constant is not None and other.constant is not None:
+            same = _equal_constants(one, other)
+            if same and not graph.sees(one):
+                one = graph.add_initializer(one.name, one.constant)
+        if same and _may_replace(graph, old, one):
+            replace_value(graph, old, one)
+            changed = True
+    return changed
+
+
+def _forward_call(graph: Graph, call: Node, function: Function) -> bool:
+    """What a function gives out of its inputs or constants, its callers need not ask it for."""
+    changed = False
+    inputs = {value: index for index, value in enumerate(function.graph.inputs)}
+    for old, result in zip(call.outputs, function.graph.outputs, strict=False):
+        result = behind_identities(result)
+        given = call.input(inputs[result]) if result in inputs else None
+        small = result.constant is not None and result.constant.size <= _MAX_COMPARED
+        if old is None or old.pinned or not (given or small) or not graph.is_used(old):
+            continue
+        if given is None:
+            assert result.constant is not None
+            given = graph.add_initializer(result.name, result.constant)
+        if can_carry(graph, old, given):
+            replace_value(graph, old, given)
+            changed = True
+    return changed
+
+
+def _equal_constants(one: Value, other: Value) -> bool:
+    a, b = one.constant, other.constant
+    assert a is not None and b is not None
+    if a is b:
+        return True
+    if a.elem_type != b.elem_type or a.dims != b.dims or a.size > _MAX_COMPARED:
+        return False
+    if not (a.is_readable and b.is_readable):
+        return False
+    left, right = a.numpy(), b.numpy()
+    if left.dtype == object:
+        return bool(np.array_equal(left, right))
+    # Bytes, because -0.0 equals 0.0 and NaN does not equal itself.
+    return left.tobytes() == right.tobytes()
+
+
+_MAX_COMPARED = 1 << 16

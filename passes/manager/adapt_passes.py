@@ -1,0 +1,185 @@
+"""Passes of onnx_ir, and rewrite rules and functions of onnxscript, as steps of our pipelines."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import onnx_ir
+import onnx_ir.passes
+
+from ...ir import Error, Model, Node
+from ...ir.bridge.conversion import Exchange
+from ...ir.onnx_errors import Boundary
+from ..base import Pass, PassOptionError, RewriteError, Run
+
+_ask = Boundary(RewriteError)
+_MOST_COUNTED = 8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ForeignPass(Pass):
+    """A pass of another library, run on a copy of the model, which it takes the place of.
+
+    What it makes must be well formed and keep inputs and outputs; weights are handed over, not
+    copied. See `step`.
+
+    Options:
+        call: what is called with a model of onnx_ir.
+        name: how remarks and timings name it.
+    """
+
+    call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
+    name: str = dataclasses.field(metadata={"code_only": True})  # type: ignore[misc]
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Run it, check what it made, and go on with that."""
+        missing = _not_carried(model)
+        if missing:
+            run.noted_of_the_whole(self, model, f"not run: onnx_ir does not keep {missing}")
+            return False
+        exchange = Exchange()
+        theirs = exchange.given(model)
+        before = exchange.message(theirs)
+        result = _model_of(_ask(self.name, self.call, theirs), theirs)
+        after = exchange.message(result)
+        if before.SerializeToString(deterministic=True) == after.SerializeToString(
+            deterministic=True
+        ):
+            return False
+        try:
+            made = exchange.arrived(after, model.base_dir)
+        except Error as error:
+            raise RewriteError(f"{self.name} made a model that is not valid: {error}") from error
+        self._require_signature(model, made)
+        what = _differences(model, made)
+        _trace(model, made)
+        model.become(made)
+        run.follow(model)
+        run.rewritten_as_a_whole(self, model, what)
+        return True
+
+    def _require_signature(self, model: Model, made: Model) -> None:
+        for what in ("inputs", "outputs"):
+            old, new = ([v.name for v in getattr(m.graph, what)] for m in (model, made))
+            if what == "outputs":
+                old, new = _output_names(model), _output_names(made)
+            if old != new:
+                raise RewriteError(f"{self.name} changed the {what}: {old} became {new}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def step(foreign: Any, name: str | None = None) -> Pass:
+    """A pass, a rule set or a function of another library as a pass of ours.
+
+    It can stand in a pipeline beside others, is verified like all the rest, and its remark says
+    which operators became more or fewer.
+
+    Args:
+        foreign: a pass of `onnx_ir.passes`, a `RewriteRuleSet`, a `RewriteRule` or several of
+            onnxscript, or a function that takes an `onnx_ir.Model` and changes it or gives another
+            one, such as `onnxscript.optimizer.optimize`.
+        name: how remarks name it; by default as its class or function is called.
+
+    Raises:
+        PassOptionError: it is none of these.
+    """
+    found = _call_of(foreign)
+    if found is None:
+        raise PassOptionError(
+            "a foreign step is a pass of onnx_ir, rewrite rules of onnxscript, or a function of an"
+            f" onnx_ir.Model, not {foreign!r}"
+        )
+    return ForeignPass(call=found, name=name or _name_of(foreign))
+
+
+def is_foreign(item: Any) -> bool:
+    """Whether something that is no pass of ours is one of theirs, beyond doubt."""
+    return isinstance(item, onnx_ir.passes.PassBase) or hasattr(item, "apply_to_model")
+
+
+def onnxscript_optimizer(**options: Any) -> Pass:
+    """`onnxscript.optimizer.optimize` with options, as a pass of ours."""
+    from onnxscript import optimizer
+
+    return step(functools.partial(optimizer.optimize, **options), "onnxscript-optimizer")
+
+
+def _call_of(foreign: Any) -> Callable[[onnx_ir.Model], Any] | None:
+    if hasattr(foreign, "apply_to_model"):
+        found: Callable[[onnx_ir.Model], Any] = foreign.apply_to_model
+        return found
+    if isinstance(foreign, Sequence) and foreign and all(map(_is_rule, foreign)):
+        from onnxscript.rewriter import RewriteRuleSet
+
+        return RewriteRuleSet(foreign).apply_to_model
+    return foreign if callable(foreign) and not isinstance(foreign, type) else None
+
+
+def _is_rule(item: Any) -> bool:
+    return hasattr(item, "apply_to_model")
+
+
+def _name_of(foreign: Any) -> str:
+    """In kebab-case, as our own passes are called."""
+    if isinstance(foreign, Sequence):
+        return "rewrite-rules"
+    inner = foreign.func if isinstance(foreign, functools.partial) else foreign
+    own = getattr(inner, "__name__", type(inner).__name__)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", "-", own.removesuffix("Pass")).strip("-<>").lower()
+    return words or "foreign"
+
+
+def _model_of(result: Any, given: onnx_ir.Model) -> onnx_ir.Model:
+    """The model that a call has made: what it gave back, or else the one that it was given."""
+    found = getattr(result, "model", result)
+    return found if isinstance(found, onnx_ir.Model) else given
+
+
+def _not_carried(model: Model) -> str:
+    """What of a model onnx_ir would lose; "" where that is nothing."""
+    if model.training_info:
+        return "training information"
+    tensors = (t for graph in model.graphs() for t in graph.initializers.values())
+    return "sparse initializers" if any(tensor.is_sparse for tensor in tensors) else ""
+
+
+def _output_names(model: Model) -> list[str]:
+    return [info.name for info in model.graph.output_infos]
+
+
+def _differences(before: Model, after: Model) -> str:
+    """Of which operators there are more or fewer."""
+    old, new = _counted(before), _counted(after)
+    changed = sorted(old.keys() | new.keys(), key=lambda op: (-abs(new[op] - old[op]), op))
+    told = [f"{op} {old[op]} to {new[op]}" for op in changed if new[op] != old[op]]
+    if not told:
+        return f"changed, with the same {old.total()} nodes by operator"
+    more = len(told) - _MOST_COUNTED
+    text = ", ".join(told[:_MOST_COUNTED]) + (f" and {more} more" if more > 0 else "")
+    return f"{old.total()} nodes became {new.total()}: {text}"
+
+
+def _counted(model: Model) -> Counter[str]:
+    return Counter(node.op.qualname for node in _nodes(model))
+
+
+def _nodes(model: Model) -> Iterator[Node]:
+    for graph in model.graphs():
+        yield from graph.unordered_nodes()
+
+
+def _trace(before: Model, after: Model) -> None:
+    """Let what holds graphs be known again by its operator."""
+    held = {(n.op_type, n.path): n for n in _nodes(before) if n.bodies}
+    for node in list(_nodes(after)) if held else ():
+        old = held.get((node.op_type, node.path)) if node.bodies else None
+        if old is not None and node.graph is not None:
+            node.graph.set_operator(node, node.op.descended_from(old.op))
+    after.mark_as_loaded()

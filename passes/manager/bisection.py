@@ -1,0 +1,50 @@
+"""Find the first pass after which a model gives other outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import Model
+from ...verification.mismatch import MismatchError
+from ...verification.runs.verdict import Verdict
+from ..base import Pass, Run
+
+
+def locate(
+    verdict: Verdict, passes: Callable[[Run], object], compare: Callable[[Model], Verdict]
+) -> MismatchError:
+    """Run passes once more and compare after each; return the error that names the culprit.
+
+    Args:
+        verdict: the verdict on the whole, for when no single pass is at fault.
+        passes: runs the passes on a new copy of the model.
+        compare: compares a model with the original.
+    """
+    run = Run()
+    run.watcher = _Comparing(run, compare)
+    try:
+        passes(run)
+    except MismatchError as error:
+        return error
+    return MismatchError(verdict, "")
+
+
+class _Comparing:
+    """A watcher that raises MismatchError after the first pass that changes the outputs."""
+
+    def __init__(self, run: Run, compare: Callable[[Model], Verdict]) -> None:
+        self._run = run
+        self._compare = compare
+        self._seen = 0
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """Ignore a pass that is about to run."""
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """Compare the model that a pass changed."""
+        rewritten = [remark for remark in self._run.remarks if remark.action == "rewritten"]
+        new, self._seen = rewritten[self._seen :], len(rewritten)
+        if changed:
+            verdict = self._compare(model)
+            if verdict.differs:
+                raise MismatchError(verdict, pass_.name, tuple(new))

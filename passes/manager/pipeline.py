@@ -1,0 +1,191 @@
+"""Running passes one after another, on a copy of the caller's model."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
+from ...ir.gc_pause import paused_collector
+from ...limits import current, governed
+from ..base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
+from ..conformance import NewNodes
+from ..utils.fixpoint import rewrite_model
+from .instrumentation import current_watcher
+from .registry import default_passes
+
+if TYPE_CHECKING:
+    from ...verification.options import Verify
+    from ...verification.runs.verdict import Verdict
+
+M = TypeVar("M")
+
+
+class StrictError(RewriteError):
+    """A pass left a construct alone although strict mode asked for all of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """How long one pass took, all its runs together, in seconds."""
+
+    pass_name: str
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Result(Generic[M]):
+    """What a pipeline made.
+
+    Attributes:
+        model: the rewritten model, in the kind in which the original was given.
+        changed: whether any pass changed anything.
+        remarks: what was rewritten, and why anything was kept.
+        timings: the time of each pass.
+        verdict: whether the outputs are the original's; None where that was not asked.
+    """
+
+    model: M
+    changed: bool
+    remarks: tuple[Remark, ...]
+    timings: tuple[Timing, ...]
+    verdict: Verdict | None = None
+
+    @property
+    def kept(self) -> tuple[Remark, ...]:
+        """The remarks on what was left alone."""
+        return tuple(remark for remark in self.remarks if remark.action == "kept")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    """Passes in order.
+
+    Args:
+        passes: the passes.
+        repeat: run them again and again until none changes anything.
+
+    >>> from straightline.passes import InlineIfs, Pipeline, UnrollLoops
+    >>> print(Pipeline([UnrollLoops(max_trips=64), InlineIfs()]))
+    unroll-loops{max_trips=64},inline-ifs
+    """
+
+    passes: Sequence[Pass]
+    repeat: bool = False
+
+    @paused_collector
+    def run(
+        self, model: ModelSource, *, strict: bool = False, verify: Verify = "proof"
+    ) -> Result[ModelSource]:
+        """Rewrite a copy of the model; the caller's object is never changed.
+
+        Args:
+            model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`.
+            strict: raise for a construct that a pass keeps.
+            verify: as in `straightline.rewrite`.
+
+        Raises:
+            LoadError, ModelError: the model cannot be read or is not well formed.
+            StrictError: `strict` is set and a pass kept a construct.
+            MismatchError: (`verify`) the outputs differ; it names the pass that is at fault.
+        """
+        from ...verification.options import comparison_options
+
+        comparison = comparison_options(verify)
+        original = read(model)
+        rewritten = load(original)
+        result = self.apply(rewritten)
+        if strict:
+            require_all_rewritten(result.remarks)
+        verdict = None
+        if comparison is not None:
+            verdict = self._verified(original, rewritten, comparison)
+        returned = in_kind(rewritten, model)
+        return Result(returned, result.changed, result.remarks, result.timings, verdict)
+
+    def _verified(
+        self, original: ModelSource, rewritten: Model, comparison: Mapping[str, Any]
+    ) -> Verdict:
+        """Compare with the original.
+
+        Raises:
+            MismatchError: the outputs differ.
+            NotVerifiedError: a proof is demanded, and there is none.
+        """
+        from ...verification import verify
+        from ...verification.mismatch import require_compared
+        from .bisection import locate
+
+        shared = {"base_dir": base_dir_of(original), **comparison}
+        verdict = verify(original, rewritten, **shared)
+        if verdict.differs:
+            raise locate(
+                verdict,
+                lambda run: self.apply(load(original), run=run),
+                lambda after: verify(original, after, **shared),
+            )
+        require_compared(verdict, "the rewrite", comparison.get("prove") is True)
+        return verdict
+
+    @paused_collector
+    def apply(
+        self,
+        model: Model,
+        progress: Progress | None = None,
+        *,
+        trial: bool = False,
+        run: Run | None = None,
+    ) -> Result[Model]:
+        """Rewrite an IR model in place.
+
+        Args:
+            model: the model.
+            progress: told what is worked on.
+            trial: it is only tried: logged in detail alone, and no watcher is told.
+            run: takes the remarks, and has its own watcher, if any; a new one where it is None.
+
+        Raises:
+            EmissionError: a pass emitted a node that its opset does not take.
+        """
+        if run is None:
+            run = Run(progress)
+            run.watcher = None if trial else current_watcher()
+        run.told_at = logging.DEBUG if trial else logging.INFO
+        run.standard = default_passes()
+        run.new_nodes = None if trial else NewNodes(model)
+        with governed(), notes() as noted:
+            changed = rewrite_model(self.passes, model, run, self.repeat)
+        if changed and run.new_nodes is not None:
+            run.new_nodes.require_conformance()
+        timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
+        return Result(model, changed, (*run.remarks, *noted), timings)
+
+    def __str__(self) -> str:
+        return ",".join(str(pass_) for pass_ in self.passes)
+
+
+@contextlib.contextmanager
+def notes() -> Iterator[list[Remark]]:
+    """A list that holds, when what is done inside is over, what was over the budget in it."""
+    noted: list[Remark] = []
+    before = dict(current().refused)
+    yield noted
+    for why, (place, count) in current().refused.items():
+        if before.get(why) != (place, count) and isinstance(place, Node):
+            more = f" (and {count - 1} more)" if count > 1 else ""
+            noted.append(Remark("budget", place.op_type, place.path, "noted", f"{why}{more}"))
+
+
+def require_all_rewritten(remarks: Sequence[Remark]) -> None:
+    """Raise for the first construct that was kept.
+
+    Raises:
+        StrictError: there is one.
+    """
+    kept = list(kept_constructs(remarks).values())
+    if kept:
+        more = f" (and {len(kept) - 1} more)" if len(kept) > 1 else ""
+        raise StrictError(f"{kept[0]}{more}")

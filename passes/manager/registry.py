@@ -1,0 +1,45 @@
+"""Every pass there is, a line for each: first those of the default pipeline in their order, with
+what may come before them; then those that are only run when asked for.
+
+Recurrences are raised before loops are vectorised: the operator multiplies by the weights that are
+seen in the body.
+"""
+
+# ruff: noqa: I001, PLC0414 - the order says something, and each name is given on
+from ..base import Pass
+from ..cleanup.freeze_initializers import FreezeInitializers as FreezeInitializers
+from ..cleanup.fold_constants import FoldConstants as FoldConstants
+from ..cleanup.fold_shapes import FoldShapes as FoldShapes
+from ..control.propagate_invariants import ForwardInvariants as ForwardInvariants
+from ..loops.count_loops import CountLoops as CountLoops
+from ..loops.hoist_invariants import HoistInvariants as HoistInvariants
+from ..functions.inline_functions import InlineFunctions as InlineFunctions
+from ..recurrences.recognize.raise_recurrences import RaiseRecurrences as RaiseRecurrences
+from ..vectorize.vectorize_loops import VectorizeLoops as VectorizeLoops
+from ..control.unroll_loops import UnrollLoops as UnrollLoops
+from ..scans.unroll_scans import UnrollScans as UnrollScans
+from ..control.inline_ifs import InlineIfs as InlineIfs
+from ..sequences.lower_sequences import LowerSequences as LowerSequences
+from ..cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
+from ..cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes
+from ..functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
+from ..cleanup.infer_shapes import InferShapes as InferShapes
+from ..cleanup.cancel_movement import CancelMovement as CancelMovement
+from ..cleanup.merge_constants import MergeConstants as MergeConstants
+from ..control.predicate_loops import PredicateLoops as PredicateLoops
+from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
+from ..loops.scans_to_loops import ScansToLoops as ScansToLoops
+from ..control.ifs_to_selects import IfsToSelects as IfsToSelects
+from ..recurrences.expand.expand_recurrences import ExpandRecurrences as ExpandRecurrences
+from ..scans.scan_8_to_9 import Scan8To9 as Scan8To9
+from ..scans.scan_9_to_8 import Scan9To8 as Scan9To8
+
+PASSES: tuple[type[Pass], ...] = tuple(
+    kind for kind in [*vars().values()] if isinstance(kind, type) and kind is not Pass
+)
+"""The passes that are imported above, in that order."""
+
+
+def default_passes() -> tuple[Pass, ...]:
+    """Those of the default pipeline, with the options that they have there."""
+    return tuple([kind(**kind.default_options) for kind in PASSES if kind.by_default])

@@ -1,0 +1,1 @@
+"""Expansion of RNN, GRU and LSTM into the operators of their cells."""

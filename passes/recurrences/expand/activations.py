@@ -1,0 +1,80 @@
+"""The activations of RNN, GRU and LSTM as nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ....ir import Value
+from ...utils.builder import Emitter
+from ..functions import Function
+from ..weights import Unfit
+
+_CLIP_BY_INPUTS = 11
+_THRESHOLDED_RELU = 10
+_WHERE = 9
+_ALPHA = ("LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid")
+
+
+class Activations:
+    """Applies activations to what gates add up.
+
+    Args:
+        emit: adds the nodes.
+        elem_type: the element type of the values.
+        clip: the bound of what is activated, if there is one.
+    """
+
+    def __init__(self, emit: Emitter, elem_type: int, clip: float | None) -> None:
+        self.emit = emit
+        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        self._clip = clip
+        self._numbers: dict[float, Value] = {}
+
+    def number(self, number: float) -> Value:
+        """A constant, made once."""
+        if number not in self._numbers:
+            array = np.array(number).astype(self._dtype)
+            self._numbers[number] = self.emit.constant(array, "number")
+        return self._numbers[number]
+
+    def clipped(self, value: Value) -> Value:
+        """A value within the bounds of what is activated."""
+        if self._clip is None:
+            return value
+        bounds = -self._clip, self._clip
+        if self.emit.opset < _CLIP_BY_INPUTS:
+            return self.emit.add("Clip", [value], "clipped", min=bounds[0], max=bounds[1])
+        return self.emit.add("Clip", [value, *map(self.number, bounds)], "clipped")
+
+    def applied(self, function: Function, value: Value, label: str) -> Value:
+        """What an activation makes of a value.
+
+        Raises:
+            Unfit: the opset has nothing for it.
+        """
+        kind, alpha, beta = function
+        if kind == "Affine":
+            return self._affine(value, alpha, beta, label)
+        if kind == "ScaledTanh":
+            bent = self.emit.add("Tanh", [self._scaled(value, beta)], "bent")
+            return self.emit.add("Mul", [bent, self.number(alpha)], label)
+        if kind == "ThresholdedRelu" and self.emit.opset < _THRESHOLDED_RELU:
+            return self._above(value, alpha, label)
+        attributes = {"alpha": alpha} if kind in _ALPHA else {}
+        attributes |= {"beta": beta} if kind == "HardSigmoid" else {}
+        return self.emit.add(kind, [value], label, **attributes)
+
+    def _scaled(self, value: Value, factor: float) -> Value:
+        return self.emit.add("Mul", [value, self.number(factor)], "scaled")
+
+    def _affine(self, value: Value, alpha: float, beta: float, label: str) -> Value:
+        scaled = value if alpha == 1 else self._scaled(value, alpha)
+        return self.emit.add("Add", [scaled, self.number(beta)], label)
+
+    def _above(self, value: Value, least: float, label: str) -> Value:
+        """What is more than a number, else 0."""
+        if self.emit.opset < _WHERE:
+            raise Unfit(f"has the activation ThresholdedRelu; convert to opset {_WHERE} first")
+        is_above = self.emit.add("Greater", [value, self.number(least)], "is_above")
+        return self.emit.add("Where", [is_above, value, self.number(0.0)], label)

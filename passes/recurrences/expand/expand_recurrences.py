@@ -1,0 +1,134 @@
+"""Take RNN, GRU and LSTM apart, into the operators of their cells.
+
+                                     xs = Transpose <perm = [1, 0, 2]> (x)
+                                     fed = Add (MatMul (xs, w'), b')
+y, h = RNN (x, w, r, b, , h0)   ->   fed_0, fed_1 = Split <axis = 1> (Reshape (fed))
+                                     h_0 = Tanh (Add (fed_0, MatMul (h0, r')))
+                                     h_1 = Tanh (Add (fed_1, MatMul (h_0, r')))
+                                     y = Transpose (Reshape (Concat <axis = 1> (h_0, h_1)))
+                                     h = Unsqueeze (h_1)
+
+Where only run time tells how many steps there are, or they are too many to be written out, a Scan
+makes them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from ....analysis.constants.folding import Folder
+from ....analysis.constants.provenance import origins
+from ....ir import Graph, Model, Node, Value
+from ...base import Pass, RewriteError, Run
+from ...scans.layout import replace_outputs
+from ...utils.budget import DEFAULT_MAX_NODES, Budget
+from ...utils.value_numbering import merge_equal, same_key
+from ..layers import INPUT, read_layer
+from ..weights import Unfit
+from .expansion import Expansion
+from .scanned_steps import OLDEST_SCAN, write_as_scans
+from .straight_steps import straight_cost, write_out
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpandRecurrences(Pass):
+    """Take RNN, GRU and LSTM apart, into the operators of their cells.
+
+    Options:
+        straight: make no Scan; leave what would need one.
+        max_trips: write out no more steps than that; no limit by default.
+        max_nodes: how many nodes the whole rewrite may add.
+    """
+
+    name: ClassVar[str] = "expand-recurrences"
+    works_on: ClassVar[tuple[str, ...]] = ("LSTM", "GRU", "RNN")
+    straight: bool = False
+    max_trips: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Take apart all that can be."""
+        return Expander(self, model, run, Folder(model)).expand()
+
+
+class Expander:
+    """Takes apart the nodes of a model.
+
+    Args:
+        options: says how.
+        model: is changed in place.
+        run: the rewrite.
+        folder: computes weights; equal ones of all models for which it does are one.
+    """
+
+    def __init__(self, options: ExpandRecurrences, model: Model, run: Run, folder: Folder) -> None:
+        self.options = options
+        self.model = model
+        self.run = run
+        self.folder = folder
+        self.inference = run.inference(model)
+        self.budget = Budget(run, options.max_nodes, options.max_trips)
+
+    def expand(self) -> bool:
+        """Take apart all nodes that can be; says whether there were any."""
+        changed = False
+        for graph in list(self.model.graphs()):
+            nodes = graph.nodes_of(*self.options.works_on)
+            weights = {value for node in nodes for value in node.inputs}
+            kept = set(graph.initializers).difference(weights) if nodes else set()
+            rewritten = [node for node in nodes if self.visit(graph, node)]
+            if rewritten:
+                merge_equal(graph, kept, same_key)
+                changed = True
+        return changed
+
+    def visit(self, graph: Graph, node: Node) -> bool:
+        """Take a node apart, or say why not."""
+        path, of = node.path, self.expansion(node)
+        reason = of if isinstance(of, str) else self.not_straight(of)
+        if isinstance(of, str) or not (reason is None or self.may_be_scanned(of)):
+            assert reason is not None
+            self.run.kept(self.options, node, reason)
+            return False
+        before = len(graph)
+        if reason is None:
+            steps = of.layer.length or 0
+            results: Sequence[Value | None] = write_out(of, steps, self.reporter(node, steps))
+            what = f"written out, {steps} step{'' if steps == 1 else 's'}"
+        else:
+            results, what = write_as_scans(of), f"is a Scan now: {reason}"
+        replace_outputs(graph, node, results[: len(node.outputs)])
+        self.budget.spend(len(graph) - before)
+        self.run.rewritten(self.options, node, path, what)
+        return True
+
+    def expansion(self, node: Node) -> Expansion | str:
+        """A node that can be taken apart, or why it cannot."""
+        try:
+            return Expansion(read_layer(node, self.inference), self.folder.fold)
+        except Unfit as why:
+            return f"it {why}"
+        except RewriteError as error:
+            return str(error)
+
+    def may_be_scanned(self, of: Expansion) -> bool:
+        """Whether a Scan may make the steps."""
+        return not self.options.straight and of.emit.opset >= OLDEST_SCAN
+
+    def not_straight(self, of: Expansion) -> str | None:
+        """Why the steps cannot be written out; None if they can."""
+        steps = of.layer.length
+        if steps is None:
+            return f"its length depends on {origins(of.input(INPUT), sizes=True)}"
+        return self.budget.refuses_trips(steps, straight_cost(of, steps))
+
+    def reporter(self, node: Node, steps: int) -> Callable[[int], None]:
+        """What tells how far a node is written out."""
+
+        def report(step: int) -> None:
+            if self.run.progress is not None and step % 100 == 0:
+                self.run.progress(f"writing out {node.label}", step, steps)
+
+        return report

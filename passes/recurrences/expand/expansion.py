@@ -1,0 +1,230 @@
+"""RNN, GRU and LSTM taken apart: what is the same in all steps stands once, before them.
+
+y, h = RNN (x, w, r, b, , h0)   ->   all = MatMul (x by rows, w')
+                                     fed = Add (all, b')
+                                     fed_0, fed_1 = Split (Reshape (fed))
+                                     h_0 = Tanh (Add (fed_0, MatMul (h0, r')))
+                                     h_1 = Tanh (Add (fed_1, MatMul (h_0, r')))
+                                     y = Transpose (Reshape (Concat (h_0, h_1)))
+
+Rows that have ended keep their states, and zeros stand behind their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....ir import Array, Fold, Graph, Template, Value
+from ....ir.lazy import lazy_property
+from ....ops.schema_queries import unsayable
+from ...utils.builder import Emitter
+from ..layers import BIAS, INPUT, LENGTHS, PEEPHOLES, RECURRENT, WEIGHTS, Layer
+from ..weights import Unfit
+from .steps import step_graph, weight_names
+
+_MOVED = ("MatMul", "Add", "Reshape", "Transpose", "Split", "Concat", "Squeeze", "Unsqueeze")
+_WHERE = 9
+_EXPAND = 8
+
+
+class Direction:
+    """One direction of a node.
+
+    Args:
+        expansion: the node.
+        number: which direction.
+
+    Attributes:
+        backward: whether it goes from the last element to the first.
+        step: the graph of a step.
+    """
+
+    def __init__(self, expansion: Expansion, number: int) -> None:
+        layer = expansion.layer
+        self.expansion = expansion
+        self.number = number
+        self.backward = layer.backward[number]
+        self.step = step_graph(layer, layer.functions[number])
+
+    def fed(self, given: Value) -> Value:
+        """What the input adds to all gates, for all steps."""
+        emit, of = self.expansion.emit, self.expansion
+        weight = emit.transpose(of.part(WEIGHTS, self.number), (1, 0), "w")
+        products = emit.add("MatMul", [given, weight], "products")
+        bias = self._bias()
+        return products if bias is None else emit.add("Add", [products, bias], "fed")
+
+    def _bias(self) -> Value | None:
+        """What is added to the sums of all gates; not what a reset gate is multiplied with."""
+        of, layer = self.expansion, self.expansion.layer
+        if layer.node.input(BIAS) is None:
+            return None
+        fed, kept = of.halves(self.number)
+        if layer.node.op_type == "GRU" and layer.reset_after:
+            gates = of.emit.split(kept, [2 * layer.hidden, layer.hidden], 0, ("b_gates", "b_new"))
+            zeros = of.constant(np.zeros(layer.hidden), "zeros")
+            kept = of.emit.concat([gates[0], zeros], 0, "b_kept")
+        return of.emit.add("Add", [fed, kept], "b")
+
+    @lazy_property
+    def weights(self) -> list[Value]:
+        """What the step is given beside the states and what is fed."""
+        of, layer, hidden = self.expansion, self.expansion.layer, self.expansion.layer.hidden
+        found = {"r": of.emit.transpose(of.part(RECURRENT, self.number), (1, 0), "r")}
+        names = weight_names(layer)
+        if "r_new" in names:
+            labels = ("r", "r_new")
+            parts = of.emit.split(found["r"], [2 * hidden, hidden], 1, labels)
+            found = dict(zip(labels, parts, strict=True))
+        if "b_new" in names:
+            kept = of.halves(self.number)[1]
+            found["b_new"] = of.emit.split(kept, [2 * hidden, hidden], 0, ("b_gates", "b_new"))[1]
+        if layer.peepholes is not None:
+            seen = ("p_in", "p_out", "p_forget")
+            parts = of.emit.split(of.part(PEEPHOLES, self.number), [hidden] * 3, 0, seen)
+            found.update(zip(seen, parts, strict=True))
+        return [found[name] for name in names]
+
+    def template(self, into: Graph, fold: Fold | None) -> Template:
+        """Its step, to be copied."""
+        return Template(self.step, into, fold=fold, keep_infos=False)
+
+
+class Expansion:
+    """A node that is to be taken apart.
+
+    Args:
+        layer: the node.
+        fold: computes what is constant.
+
+    Attributes:
+        emit: adds nodes to its graph.
+        directions: its directions.
+
+    Raises:
+        Unfit: the opset cannot say it; the message ends a sentence that begins with the node.
+        RewriteError: it can, but not of the element type.
+    """
+
+    def __init__(self, layer: Layer, fold: Fold) -> None:
+        assert layer.node.graph is not None
+        self.layer = layer
+        self.fold = fold
+        self.graph: Graph = layer.node.graph
+        self.emit = Emitter(self.graph, fold)
+        self.directions = [Direction(self, number) for number in range(len(layer.backward))]
+        self._parts: dict[int, list[Value]] = {}
+        self._halves: dict[int, list[Value]] = {}
+        self._zeros: dict[tuple[int, ...], Value] = {}
+        self._require_sayable()
+
+    def _require_sayable(self) -> None:
+        layer, opset = self.layer, self.emit.opset
+        masked = layer.node.input(LENGTHS) is not None
+        if masked and opset < _WHERE:
+            raise Unfit(f"has rows of lengths of their own; convert to opset {_WHERE} first")
+        if self.rows is None and not layer.length and opset < _EXPAND:
+            raise Unfit(f"has no steps; convert to opset {_EXPAND} first")
+        why = unsayable(
+            (*_MOVED, *(["Where"] if masked else [])), layer.elem_type, opset, layer.node.op_type
+        )
+        if why is not None:
+            raise Unfit(f"has an input that {why}")
+
+    # What is known of it -------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows; None where only run time tells."""
+        return None if self.layer.batch is None else self.layer.batch.value
+
+    def is_used(self, index: int) -> bool:
+        """Whether something reads or names an output."""
+        outputs = self.layer.node.outputs
+        value = outputs[index] if index < len(outputs) else None
+        return value is not None and (value.pinned or self.graph.is_used(value))
+
+    # What all forms share ------------------------------------------------------------------------
+
+    def constant(self, array: Array, label: str) -> Value:
+        """A constant of the node's element type."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.layer.elem_type)
+        return self.emit.constant(array.astype(dtype), label)
+
+    def input(self, index: int) -> Value:
+        """An input that is there."""
+        value = self.layer.node.input(index)
+        assert value is not None
+        return value
+
+    def part(self, index: int, number: int) -> Value:
+        """What an input holds for a direction, whose axis is the first."""
+        if index not in self._parts:
+            self._parts[index] = self._apart(self.input(index), 0)
+        return self._parts[index][number]
+
+    def _apart(self, value: Value, axis: int) -> list[Value]:
+        count, name = len(self.directions), value.name
+        labels = [f"{name}_{number}" for number in range(count)]
+        parts = self.emit.split(value, [1] * count, axis, labels) if count > 1 else [value]
+        return [self.emit.squeeze(part, axis, f"{part.name}_part") for part in parts]
+
+    def halves(self, number: int) -> list[Value]:
+        """The biases of a direction: of the products of the input, and of the state."""
+        if number not in self._halves:
+            width = self.layer.gates * self.layer.hidden
+            both = self.part(BIAS, number)
+            self._halves[number] = self.emit.split(both, [width, width], 0, ("b_fed", "b_kept"))
+        return self._halves[number]
+
+    def initial(self, number: int, whole: bool) -> list[Value]:
+        """The initial states of a direction.
+
+        Args:
+            number: which direction.
+            whole: all rows; where they are zeros one stands for all otherwise.
+        """
+        found = []
+        for index in self.layer.states:
+            if self.layer.node.input(index) is None:
+                found.append(self.zeros((self.layer.hidden,), whole))
+                continue
+            if index not in self._parts:
+                axis = 1 if self.layer.batch_first else 0
+                self._parts[index] = self._apart(self.input(index), axis)
+            found.append(self._parts[index][number])
+        return found
+
+    def zeros(self, sizes: tuple[int, ...], whole: bool) -> Value:
+        """Zeros for each row, which is the first axis; one row stands for all of them, unless they
+        are wanted whole."""
+        rows = self.rows if whole and self.rows is not None else 1
+        shape = (rows, *sizes)
+        if shape not in self._zeros:
+            self._zeros[shape] = self.constant(np.zeros(shape), "zeros")
+        zeros = self._zeros[shape]
+        return self._for_all_rows(zeros, len(sizes)) if whole and self.rows is None else zeros
+
+    def _for_all_rows(self, value: Value, others: int) -> Value:
+        """What one row holds, for all rows."""
+        emit, place = self.emit, 0 if self.layer.batch_first else 1
+        shape = emit.once("Shape", [self.input(INPUT)], "shape")
+        count = emit.slice(shape, place, place + 1, "rows")
+        sizes = emit.concat([count, emit.vector((1,) * others, "ones")], 0, "sizes")
+        return emit.add("Expand", [value, sizes], value.name)
+
+    def joined(self, values: Sequence[Value], axis: int, label: str) -> Value:
+        """Values of all directions along a new axis."""
+        rows = [self.emit.unsqueeze(value, axis, f"{value.name}_row") for value in values]
+        return self.emit.concat(rows, axis, label)
+
+    def last_states(self, states: Sequence[Sequence[Value]]) -> list[Value | None]:
+        """The outputs for the last states, given by direction."""
+        node, axis = self.layer.node, 1 if self.layer.batch_first else 0
+        return [
+            self.joined(column, axis, node.output(index).name) if self.is_used(index) else None
+            for index, column in enumerate(zip(*states, strict=True), 1)
+        ]

@@ -1,0 +1,116 @@
+"""RNN, GRU and LSTM as a Scan of their steps, one for each direction."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact, Symbols
+from ....facts.polynomial import Dimension
+from ....ir import Graph, Operator, Value
+from ....ir.copying import empty_header
+from ...loops.new_bodies import give_out_own
+from ...scans.layout import add_holder, declaration
+from ...utils.builder import Emitter
+from ..layers import INPUT, LENGTHS
+from .expansion import Direction, Expansion
+
+OLDEST_SCAN = 9
+"""Below, a Scan is another operator."""
+
+
+def write_as_scans(of: Expansion) -> list[Value | None]:
+    """The outputs, by Scans."""
+    scans = [_Scanned(of, direction) for direction in of.directions]
+    axis = 2 if of.layer.batch_first else 1
+    whole = None
+    if of.is_used(0):
+        every = [scan.outputs[-1] for scan in scans]
+        whole = of.joined(every, axis, of.layer.node.output().name)
+    return [whole, *of.last_states([scan.outputs[: len(of.layer.states)] for scan in scans])]
+
+
+class _Scanned:
+    """The Scan of one direction.
+
+    Attributes:
+        outputs: the last states, the number of the step where rows end, and all hidden states.
+    """
+
+    def __init__(self, of: Expansion, direction: Direction) -> None:
+        self.of = of
+        self.direction = direction
+        self.weights = direction.weights
+        self.ends = self._ends()
+        states = of.initial(direction.number, whole=True)
+        if self.ends is not None:
+            states.append(self._first_number())
+        fed = direction.fed(of.input(INPUT))
+        names = ["h", "c"][: len(of.layer.states)] + ["step"] * (self.ends is not None)
+        labels = [f"{name}_last" for name in names] + ["hs"] * of.is_used(0)
+        scan = add_holder(
+            of.graph, Operator("Scan"), self._attributes(), ["body"], [*states, fed], labels
+        )
+        self._fill(of.graph.add_body(scan, "body", empty_header("step")), names)
+        self.outputs = [scan.output(index) for index in range(len(labels))]
+
+    def _attributes(self) -> dict[str, int | list[int]]:
+        attributes: dict[str, int | list[int]] = {"num_scan_inputs": 1}
+        given_out = self.of.is_used(0)
+        if self.of.layer.batch_first:
+            attributes["scan_input_axes"] = [1]
+            attributes |= {"scan_output_axes": [1]} if given_out else {}
+        if self.direction.backward:
+            attributes["scan_input_directions"] = [1]
+            attributes |= {"scan_output_directions": [1]} if given_out else {}
+        return attributes
+
+    def _ends(self) -> Value | None:
+        """Where rows end, as a column; None where all go to the end."""
+        lengths = self.of.layer.node.input(LENGTHS)
+        return None if lengths is None else self.of.emit.unsqueeze(lengths, 1, "ends")
+
+    def _first_number(self) -> Value:
+        """Which step is the first."""
+        emit, of = self.of.emit, self.of
+        if not self.direction.backward:
+            return emit.constant(np.array(0, np.int32), "first")
+        place = 1 if of.layer.batch_first else 0
+        shape = emit.add("Shape", [of.input(INPUT)], "shape")
+        count = emit.scalar(emit.slice(shape, place, place + 1, "count"), "count")
+        last = emit.add("Sub", [count, emit.constant(np.array(1, np.int64), "one")], "last")
+        return emit.add("Cast", [last], "first", to=onnx.TensorProto.INT32)
+
+    def _fill(self, body: Graph, names: list[str]) -> None:
+        layer, hidden = self.of.layer, Dimension.constant(self.of.layer.hidden)
+        rows = layer.batch or Symbols().fresh()
+        state = Fact(layer.elem_type, (rows, hidden))
+        types = [Fact(onnx.TensorProto.INT32, ()) if name == "step" else state for name in names]
+        infos = [
+            declaration(name, fact.type_proto(private=False))
+            for name, fact in zip(names, types, strict=True)
+        ]
+        given = [body.add_input(name, info) for name, info in zip(names, infos, strict=True)]
+        width = Dimension.constant(layer.gates * layer.hidden)
+        fed = Fact(layer.elem_type, (rows, width)).type_proto(private=False)
+        given.append(body.add_input("fed", declaration("fed", fed)))
+        results = self._results(body, given)
+        give_out_own(body, results, [*infos, infos[0]][: len(results)])
+
+    def _results(self, body: Graph, given: list[Value]) -> list[Value]:
+        """The states after a step, and what is given out of it."""
+        count, emit = len(self.of.layer.states), Emitter(body)
+        old, fed = given[:count], given[-1]
+        template = self.direction.template(body, self.of.fold)
+        new = shown = template.instantiate([*old, fed, *self.weights])
+        if self.ends is not None:
+            alive = emit.add("Less", [given[count], self.ends], "alive")
+            zero = self.of.constant(np.zeros(()), "zero")
+            shown = [emit.add("Where", [alive, new[0], zero], "shown")]
+            new = [
+                emit.add("Where", [alive, one, other], "chosen")
+                for one, other in zip(new, old, strict=True)
+            ]
+            step = emit.constant(np.array(-1 if self.direction.backward else 1, np.int32), "by")
+            new.append(emit.add("Add", [given[count], step], "next"))
+        return [*new, shown[0]] if self.of.is_used(0) else new

@@ -1,0 +1,153 @@
+"""One step of RNN, GRU or LSTM: a graph that computes the next states.
+
+h = Gru (fed, h0, r, r_new) {
+    zr, new = Split <axis = 1> (fed)        fed is what the input adds to all gates, biases included
+    za = MatMul (h0, r)
+    zs = Add (zr, za)
+    ...
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import onnx
+
+from ....ir import Graph, Model, Value
+from ...scans.layout import declaration
+from ...utils.builder import Emitter
+from ..functions import Function
+from ..layers import BIAS, Layer
+from .activations import Activations
+
+
+def weight_names(layer: Layer) -> list[str]:
+    """What stays the same in all steps of a direction: products of the state, and what is added."""
+    names = ["r"]
+    if layer.node.op_type == "GRU" and not layer.reset_after:
+        names.append("r_new")
+    elif layer.node.op_type == "GRU" and layer.node.input(BIAS) is not None:
+        names.append("b_new")
+    if layer.peepholes is not None:
+        names += ["p_in", "p_out"] if layer.coupled else ["p_in", "p_out", "p_forget"]
+    return names
+
+
+def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
+    """The graph of a step: of the states, what is fed, and the weights in their order, the states.
+
+    Args:
+        layer: the node.
+        functions: the activations of the direction.
+
+    Raises:
+        Unfit: the opset has nothing for an activation.
+        RewriteError: it has, but not for the element type.
+    """
+    around = layer.node.graph
+    assert around is not None
+    scratch = Model(onnx.ModelProto(ir_version=onnx.IR_VERSION))
+    scratch.opset_imports = dict(around.root.opset_imports)
+    type_ = onnx.helper.make_tensor_type_proto(layer.elem_type, None)
+
+    def given(name: str) -> Value:
+        return scratch.graph.add_input(name, declaration(name, type_))
+
+    states = [given(name) for name, _ in zip("hc", layer.states, strict=False)]
+    fed = given("fed")
+    step = _Step(
+        layer, functions, scratch.graph, {name: given(name) for name in weight_names(layer)}
+    )
+    new = _STEPS[layer.node.op_type](step, fed, *states)
+    scratch.graph.set_outputs(new, [declaration(value.name, type_) for value in new])
+    return scratch.graph
+
+
+class _Step:
+    def __init__(
+        self,
+        layer: Layer,
+        functions: Sequence[Function],
+        graph: Graph,
+        weights: Mapping[str, Value],
+    ) -> None:
+        self.layer = layer
+        self.functions = functions
+        self.weights = weights
+        self.emit = Emitter(graph)
+        self.activations = Activations(self.emit, layer.elem_type, layer.clip)
+
+    def add(self, one: Value, other: Value, label: str) -> Value:
+        return self.emit.add("Add", [one, other], label)
+
+    def mul(self, one: Value, other: Value, label: str) -> Value:
+        return self.emit.add("Mul", [one, other], label)
+
+    def one_less(self, value: Value, label: str) -> Value:
+        return self.emit.add("Sub", [self.activations.number(1.0), value], label)
+
+    def product(self, state: Value, weight: str) -> Value:
+        """What a state adds to gates."""
+        return self.emit.add("MatMul", [state, self.weights[weight]], "kept")
+
+    def parts(self, value: Value, counts: Sequence[int], labels: Sequence[str]) -> list[Value]:
+        """Gates apart, so many in each part."""
+        return self.emit.split(value, [n * self.layer.hidden for n in counts], 1, labels)
+
+    def applied(self, index: int, total: Value, label: str) -> Value:
+        """An activation of what a gate adds up."""
+        return self.activations.applied(
+            self.functions[index], self.activations.clipped(total), label
+        )
+
+    def rnn(self, fed: Value, h: Value) -> list[Value]:
+        total = self.add(fed, self.product(h, "r"), "total")
+        return [self.applied(0, total, "h")]
+
+    def gru(self, fed: Value, h: Value) -> list[Value]:
+        gates, new = self.parts(fed, (2, 1), ("fed_gates", "fed_new"))
+        if self.layer.reset_after:
+            kept, inner = self.parts(self.product(h, "r"), (2, 1), ("kept_gates", "kept_new"))
+            if "b_new" in self.weights:
+                inner = self.add(inner, self.weights["b_new"], "inner")
+        else:
+            kept = self.product(h, "r")
+        both = self.applied(0, self.add(gates, kept, "total"), "gates")
+        update, reset = self.parts(both, (1, 1), ("update", "reset"))
+        if self.layer.reset_after:
+            inner = self.mul(reset, inner, "reset_state")
+        else:
+            inner = self.product(self.mul(reset, h, "reset_state"), "r_new")
+        candidate = self.applied(1, self.add(new, inner, "total_new"), "candidate")
+        taken = self.mul(self.one_less(update, "rest"), candidate, "taken")
+        return [self.add(taken, self.mul(update, h, "stays"), "h")]
+
+    def lstm(self, fed: Value, h: Value, c: Value) -> list[Value]:
+        total = self.add(fed, self.product(h, "r"), "total")
+        names = ("total_in", "total_out", "total_forget", "total_new")
+        into, out, forget, new = self.parts(total, (1, 1, 1, 1), names)
+        taken = self.applied(0, self.seen(into, c, "p_in"), "taken")
+        if self.layer.coupled:
+            keeps = self.one_less(taken, "keeps")
+        else:
+            keeps = self.applied(0, self.seen(forget, c, "p_forget"), "keeps")
+        fresh = self.mul(taken, self.applied(1, new, "candidate"), "fresh")
+        cell = self.add(self.mul(keeps, c, "stays"), fresh, "c")
+        opened = self.applied(0, self.seen(out, cell, "p_out"), "opened")
+        # What is clipped are the sums of the gates, not the cell.
+        shown = self.activations.applied(self.functions[2], cell, "shown")
+        return [self.mul(opened, shown, "h"), cell]
+
+    def seen(self, total: Value, cell: Value, weight: str) -> Value:
+        """A sum of a gate with what it sees of the cell."""
+        if weight not in self.weights:
+            return total
+        return self.add(total, self.mul(self.weights[weight], cell, "peep"), "total_peep")
+
+
+_STEPS: dict[str, Callable[..., list[Value]]] = {
+    "RNN": _Step.rnn,
+    "GRU": _Step.gru,
+    "LSTM": _Step.lstm,
+}

@@ -1,0 +1,170 @@
+"""RNN, GRU and LSTM with a copy of the cell for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ....ir import Array, Value
+from ....ir.lazy import lazy_property
+from ..layers import INPUT, LENGTHS
+from .expansion import Direction, Expansion
+
+_AROUND = 32
+"""So many nodes of a direction at most stand around the steps."""
+_CHOSEN = 2
+"""So many nodes choose between new and old states in a step."""
+
+
+def straight_cost(of: Expansion, steps: int) -> int:
+    """How many nodes it takes at most."""
+    chosen = 0 if of.layer.node.input(LENGTHS) is None else _CHOSEN
+    return sum(_AROUND + steps * (len(d.step) + chosen) for d in of.directions)
+
+
+def write_out(
+    of: Expansion, steps: int, report: Callable[[int], None] = lambda _: None
+) -> list[Value | None]:
+    """The outputs, by copies of the cell.
+
+    Args:
+        of: the node.
+        steps: how many steps there are.
+        report: told of each step before it is copied.
+    """
+    return _Straight(of, steps, report).run()
+
+
+class _Straight:
+    def __init__(self, of: Expansion, steps: int, report: Callable[[int], None]) -> None:
+        self.of = of
+        self.emit = of.emit
+        self.steps = steps
+        self.report = report
+        self.lengths = of.layer.node.input(LENGTHS)
+        self.alive = self._alive()
+
+    def run(self) -> list[Value | None]:
+        by_rows = self.by_rows()
+        results = [self.direction(direction, by_rows) for direction in self.of.directions]
+        every = [hidden for hidden, _ in results]
+        whole = self.every(every) if self.of.is_used(0) else None
+        return [whole, *self.of.last_states([states for _, states in results])]
+
+    def by_rows(self) -> Value:
+        """The input with its rows as the first axis; the only step is no axis."""
+        given, steps_first = self.of.input(INPUT), not self.of.layer.batch_first
+        if self.steps == 1:
+            return self.emit.squeeze(given, 0 if steps_first else 1, "by_rows")
+        return self.emit.transpose(given, (1, 0, 2) if steps_first else (0, 1, 2), "by_rows")
+
+    def direction(self, direction: Direction, by_rows: Value) -> tuple[list[Value], list[Value]]:
+        """The hidden states of all steps, in the order of the input, and the last states."""
+        states = self.of.initial(direction.number, whole=not self.steps or self._has_fixed_ends)
+        if not self.steps:
+            return [], states
+        template = direction.template(self.of.graph, self.of.fold)
+        fed, hidden = self.fed(direction, by_rows), list[Value]()
+        for step in self.in_order(direction):
+            self.report(step)
+            if self.taken_by(step) is not False:
+                suffix = (
+                    f"_{step}" if len(self.of.directions) == 1 else f"_{direction.number}_{step}"
+                )
+                new = template.instantiate([*states, fed[step], *direction.weights], suffix)
+                states = self.chosen(step, new, states)
+            hidden.append(states[0])
+        return hidden[::-1] if direction.backward else hidden, states
+
+    def in_order(self, direction: Direction) -> Sequence[int]:
+        """The steps, the first one first."""
+        steps = range(self.steps)
+        return steps[::-1] if direction.backward else steps
+
+    def fed(self, direction: Direction, by_rows: Value) -> list[Value]:
+        """What the input adds to the gates, by step."""
+        fed, width = direction.fed(by_rows), self.of.layer.gates * self.of.layer.hidden
+        if self.steps == 1:
+            return [fed]
+        shape = self.emit.vector((0, self.steps * width), "shape")
+        flat = self.emit.add("Reshape", [fed, shape], "fed_flat")
+        labels = [f"fed_{step}" for step in range(self.steps)]
+        return self.emit.split(flat, [width] * self.steps, 1, labels)
+
+    def every(self, hidden: Sequence[Sequence[Value]]) -> Value:
+        """The output of all hidden states, given by direction."""
+        layer, name = self.of.layer, self.of.layer.node.output().name
+        sizes = self.steps, len(hidden), layer.hidden
+        if sizes[:2] == (1, 1) and self.alive is None:
+            return self.emit.unsqueeze(hidden[0][0], (1, 2) if layer.batch_first else (0, 1), name)
+        if self.steps:
+            flat = self.emit.concat(
+                [h for step in zip(*hidden, strict=True) for h in step], 1, "hs"
+            )
+            shape = self.emit.vector((0, *sizes), "shape")
+            whole = self.emit.add("Reshape", [flat, shape], f"{name}_by_rows")
+            whole = self.masked(whole)
+        else:
+            whole = self.of.zeros(sizes, whole=True)
+        return whole if layer.batch_first else self.emit.transpose(whole, (1, 2, 0, 3), name)
+
+    # Rows that end ------------------------------------------------------------------------------
+
+    @property
+    def _has_fixed_ends(self) -> bool:
+        constant = None if self.lengths is None else self.lengths.constant
+        return constant is not None and constant.is_readable
+
+    def _alive(self) -> Array | Value | None:
+        """For each row which steps are its own; None where all are."""
+        if self.lengths is None or not self.steps:
+            return None
+        numbers = np.arange(self.steps, dtype=np.int32)[None]
+        if self.lengths.constant is not None and self.lengths.constant.is_readable:
+            known: Array = numbers < self.lengths.constant.numpy().reshape(-1, 1)
+            return None if known.all() else known
+        ends = self.emit.unsqueeze(self.lengths, 1, "ends")
+        return self.emit.add("Less", [self.emit.constant(numbers, "steps"), ends], "alive")
+
+    def taken_by(self, step: int) -> Value | bool:
+        """Which rows a step is of; True where of all, False where of none."""
+        if self.alive is None:
+            return True
+        if isinstance(self.alive, Value):
+            return self.columns[step]
+        column = self.alive[:, step : step + 1]
+        if column.all() or not column.any():
+            return bool(column.all())
+        return self.emit.constant(column, "alive")
+
+    @lazy_property
+    def columns(self) -> list[Value]:
+        """For each step which rows it is of, where run time tells."""
+        assert isinstance(self.alive, Value)
+        if self.steps == 1:
+            return [self.alive]
+        labels = [f"alive_{step}" for step in range(self.steps)]
+        return self.emit.split(self.alive, [1] * self.steps, 1, labels)
+
+    def chosen(self, step: int, new: list[Value], old: list[Value]) -> list[Value]:
+        """The states after a step: new ones in the rows that it is of."""
+        column = self.taken_by(step)
+        if isinstance(column, bool):
+            return new
+        return [
+            self.emit.add("Where", [column, one, other], f"{one.name}_chosen")
+            for one, other in zip(new, old, strict=True)
+        ]
+
+    def masked(self, whole: Value) -> Value:
+        """All hidden states by rows, with zeros behind the end of each row."""
+        if self.alive is None:
+            return whole
+        alive = self.alive
+        if isinstance(alive, Value):
+            alive = self.emit.unsqueeze(alive, (2, 3), "alive")
+        else:
+            alive = self.emit.constant(alive[:, :, None, None], "alive")
+        zero = self.of.constant(np.zeros(()), "zero")
+        return self.emit.add("Where", [alive, whole, zero], whole.name)

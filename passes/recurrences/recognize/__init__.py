@@ -1,0 +1,1 @@
+"""Idiom recognition: recurrences as GRU, LSTM, RNN, CumSum and others."""

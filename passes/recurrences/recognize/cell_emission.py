@@ -1,0 +1,278 @@
+"""The operator that computes a cell on all trips, with its weights, its input and its results."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ....ir import Operator, Value
+from ..functions import attributes_of, loses_nan
+from ..weights import Block, Unfit, Weights
+from .affine import Affine
+from .cell_matching import Cell
+from .masked_sequences import Packing
+from .polynomials import Free, Monomial
+from .recurrence import Raised
+from .sequence import Sequence3
+from .symbolic_cell import Interpretation
+
+_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
+"""onnxruntime has no kernels for others."""
+
+TESTED_ULPS = 16
+"""By so many units in the last place results differ at most in the tests, which have states within
+some units of 0. What grows without bounds or is chaotic makes more of any rounding."""
+
+
+def emit_cell(of: Interpretation, cell: Cell) -> Raised:
+    """Make the operator for a cell.
+
+    Raises:
+        Unfit: it cannot be made.
+    """
+    return _Emission(of, cell).run()
+
+
+class _Emission:
+    def __init__(self, of: Interpretation, cell: Cell) -> None:
+        self.of = of
+        self.cell = cell
+        self.recurrence = of.recurrence
+        self.emit = self.recurrence.emit
+        fact = self.recurrence.fact(cell.hidden.given)
+        if fact.elem_type not in _TYPES:
+            raise Unfit("is of an element type for which onnxruntime has no such operator")
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        self.weights = Weights(self.emit, self.recurrence.free, dtype)
+        self.sequence = Sequence3(of, cell.hidden)
+        self.size = of.width(cell.hidden.given)
+        self.max_identity = self.recurrence.trips.max_identity
+        self.spread_nan = self.recurrence.trips.spread_nan
+        self.biases: list[list[tuple[float, Monomial]]] = []
+        self._vectors: dict[Value, Value] = {}
+
+    def run(self) -> Raised:
+        """The operator and what comes of it."""
+        hidden = self.cell.hidden
+        x, w = self._input()
+        self._require_states_everywhere()
+        r = self._joined(self._recurrent(gate) for gate in self.cell.gates)
+        mask = self.of.mask
+        packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
+        lengths = None
+        if packing is not None:
+            x, lengths = packing.packed(x), packing.lengths
+        inputs: list[Value | None] = [x, self._whole(w), self._whole(r), self._bias(), lengths]
+        states = [s for s in (hidden, self.cell.cell) if s is not None]
+        inputs += [self.sequence.initial(state) for state in states]
+        peepholes = self._peepholes()
+        inputs += [] if peepholes is None else [peepholes]
+        labels = [f"{hidden.result.name}_all"]
+        labels += [f"{state.result.name}_last" for state in states]
+        op = Operator.make(self.cell.op_type, **self._attributes())
+        every, *last = self.emit.several(op, inputs, labels)
+        every = self.emit.squeeze(every, 1, every.name)
+        if packing is not None:
+            initial = [self.sequence.initial(state) for state in states]
+            every = packing.every(every, initial[0])
+            last = [packing.last(v, first) for v, first in zip(last, initial, strict=True)]
+        return Raised(
+            self._what(),
+            False,
+            {hidden: self.sequence.every(every)},
+            {
+                state: functools.partial(self.sequence.last, state, value)
+                for state, value in zip(states, last, strict=True)
+            },
+            dict.fromkeys(self.of.alike(hidden), hidden),
+        )
+
+    def _what(self) -> str:
+        article = "a" if self.cell.op_type == "GRU" else "an"
+        masked = "" if self.of.mask is None else " with a mask"
+        lost = loses_nan(self.cell.op_type, self.cell.functions)
+        return (
+            f"{article} {self.cell.op_type}{masked}, up to rounding ({TESTED_ULPS} ULPs in tests)"
+            + (", of which onnxruntime may make a number of a NaN" if lost else "")
+        )
+
+    def _attributes(self) -> dict[str, Any]:
+        attributes: dict[str, Any] = {"hidden_size": self.size}
+        attributes |= attributes_of(self.cell.op_type, self.cell.functions)
+        if self.sequence.backward:
+            attributes["direction"] = "reverse"
+        if self.cell.reset_after:
+            attributes["linear_before_reset"] = 1
+        return attributes
+
+    # Weights -------------------------------------------------------------------------------------
+
+    def _joined(self, blocks: Iterable[Block]) -> Block:
+        return self.weights.joined(list(blocks), 0)
+
+    def _whole(self, block: Block) -> Value:
+        """A weight with an axis for the one direction."""
+        if isinstance(block, Value):
+            return self.emit.unsqueeze(block, 0, block.name)
+        return self.weights.value(block[None])
+
+    def _recurrent(self, gate: Affine) -> Block:
+        total: Block | None = None
+        for factor, matrix in gate.recurrent:
+            block = self.weights.scaled(self.weights.turned(matrix), factor)
+            total = self.weights.added(total, block)
+        return self.weights.zeros(self.size, self.size) if total is None else total
+
+    def _input(self) -> tuple[Value, Block]:
+        """What is fed trip by trip, and what that is multiplied by; notes what is added else."""
+        blocks: list[dict[tuple[Free, ...], Block]] = []
+        widths: dict[tuple[Free, ...], int] = {}
+        self._selected: set[tuple[Free, ...]] = set()
+        for gate in self.cell.gates:
+            own: dict[tuple[Free, ...], Block] = {}
+            self.biases.append([])
+            for source, block, width in self._contributions(gate):
+                own[source] = self.weights.added(own.get(source), block)
+                widths[source] = width
+            blocks.append(own)
+        if not widths:
+            # The operators want an input, so there is one of zeros.
+            return self.sequence.nothing(self.weights.dtype), self.weights.zeros(
+                len(blocks) * self.size, 1
+            )
+        for source in widths:
+            if source in self._selected or any(source not in own for own in blocks):
+                self._require_finite(source)
+        zeros = self.weights.zeros
+        rows = [
+            self.weights.joined([own.get(s, zeros(self.size, widths[s])) for s in widths], 1)
+            for own in blocks
+        ]
+        if self.of.mask is None:
+            self.sequence.turn(widths)
+        parts = [self.sequence.fed(source) for source in widths]
+        return self.sequence.padded(self.emit.concat(parts, 2, "fed")), self._joined(rows)
+
+    def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
+        """What is fed for a gate: sources, by what they are multiplied, how wide they are."""
+        for factor, monomial, matrix in gate.inputs:
+            block = self.weights.scaled(self.weights.turned(matrix), factor)
+            yield self._frees(monomial), block, matrix.rows
+        for factor, monomial in gate.added:
+            frees = self._frees(monomial)
+            if not self.sequence.varies(frees):
+                self.biases[-1].append((factor, monomial))
+                continue
+            start, width = 0, self.size
+            if len(frees) == 1:
+                (free,) = frees
+                start, width = (free.columns or (0, 0))[0], free.width
+                frees = (Free(free.value, free.width),)
+            elif not any(free.width for free in frees):
+                width = 0
+            self._require_narrow(frees, width)
+            if max(width, self.size) > 1 and width:
+                self._selected.add(frees)
+            yield frees, self._identity(factor, start, width), width or 1
+
+    def _require_narrow(self, frees: tuple[Free, ...], width: int) -> None:
+        if width > self.max_identity:
+            raise Unfit(
+                f"adds '{frees[0].value.name}', and the operator would multiply its {width} columns"
+                f" by ones and zeros, over max_identity={self.max_identity}"
+            )
+
+    def _require_finite(self, frees: tuple[Free, ...]) -> None:
+        """Require that a product is finite for whatever is fed: 0 times it must be 0."""
+        if self.of.finiteness.holds([free.value for free in frees]):
+            return
+        names = " and ".join(dict.fromkeys(f"'{free.value.name}'" for free in frees))
+        self._refuse_to_spread(f"adds {names}, which")
+
+    def _require_states_everywhere(self) -> None:
+        """Require that gates see all of the states or none: 0 times a state is NaN where that is
+        infinite, or NaN."""
+        seen = [bool(gate.recurrent) for gate in self.cell.gates]
+        if not all(seen):
+            self._refuse_to_spread("has a gate that does not depend on it, where")
+        if any(self.cell.peepholes) and not all(self.cell.peepholes):
+            self._refuse_to_spread("has a gate without a peephole, where")
+
+    def _refuse_to_spread(self, what: str) -> None:
+        if self.spread_nan:
+            return
+        raise Unfit(
+            f"{what} the operator would multiply by 0, so that an infinity or NaN would make NaN of"
+            " other gates or columns; raise-recurrences{spread_nan=true} allows that"
+        )
+
+    def _frees(self, monomial: Monomial) -> tuple[Free, ...]:
+        atoms = [self.of.atoms[index] for index in monomial]
+        return tuple([atom for atom in atoms if isinstance(atom, Free)])
+
+    def _identity(self, factor: float, start: int, width: int) -> Block:
+        """What takes columns of a source as they are."""
+        if not width:
+            return np.full((self.size, 1), factor, self.weights.dtype)
+        return np.eye(self.size, width, start, dtype=self.weights.dtype) * np.array(
+            factor, self.weights.dtype
+        )
+
+    def _bias(self) -> Value | None:
+        """What is added to the products, of the input first."""
+        inner = [()] * len(self.biases)
+        last = [*inner[1:], self.cell.reset_bias]
+        if not any([*self.biases, *last]):
+            return None
+        return self._whole(self._joined(self._vector(terms) for terms in [*self.biases, *last]))
+
+    def _peepholes(self) -> Value | None:
+        if not any(self.cell.peepholes):
+            return None
+        return self._whole(self._joined(self._vector(terms) for terms in self.cell.peepholes))
+
+    def _vector(self, terms: Sequence[tuple[float, Monomial]]) -> Block:
+        """A sum of what is the same on every trip, as wide as the state."""
+        total: Block | None = None
+        for factor, monomial in terms:
+            blocks = [self._element(free) for free in self._frees(monomial)]
+            block = functools.reduce(self._multiplied, blocks) if blocks else self._ones()
+            total = self.weights.added(total, self.weights.scaled(block, factor))
+        return self.weights.zeros(self.size) if total is None else total
+
+    def _ones(self) -> Block:
+        return np.ones(self.size, self.weights.dtype)
+
+    def _multiplied(self, one: Block, other: Block) -> Block:
+        if isinstance(one, Value) or isinstance(other, Value):
+            values = [self.weights.value(one), self.weights.value(other)]
+            return self.emit.add("Mul", values, "product")
+        return one * other
+
+    def _flat(self, value: Value, outside: Value) -> Value:
+        """What a value is outside of the loop, as a vector."""
+        if len(self.of.shape(value)) == 1:
+            return outside
+        if value not in self._vectors:
+            shape = self.emit.vector((-1,), "k")
+            self._vectors[value] = self.emit.add("Reshape", [outside, shape], value.name)
+        return self._vectors[value]
+
+    def _element(self, free: Free) -> Block:
+        """Something that is added, as a vector as wide as the state."""
+        if self.sequence.varies((free,)):
+            raise Unfit(f"needs '{free.value.name}' to be the same on every trip and in each row")
+        block = self.weights.known(free.value)
+        start = (free.columns or (0, 0))[0]
+        if isinstance(block, Value):
+            vector = self._flat(free.value, block)
+            if not free.width:
+                size = self.emit.vector((self.size,), "k")
+                return self.emit.add("Expand", [vector, size], "b")
+            return self.weights.part(vector, start, self.size, 0, (free.width,))
+        flat = block.reshape(-1)
+        return np.repeat(flat, self.size) if not free.width else flat[start : start + self.size]

@@ -1,0 +1,131 @@
+"""Values that are certainly finite: no infinity and no NaN, whatever the model is fed.
+
+An infinity or a NaN times 0 is NaN. So what an operator selects by a weight of ones and zeros must
+be finite, or the columns that are not selected become NaN, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact
+from ....ir import Value
+from ...vectorize.induction_variables import is_invariant
+from ...vectorize.loop_view import Repetition
+
+_DEEPEST = 24
+"""So far a value is followed back."""
+
+Magnitudes = Sequence[float]
+"""The largest magnitude of each input of a node."""
+
+
+class Finiteness:
+    """The largest magnitude that values have at run time.
+
+    Args:
+        repetition: the Loop or Scan whose body holds them.
+        fact: the type and shape of a value.
+    """
+
+    def __init__(self, repetition: Repetition, fact: Callable[[Value], Fact]) -> None:
+        self._fact = fact
+        self._outside = {one.given: one.source for one in repetition.scanned}
+        states = [state for state in repetition.states if is_invariant(state)]
+        self._outside |= {state.given: state.initial for state in states}
+        self._known: dict[Value, float | None] = {}
+
+    def stands_for(self, value: Value, source: Value) -> None:
+        """Let a value be elements of another one."""
+        self._outside[value] = source
+
+    def holds(self, factors: Sequence[Value]) -> bool:
+        """Whether a product of values is certainly finite, element by element."""
+        magnitudes = [self.magnitude(value) for value in factors]
+        most = _largest(self._fact(factors[0]).elem_type)
+        finite = [number for number in magnitudes if number is not None]
+        return most is not None and len(finite) == len(factors) and math.prod(finite) <= most
+
+    def magnitude(self, value: Value, depth: int = 0) -> float | None:
+        """The largest magnitude of a value's elements; None where it may be no finite number."""
+        if value not in self._known:
+            self._known[value] = None  # a circle of states has no bound
+            found = self._find(value, depth) if depth < _DEEPEST else None
+            most = _largest(self._fact(value).elem_type)
+            known = found is not None and most is not None and found <= most
+            self._known[value] = found if known else None
+        return self._known[value]
+
+    def _find(self, value: Value, depth: int) -> float | None:
+        if value.constant is not None:
+            return _of_constant(value)
+        if value in self._outside:
+            return self.magnitude(self._outside[value], depth + 1)
+        elem_type = self._fact(value).elem_type
+        if elem_type in _WHOLE:
+            return _largest(elem_type)
+        node = value.producer
+        if node is None or node.domain or node.op_type not in _RULES:
+            return None
+        given = node.inputs[_FIRST_DATA.get(node.op_type, 0) :]
+        given = given[:1] if node.op_type in _OF_FIRST else given
+        found = [None if v is None else self.magnitude(v, depth + 1) for v in given]
+        magnitudes = [number for number in found if number is not None]
+        if len(magnitudes) < len(given):
+            return None
+        if node.op_type == "MatMul":
+            shape = None if node.inputs[0] is None else self._fact(node.inputs[0]).shape
+            count = shape[-1].value if shape else None
+            return None if count is None else count * math.prod(magnitudes)
+        return _RULES[node.op_type](magnitudes)
+
+
+def _largest(elem_type: int) -> float | None:
+    """The largest number of an element type, half of it for floats, so that rounding is no matter;
+    None where the type is another one."""
+    if elem_type == _TYPES.BOOL:
+        return 1.0
+    if elem_type not in (*_WHOLE, *_FLOATS):
+        return None
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    if elem_type in _FLOATS:
+        return float(np.finfo(dtype).max) / 2
+    return float(max(-int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)))
+
+
+def _of_constant(value: Value) -> float | None:
+    tensor = value.constant
+    if tensor is None or not tensor.is_readable or tensor.is_sparse:
+        return None
+    array = tensor.numpy()
+    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        return None
+    return float(np.abs(array.astype(np.float64)).max(initial=0.0))
+
+
+_TYPES = onnx.TensorProto
+_FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
+_WHOLE = (
+    *(_TYPES.BOOL, _TYPES.INT8, _TYPES.INT16, _TYPES.INT32, _TYPES.INT64),
+    *(_TYPES.UINT8, _TYPES.UINT16, _TYPES.UINT32, _TYPES.UINT64),
+)
+
+_MOVED = (
+    *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Expand", "Flatten", "Tile"),
+    *("Slice", "Gather", "GatherElements", "GatherND", "Split"),
+)
+_OF_FIRST = (*_MOVED, "Cast")
+_FIRST_DATA = {"Where": 1}
+_BOUNDED = ("Sigmoid", "Tanh", "Softmax", "HardSigmoid", "Softsign", "Sin", "Cos")
+_RULES: dict[str, Callable[[Magnitudes], float]] = {
+    **dict.fromkeys((*_MOVED, "Cast", "Neg", "Abs", "Relu"), lambda given: given[0]),
+    **dict.fromkeys(("Concat", "Max", "Min", "Where"), max),
+    **dict.fromkeys(("Add", "Sub", "Sum"), sum),
+    **dict.fromkeys(("Mul", "MatMul"), math.prod),
+    **dict.fromkeys(_BOUNDED, lambda given: 1.0),
+}
+"""By operator, the magnitude of its outputs by those of its inputs."""

@@ -1,0 +1,230 @@
+"""What is fed to an operator and what it gives, in its form [trips, batch, elements].
+
+An operator must not be given a sequence without elements or a batch without rows: onnxruntime
+aborts on it, or gives zeros for the initial state. Where there may be none, there is one of zeros
+instead, of which nothing is left in the results.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Shape
+from ....ir import Value
+from ....ir.lazy import lazy_property
+from ...vectorize.loop_view import State
+from ..weights import Unfit
+from .masked_sequences import Mask
+from .polynomials import Free
+from .symbolic_cell import Interpretation
+
+
+class Sequence3:
+    """Values of a body on all trips, and a state, in the form of an operator.
+
+    Args:
+        of: what the values are made of.
+        hidden: the state.
+
+    Attributes:
+        backward: whether all that is fed is read from its end, so that the operator can do it.
+    """
+
+    def __init__(self, of: Interpretation, hidden: State) -> None:
+        self.of = of
+        self.recurrence = of.recurrence
+        self.emit = of.recurrence.emit
+        self.trips = of.recurrence.trips.feeding.trips
+        self.hidden = hidden
+        self.backward = False
+        self._initial: dict[State, Value] = {}
+        self._varying: dict[Value, bool] = {}
+        self.shape = of.shape(hidden.given)
+        self.axis = of.axis(len(self.shape))
+        axes = self._batch_axes(self.shape)
+        if len(axes) > 1:
+            raise Unfit("has more than one batch axis")
+        self.batch_axis = axes[0] if axes else None
+        self._none = None if self.recurrence.certain else self._is(self.trips)
+        self._empty = self._is(self.batch) if self._may_be_empty() else None
+
+    def _batch_axes(self, shape: Shape) -> list[int]:
+        axis = self.of.axis(len(shape))
+        return [index for index, dim in enumerate(shape) if index != axis and dim != 1]
+
+    def _may_be_empty(self) -> bool:
+        axis = self.batch_axis
+        return axis is not None and self.shape[axis].less(1) is not False
+
+    @lazy_property
+    def batch(self) -> Value:
+        """How many rows there are, a vector of one int64."""
+        if self.batch_axis is None:
+            return self.emit.vector((1,), "k")
+        size = self.shape[self.batch_axis].value
+        if size is not None:
+            return self.emit.vector((size,), "k")
+        shape = self.emit.add("Shape", [self._same(self.hidden.initial)], "shape")
+        axis = self.emit.vector((self.batch_axis,), "k")
+        return self.emit.add("Gather", [shape, axis], "batch", axis=0)
+
+    def _same(self, value: Value) -> Value:
+        return self.recurrence.trips.feeding.same(value).value
+
+    def _is(self, count: Value) -> Value:
+        """1 where there are none, else 0, a vector of one int64."""
+        none = self.emit.once("Equal", [count, self.emit.vector((0,), "k")], "none")
+        return self.emit.once("Cast", [none], "missing", to=onnx.TensorProto.INT64)
+
+    # What is fed ---------------------------------------------------------------------------------
+
+    def varies(self, frees: Sequence[Free]) -> bool:
+        """Whether a product differs from trip to trip or from row to row."""
+        return any(self._varies(free.value) for free in frees)
+
+    def _varies(self, value: Value) -> bool:
+        if value not in self._varying:
+            free, lead = self.recurrence.free(value), self.of.lead_of(self.of.shape(value))
+            self._varying[value] = free.batched or bool(lead)
+        return self._varying[value]
+
+    def turn(self, sources: Iterable[Sequence[Free]]) -> None:
+        """Find out whether all that is to be fed is read from its end."""
+        operands = [self.recurrence.free(free.value) for frees in sources for free in frees]
+        values = [operand.value for operand in operands if operand.batched]
+        reversals = self.recurrence.trips.feeding.reversals
+        self.backward = bool(values) and all(value in reversals for value in values)
+
+    def fed(self, frees: Sequence[Free]) -> Value:
+        """A product of what does not depend on states, [trips, batch, elements]."""
+        values = [self._rows(free) for free in frees]
+        value = functools.reduce(self._multiplied, values)
+        if self.batch_axis is None or any(
+            self.of.lead_of(self.of.shape(free.value)) for free in frees
+        ):
+            return value
+        ends = [self.emit.vector((1,), "k"), self.batch, self.emit.vector((1,), "k")]
+        return self.emit.add("Expand", [value, self.emit.concat(ends, 0, "shape")], "fed")
+
+    def _multiplied(self, one: Value, other: Value) -> Value:
+        return self.emit.add("Mul", [one, other], "product")
+
+    def _rows(self, free: Free) -> Value:
+        """Some columns of a value, [trips, batch or 1, elements]."""
+        trips = self.recurrence.trips
+        operand, shape = self.recurrence.free(free.value), self.of.shape(free.value)
+        value = trips.feeding.every(operand, free.value.name)
+        if self.backward and operand.batched:
+            value = trips.feeding.reversals[value]
+        value = self._flat(value, shape, 1)
+        if free.columns is None or free.columns == (0, free.width):
+            return value
+        bounds = [self.emit.vector((number,), "k") for number in (*free.columns, 2)]
+        return self.emit.add("Slice", [value, *bounds], f"{free.value.name}_part")
+
+    def _flat(self, value: Value, shape: Shape, first: int) -> Value:
+        """A value with a batch axis and one of elements behind its first axes."""
+        rank, label = len(shape), value.name
+        axes = self._batch_axes(shape)
+        if rank < 2:
+            new = (first,) if rank else (first, first + 1)
+            return self.emit.unsqueeze(value, new, label)
+        if len(axes) > 1:
+            raise Unfit("has more than one batch axis")
+        if self.of.axis(rank) != rank - 1:
+            perm = [*range(first + rank - 2), first + rank - 1, first + rank - 2]
+            value = self.emit.transpose(value, perm, label)
+        # Turned, the batch stands where the elements stood.
+        batch = axes[0] if axes else 0
+        if axes and self.of.axis(rank) != rank - 1 and batch == rank - 1:
+            batch = rank - 2
+        gone = tuple(first + index for index in range(rank - 1) if index != batch)
+        return self.emit.squeeze(value, gone, label) if gone else value
+
+    def initial(self, state: State) -> Value:
+        """The initial state, [1, batch, elements]."""
+        if state not in self._initial:
+            value = self._flat(self._same(state.initial), self.of.shape(state.given), 0)
+            value = self.emit.unsqueeze(value, 0, state.given.name)
+            padded = value if self._empty is None else self._pad(value, None, self._empty)
+            self._initial[state] = padded
+        return self._initial[state]
+
+    def padded(self, value: Value) -> Value:
+        """What is fed, with one element where there is none."""
+        if self._none is None and self._empty is None:
+            return value
+        return self._pad(value, self._none, self._empty)
+
+    def _pad(self, value: Value, trips: Value | None, batch: Value | None) -> Value:
+        zero = self.emit.vector((0,), "k")
+        ends = [self.emit.vector((0, 0, 0), "k"), trips or zero, batch or zero, zero]
+        pads = self.emit.once("Concat", ends, "pads", axis=0)
+        return self.emit.add("Pad", [value, pads], value.name)
+
+    def counts(self, mask: Mask) -> Value:
+        """1 where a trip counts in a row and else 0, [trips, batch, 1] of int64."""
+        if self.of.width(mask.value) != 1:
+            raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
+        value = self.fed([Free(mask.value, 0)])
+        if mask.keeps:
+            value = self.emit.add("Not", [value], "counted")
+        return self.padded(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
+
+    def nothing(self, dtype: np.dtype[np.generic]) -> Value:
+        """Zeros to be fed where there is nothing else, one for each row."""
+        zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
+        ends = [self.trips, self.batch, self.emit.vector((1,), "k")]
+        shape = self.emit.concat(ends, 0, "shape")
+        return self.padded(self.emit.add("Expand", [zero, shape], "fed"))
+
+    # What is given -------------------------------------------------------------------------------
+
+    def every(self, value: Value) -> Value:
+        """The states of all trips, of [trips, batch, elements]."""
+        starts, ends, axes = [], [], []
+        for missing, size, axis in ((self._none, self.trips, 0), (self._empty, self.batch, 1)):
+            if missing is not None:
+                starts.append(0)
+                ends.append(size)
+                axes.append(axis)
+        if axes:
+            bounds = [
+                self.emit.vector(tuple(starts), "k"),
+                self.emit.concat(ends, 0, "ends"),
+                self.emit.vector(tuple(axes), "k"),
+            ]
+            value = self.emit.add("Slice", [value, *bounds], value.name)
+        value = self._shaped(value, 1)
+        return self.recurrence.trips.feeding.reversed(value) if self.backward else value
+
+    def last(self, state: State, value: Value) -> Value:
+        """The last state, of the operator's output [1, batch, elements]."""
+        if self._empty is not None:
+            bounds = [self.emit.vector((0,), "k"), self.batch, self.emit.vector((1,), "k")]
+            value = self.emit.add("Slice", [value, *bounds], value.name)
+        value = self._shaped(self.emit.squeeze(value, 0, value.name), 0)
+        if self._none is None:
+            return value
+        some = self.emit.once("Cast", [self.trips], "some", to=onnx.TensorProto.BOOL)
+        if not self.shape:
+            some = self.emit.squeeze(some, 0, "some")
+        inputs = [some, value, self._same(state.initial)]
+        return self.emit.add("Where", inputs, state.result.name)
+
+    def _shaped(self, value: Value, first: int) -> Value:
+        """[batch, elements] behind some axes in the shape of the state."""
+        rank = len(self.shape)
+        if rank == 1:
+            return self.emit.squeeze(value, first, value.name)
+        turned = self.axis != rank - 1
+        batch = self.batch_axis
+        if turned:
+            value = self.emit.transpose(value, [*range(first), first + 1, first], value.name)
+        kept = {self.axis, batch if batch is not None else (rank - 1 if turned else 0)}
+        new = tuple(first + index for index in range(rank) if index not in kept)
+        return self.emit.unsqueeze(value, new, value.name) if new else value

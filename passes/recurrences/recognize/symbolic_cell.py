@@ -1,0 +1,313 @@
+"""What the values of a body are made of: sums of products of states, activations and weights.
+
+The nodes in the circle are followed in order, one rule for each operator. A value is a row: sums
+side by side, each as wide as told, so that what is fused, joined or cut apart comes out alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+
+import numpy as np
+
+from ....facts.fact import Shape, integers
+from ....ir import Node, Value
+from ....ops.batching import Unbatchable
+from ...vectorize.loop_view import State
+from ..weights import Matrix, Unfit
+from .column_sums import Part, Row, aligned, cut, mapped
+from .finiteness import Finiteness
+from .masked_sequences import find_mask, masked_names
+from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
+from .recurrence import Recurrence
+
+_DEEPEST = 16
+"""So far what does not depend on the states is followed back."""
+
+_LARGEST_NUMBER = 1 << 16
+"""Constants of more elements are not searched for being the same number everywhere."""
+
+_PRODUCTS = ("MatMul", "Gemm")
+_MOVEMENTS = ("Identity", "Split", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape")
+AFFINE = frozenset((*_PRODUCTS, *_MOVEMENTS, "Add", "Sub", "Neg"))
+"""What does not depend on the states is looked into where it is one of these: the operator that the
+recurrence becomes multiplies by weights itself."""
+
+Rule = Callable[["Interpretation", Node], list[Row]]
+"""What the outputs of a node are made of, one for each."""
+
+Hoisted = Callable[["Interpretation", Value], Row | None]
+
+
+class Interpretation:
+    """The values of one recurrence.
+
+    Args:
+        recurrence: the states and the nodes that they go through.
+        rules: what is known of operators, by name.
+        hoisted: what a value is made of that was computed for all trips before the loop.
+        turned: whether columns stand for rows: [hidden, batch].
+
+    Attributes:
+        atoms: what the sums are made of.
+        recurrence: as given.
+        scanned: the inputs of the body that are scanned.
+        mask: what keeps the states on some trips, if anything does; what is told of values that
+            follow from it holds for the other trips.
+        stand_ins: values that stand for what is read outside, by what that is.
+        finiteness: the values that are certainly finite.
+        turned: as given.
+    """
+
+    def __init__(
+        self, recurrence: Recurrence, rules: Mapping[str, Rule], hoisted: Hoisted, turned: bool
+    ) -> None:
+        self.recurrence = recurrence
+        self._rules = rules
+        self._hoisted = hoisted
+        self.turned = turned
+        self.atoms = Atoms()
+        self._rows: dict[Value, Row] = {}
+        self._shapes: dict[Value, Shape | None] = {}
+        self._whole: dict[Sum, Value] = {}
+        self._unfit: dict[Value | None, str] = {}
+        self._depth = 0
+        self._seen: set[Node] = set()
+        self.stand_ins: dict[Hashable, Value] = {}
+        self.finiteness = Finiteness(recurrence.repetition, recurrence.fact)
+        self.mask = find_mask(recurrence)
+        self.scanned = {one.given: one for one in recurrence.repetition.scanned}
+        self._circle = set(recurrence.nodes)
+        self.lead = lead(self.shape(recurrence.states[0].given), turned)
+        for state in recurrence.states:
+            shape = self.shape(state.given)
+            if lead(shape, turned) != self.lead:
+                raise Unfit("is carried with another one of another batch")
+            atom = self.atoms.of(Carried(state))
+            self._rows[state.given] = ((atom, self.width(state.given)),)
+        for node in recurrence.nodes:
+            self._visit(node)
+
+    def result(self, value: Value) -> Sum:
+        """What a value is made of that a trip gives on.
+
+        Raises:
+            Unfit: that is not known.
+        """
+        row = self.row(value)
+        if len(row) != 1:
+            raise Unfit("is joined of several parts")
+        return row[0][0]
+
+    def alike(self, state: State) -> list[Value]:
+        """The values of the circle that are what a state is on the next trip."""
+        if self.mask is not None:
+            return masked_names(state)
+        total = self.result(state.result)
+        made = (value for node in self.recurrence.nodes for value in node.outputs)
+        rows = ((value, self._rows.get(value, ())) for value in made if value is not None)
+        return [value for value, row in rows if len(row) == 1 and row[0][0] == total]
+
+    # Shapes --------------------------------------------------------------------------------------
+
+    def shape(self, value: Value) -> Shape:
+        """The shape of a value, whose rank must be known."""
+        shape = self._shapes.get(value)
+        if shape is None:
+            shape = self._shapes[value] = self.recurrence.fact(value).shape
+        if shape is None:
+            raise Unfit(f"is made of '{value.name}', whose rank is not known")
+        return shape
+
+    def lead_of(self, shape: Shape) -> tuple[object, ...]:
+        """The axes of a batch, without those of size 1."""
+        return lead(shape, self.turned)
+
+    def axis(self, rank: int) -> int:
+        """The axis along which the elements of a state stand."""
+        return rank - 2 if self.turned and rank > 1 else rank - 1
+
+    def width(self, value: Value) -> int:
+        """How many elements stand along that axis."""
+        shape = self.shape(value)
+        if self.turned and len(shape) == 1 and shape[0] != 1:
+            raise Unfit(f"is made of '{value.name}', which stands along its batch")
+        size = shape[self.axis(len(shape))].value if shape else 1
+        if size is None:
+            raise Unfit(f"is made of '{value.name}', whose width is not known")
+        return size
+
+    # Values --------------------------------------------------------------------------------------
+
+    def _visit(self, node: Node) -> None:
+        try:
+            rows = self._interpret(node)
+        except (Unfit, Unbatchable) as reason:
+            self._unfit.update((v, str(reason)) for v in node.outputs if v is not None)
+            return
+        for value, row in zip(node.outputs, rows, strict=False):
+            if value is not None:
+                self._rows[value] = row
+
+    def _interpret(self, node: Node) -> list[Row]:
+        for value in node.inputs:
+            if value in self._unfit:  # what was met first is the reason
+                raise Unfit(self._unfit[value])
+        rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
+        if rule is None:
+            raise Unfit(f"is not an activation of an affine form: it holds {node}")
+        rows = rule(self, node)
+        for value, row in zip(node.outputs, rows, strict=False):
+            if value is not None:
+                self._require_fit(node, value, row)
+        return rows
+
+    def _require_fit(self, node: Node, value: Value, row: Row) -> None:
+        """No state is broadcast, and nothing along more than the batch axis of the states."""
+        shape = self.shape(value)
+        batch = self.lead_of(shape)
+        free = node not in self._circle
+        if batch != self.lead and not (free and not batch):
+            raise Unfit(f"is broadcast by {node}")
+        if free:
+            return
+        if not shape or sum([width for _, width in row]) != self.width(value):
+            raise Unfit(f"is broadcast by {node}")
+
+    def row(self, value: Value) -> Row:
+        """What a value is made of.
+
+        Raises:
+            Unfit: that is not known.
+        """
+        if value in self._unfit:
+            raise Unfit(self._unfit[value])
+        if value not in self._rows:
+            self._rows[value] = self._free(value)
+        return self._rows[value]
+
+    def _free(self, value: Value) -> Row:
+        """What a value is made of that does not depend on the states."""
+        known = self._number(value)
+        if known is not None:
+            return ((number(known), 0),)
+        self._look_into(value.producer)
+        if value in self._rows:
+            return self._rows[value]
+        before = self._hoisted(self, value)
+        if before is None:
+            return (self._as_it_is(value),)
+        self._remember(value, before)
+        return before
+
+    def _as_it_is(self, value: Value) -> Part:
+        width = self.width(value)
+        width = 0 if width == 1 else width
+        return self.atoms.of(Free(value, width)), width
+
+    def _remember(self, value: Value, row: Row) -> None:
+        """Keep what stands for a product where that is multiplied once more."""
+        if len(row) == 1:
+            self._whole[row[0][0]] = value
+
+    def _look_into(self, node: Node | None) -> None:
+        """Find out of which products the outputs of a node outside of the circle are made."""
+        inside = node is not None and node.graph is self.recurrence.repetition.body
+        if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
+            return
+        if node in self._circle or node in self._seen:
+            return
+        self._seen.add(node)
+        self._depth += 1
+        try:
+            rows = self._interpret(node)
+        except (Unfit, Unbatchable):
+            rows = []  # then they are taken as they are
+        self._depth -= 1
+        for value, row in zip(node.outputs, rows, strict=False):
+            if value is not None and any(self.atoms.holds_product(total) for total, _ in row):
+                self._rows[value] = row
+                self._remember(value, row)
+
+    def _number(self, value: Value) -> float | None:
+        """The number that a constant holds everywhere."""
+        tensor = value.constant
+        if tensor is None or not 0 < tensor.size <= _LARGEST_NUMBER or not tensor.is_readable:
+            return None
+        array = tensor.numpy().reshape(-1)
+        if array.dtype.kind != "f" or not np.isfinite(array[0]) or (array != array[0]).any():
+            return None
+        return float(array[0])
+
+    def matrix(self, value: Value) -> Matrix:
+        """A value as a matrix that is the same on every trip."""
+        node = value.producer
+        inside = node is not None and node.graph is self.recurrence.repetition.body
+        if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
+            source = node.inputs[0]
+            assert source is not None
+            if len(self.shape(source)) == 2 and node.attribute("perm", [1, 0]) == [1, 0]:
+                return self.matrix(source).turned()
+        return self.weight(value, 0)
+
+    def weight(self, value: Value, leading: int) -> Matrix:
+        """The same of a value with so many axes of size 1 before the two."""
+        shape = self.shape(value)
+        if value in self._rows or (value.producer is not None and value.producer in self._circle):
+            raise Unfit(f"is multiplied by '{value.name}', which depends on it")
+        if self.recurrence.trips.varies(value):
+            raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
+        rows, columns = (dim.value for dim in shape[-2:]) if len(shape) > 1 else (None, None)
+        if len(shape) != 2 + leading or rows is None or columns is None:
+            raise Unfit(f"is multiplied by '{value.name}', which is no matrix of known sizes")
+        return Matrix(value, (rows, columns), rows, columns, leading=leading)
+
+    def multiplied(self, row: Row, matrix: Matrix) -> Row:
+        """A row times a matrix.
+
+        Raises:
+            Unfit: the sizes do not fit each other.
+        """
+        total, first = Sum({}), 0
+        row = tuple([(part, width or 1) for part, width in row])
+        if sum(width for _, width in row) != matrix.rows:
+            raise Unfit(f"is multiplied by '{matrix.value.name}', whose size does not fit")
+        for part, width in row:
+            if part in self._whole:  # a product of two matrices is computed before
+                part, _ = self._as_it_is(self._whole[part])
+            own = matrix.some_rows(first, first + width)
+            first += width
+            for source, factor in part.terms.items():
+                if not source:
+                    raise Unfit(f"adds a number before '{matrix.value.name}'")
+                total = total + self.atoms.of(Product(source, own)).times(factor)
+        return ((total, matrix.width),)
+
+    def applied(self, row: Row, kind: str, alpha: float = 0.0, beta: float = 0.0) -> Row:
+        """A function of each element."""
+        return mapped(row, lambda total: self.atoms.of(Activation(kind, alpha, beta, total)))
+
+    def numbers(self, value: Value | None) -> list[int]:
+        """The elements of an input such as axes, which must be known."""
+        found = None if value is None else integers(self.recurrence.fact(value))
+        if found is None:
+            raise Unfit("is cut or joined where only run time tells")
+        return [int(element) for element in found.reshape(-1)]
+
+    def pair(self, one: Value, other: Value) -> list[tuple[Sum, Sum, int]]:
+        """Two values, column by column."""
+        return aligned(self.atoms, self.row(one), self.row(other))
+
+    def aligned(self, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
+        """Two rows, column by column."""
+        return aligned(self.atoms, one, other)
+
+    def cut(self, row: Row, start: int, stop: int) -> Row:
+        """Some columns of a row."""
+        return cut(self.atoms, row, start, stop)
+
+
+def lead(shape: Shape, turned: bool) -> tuple[object, ...]:
+    """The axes of a batch, without those of size 1."""
+    axis = len(shape) - 2 if turned and len(shape) > 1 else len(shape) - 1
+    return tuple([dim for index, dim in enumerate(shape) if index != axis and dim.value != 1])

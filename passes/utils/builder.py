@@ -1,0 +1,226 @@
+"""Adding nodes the way passes want them: folded where their inputs are known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ...analysis.shapes.element_types import ElementTypes
+from ...ir import Array, Fold, Graph, Operator, Tensor, Value
+from ...limits import allowed, limit
+from ...ops.schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
+from ..base import RewriteError
+
+
+@dataclasses.dataclass
+class Room:
+    """A bound on the nodes of a scratch graph and of the bodies in it.
+
+    Attributes:
+        left: how many may still be made.
+    """
+
+    left: int
+
+    def admit(self, nodes: int) -> None:
+        """Make room for what comes of more nodes of a body."""
+        self.left += limit("scratch_nodes") * nodes
+
+    def take(self) -> None:
+        """Count a node.
+
+        Raises:
+            RewriteError: there is no room for it.
+        """
+        self.left -= 1
+        if self.left < 0:
+            raise RewriteError(
+                f"would make more nodes of each of its body's than {allowed('scratch_nodes')}"
+            )
+
+
+class Emitter:
+    """Adds operators of the default domain to one graph, in the forms that an opset has.
+
+    A pass asks before it changes anything whether what it is about to say can be said (see
+    `analysis.vocabulary`); what cannot raises a RewriteError here, rather than be written.
+
+    Args:
+        graph: where the nodes go.
+        fold: computes nodes whose inputs are all known.
+        opset: the version to write for; the graph's own unless it is about to change.
+        room: counts the nodes; None where the caller has counted them.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        fold: Fold | None = None,
+        opset: int | None = None,
+        room: Room | None = None,
+    ) -> None:
+        self.graph = graph
+        self.room = room
+        self.opset = graph.root.opset() if opset is None else opset
+        self._fold = fold
+        self._types = ElementTypes()
+        self._axes: dict[tuple[int, ...], Value] = {}
+        self._once: dict[tuple[object, ...], Value] = {}
+
+    def constant(self, array: Array, label: str) -> Value:
+        """A constant."""
+        return self.graph.add_initializer(label, Tensor(array=array))
+
+    def add(
+        self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
+    ) -> Value:
+        """A node with one output."""
+        return self.apply(Operator.make(op_type, **attributes), inputs, label)
+
+    def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
+        """The same, made once for the same inputs and attributes."""
+        key = op_type, *inputs, *sorted(attributes.items())
+        known = self._once.get(key)
+        if known is None or known.graph is not self.graph:
+            known = self._once[key] = self.add(op_type, inputs, label, **attributes)
+        return known
+
+    def apply(
+        self, op: Operator, inputs: Sequence[Value | None], label: str, name: str = ""
+    ) -> Value:
+        """A node with one output and a ready operator, or its value where that can be folded."""
+        return self.several(op, inputs, [label], name)[0]
+
+    def several(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
+    ) -> list[Value]:
+        """A node with a ready operator and one output for each label, or what it folds to."""
+        made = self.again(op, inputs, labels, name)
+        if made[0].producer is not None:
+            self._require_types(op, inputs)
+        return made
+
+    def again(
+        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
+    ) -> list[Value]:
+        """The same of an operator of the model on inputs of the element types that it takes there,
+        so that nobody need ask whether it does."""
+        if self.room is not None:
+            self.room.take()
+        node = self.graph.add_node(op, inputs, labels, name)
+        if self._fold is not None and all(v is None or v.constant is not None for v in inputs):
+            tensors = self._fold(node, [None if v is None else v.constant for v in inputs])
+            if tensors is not None:
+                self.graph.remove(node)
+                folded = zip(labels, tensors, strict=True)
+                return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
+        return [node.output(index) for index in range(len(labels))]
+
+    def _require_types(self, op: Operator, inputs: Sequence[Value | None]) -> None:
+        if takes_all(op.op_type, self.opset):
+            return
+        formal = formal_inputs(op.op_type, self.opset)
+        if formal is None:
+            raise RewriteError(
+                f"there is no {op} in opset {self.opset}; convert to an opset that has it, or leave"
+                " out the pass"
+            )
+        # Of inputs without a position of their own, as Concat has them, all are of one type.
+        for position, value in enumerate(inputs[:formal]):
+            elem_type = None if value is None else self._types.of(value)
+            if elem_type and not takes(op.op_type, position, elem_type, self.opset):
+                name = onnx.TensorProto.DataType.Name(elem_type).lower()
+                raise RewriteError(
+                    f"{op} does not take {value}, which is of type {name}, in opset {self.opset};"
+                    " convert to an opset in which it does, or leave out the pass"
+                )
+
+    def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:
+        if self.opset < NEGATIVE_AXES and any(axis < 0 for axis in axes):
+            raise RewriteError(
+                f"{op_type} does not take axes {list(axes)} in opset {self.opset}; convert to opset"
+                f" {NEGATIVE_AXES} first, or leave out the pass"
+            )
+
+    def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` with axes of length 1 inserted (axes are an input from opset 13 on)."""
+        return self._along("Unsqueeze", value, axes, label)
+
+    def squeeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        """`value` without axes of length 1 (axes are an input from opset 13 on)."""
+        return self._along("Squeeze", value, axes, label)
+
+    def _along(self, op_type: str, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
+        axes = (axes,) if isinstance(axes, int) else axes
+        self._require_axes(op_type, axes)
+        if self.opset < 13:
+            return self.add(op_type, [value], label, axes=list(axes))
+        return self.apply(_PLAIN[op_type], [value, self.vector(axes, "axes")], label)
+
+    def vector(self, numbers: tuple[int, ...], label: str) -> Value:
+        """A constant vector of int64, made once for the same numbers."""
+        if numbers not in self._axes:
+            self._axes[numbers] = self.constant(np.array(numbers, np.int64), label)
+        return self._axes[numbers]
+
+    def scalar(self, value: Value, label: str) -> Value:
+        """A tensor of one element, in whatever rank, as a scalar."""
+        return self.add("Reshape", [value, self.vector((), "scalar")], label)
+
+    def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
+        """`value` with its axes in another order; itself where the order stays."""
+        if list(perm) == list(range(len(perm))):
+            return value
+        return self.add("Transpose", [value], label, perm=list(perm))
+
+    def concat(self, values: Sequence[Value], axis: int, label: str) -> Value:
+        """Values joined along an axis; itself where there is but one."""
+        if len(values) == 1:
+            return values[0]
+        self._require_axes("Concat", (axis,))
+        return self.add("Concat", values, label, axis=axis)
+
+    def split(
+        self, value: Value, sizes: Sequence[int], axis: int, labels: Sequence[str]
+    ) -> list[Value]:
+        """`value` cut along an axis into parts of these sizes, one label each (the sizes are an
+        input from opset 13 on)."""
+        self._require_axes("Split", (axis,))
+        if self.opset < 13:
+            op = Operator.make("Split", axis=axis, split=list(sizes))
+            return self.several(op, [value], labels)
+        return self.split_by(value, self.vector(tuple(sizes), "sizes"), axis, labels)
+
+    def split_by(self, value: Value, sizes: Value, axis: int, labels: Sequence[str]) -> list[Value]:
+        """`value` cut along an axis into parts of the sizes that an int64 vector tells, one label
+        each; from opset 13 on."""
+        return self.several(Operator.make("Split", axis=axis), [value, sizes], labels)
+
+    def reduce(
+        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
+    ) -> Value:
+        """`value` with the elements along axes summed up, or the like (axes are an input of
+        ReduceSum from opset 13 on, of the others from 18 on)."""
+        if (formal_inputs(op_type, self.opset) or 0) < 2:
+            return self.add(op_type, [value], label, axes=list(axes), keepdims=keepdims)
+        return self.add(op_type, [value, self.vector(axes, "axes")], label, keepdims=keepdims)
+
+    def running_sum(self, value: Value, label: str) -> Value:
+        """The sums of elements along axis 0 up to each of them. What is meant stands there in full:
+        onnx2torch 1.5 takes an absent `reverse` for 1."""
+        axis = self.constant(np.array(0, np.int64), "axis")
+        return self.add("CumSum", [value, axis], label, exclusive=0, reverse=0)
+
+    def slice(self, value: Value, start: int, end: int, label: str) -> Value:
+        """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""
+        if self.opset < 10:
+            return self.add("Slice", [value], label, starts=[start], ends=[end], axes=[0])
+        bounds = [self.vector((bound,), "bound") for bound in (start, end)]
+        return self.add("Slice", [value, *bounds], label)
+
+
+_PLAIN = {name: Operator(name) for name in ("Unsqueeze", "Squeeze")}

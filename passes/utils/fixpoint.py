@@ -1,0 +1,138 @@
+"""Passes one after another on one model, until none changes anything."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...ir import Model
+from ...ir.lazy import lazy_property
+from ..base import Pass, Run
+from .declarations import CorrectDeclarations
+from .fingerprint import States
+
+_log = logging.getLogger(__name__)
+
+_MOST_ROUNDS = 1000
+
+_UNWATCHED = 2
+"""Most models are done after so many rounds; in later ones a state seen before is looked for."""
+
+
+def rewrite_model(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+    """Run passes and set right what the model declares; whether anything changed.
+
+    Args:
+        passes: in their order.
+        model: is changed in place.
+        run: collects the remarks; those on what is gone in the end are dropped.
+        repeat: again and again until none changes anything.
+    """
+    changed = run_passes(passes, model, run, repeat)
+    run.forget_gone(model)
+    if changed:
+        CorrectDeclarations().run(model, run)
+    return changed
+
+
+def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+    """Run passes in order, if wanted again and again until none changes anything.
+
+    A pass looks again only after one has changed something that might give it new work. Passes that
+    undo or repeat each other's work end, with a note, once the model is in a state seen before.
+    """
+    changed = False
+    held = Held(model)
+    stale = dict.fromkeys(passes, True)
+    for pass_ in passes:
+        run.seconds.setdefault(pass_.name, 0.0)
+    states, last = States(), None
+    for round_ in range(_MOST_ROUNDS if repeat else 1):
+        for number, pass_ in enumerate(passes):
+            if stale[pass_]:
+                stale[pass_] = False
+                if run.progress is not None:
+                    run.progress(str(pass_), number, len(passes))
+                if _run_timed(pass_, model, run, held):
+                    changed, last = True, pass_
+                    held = Held(model)
+                    if not pass_.cleans_up:
+                        stale = dict.fromkeys(passes, True)
+        if not any(stale.values()):
+            break
+        if last is not None and round_ >= _UNWATCHED and states.seen(model):
+            again = "the model is as it was some rounds before, so the passes end here"
+            run.noted_of_the_whole(last, model, again)
+            break
+    return changed
+
+
+class Held:
+    """The operators that a model holds, looked for once until it is changed."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @lazy_property
+    def all(self) -> set[str]:
+        """They, by `Operator.qualname`."""
+        return set().union(*[graph.kinds() for graph in self._model.graphs()])
+
+    def give_work(self, pass_: Pass) -> bool:
+        """Whether any of the operators that a pass is for is among them."""
+        return pass_.works_on is None or not self.all.isdisjoint(pass_.works_on)
+
+
+def _run_timed(pass_: Pass, model: Model, run: Run, held: Held) -> bool:
+    started = time.perf_counter()
+    run.forget_kept(pass_)
+    _log.debug("%s begins", pass_)
+    if run.watcher is not None:
+        run.watcher.before(pass_, model)
+    try:
+        changed = held.give_work(pass_) and pass_.run(model, run)
+        if changed:
+            run.forget_facts()
+            if run.new_nodes is not None and not isinstance(pass_, Repeated):
+                run.new_nodes.note(pass_.name)
+        did = "changed the model" if changed else "changed nothing"
+        _log.log(run.told_at, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
+        if run.watcher is not None:
+            run.watcher.after(pass_, model, changed)
+        return changed
+    finally:
+        if not isinstance(pass_, Repeated):
+            run.seconds[pass_.name] += time.perf_counter() - started
+
+
+@dataclasses.dataclass(frozen=True)
+class Repeated(Pass):
+    """Run passes again and again until none changes anything; `straighten` in a written pipeline.
+
+    Options:
+        passes: the passes.
+    """
+
+    name: ClassVar[str] = "straighten"
+    passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+
+    def run(self, model: Model, run: Run) -> bool:
+        """Run them to a fixed point."""
+        return run_passes(self.passes, model, run, repeat=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Selects(Repeated):
+    """Straighten, then let selects take the place of what run time decides, until none is left.
+
+    Options:
+        passes: `straighten` around ifs-to-selects and predicate-loops.
+    """
+
+    name: ClassVar[str] = "selects"

@@ -1,0 +1,127 @@
+"""Reasons to leave a construct alone that several passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ...analysis.shapes.element_types import ElementTypes
+from ...ir import Function, FunctionKey, Graph, Node, Value
+from ...ir.references import named_tensors
+from ...ops.randomness import find_random
+from ...ops.schema_queries import unsayable
+
+_IDENTITY_OF_SEQUENCES = 14
+
+
+def given_by_caller(node: Node) -> str | None:
+    """Why nothing can be decided about a node that takes an attribute from the function around it;
+    None if it takes none. Inlining the function puts the caller's values in."""
+    for message in node.op.attributes.values():
+        if message.ref_attr_name:
+            return (
+                f"its attribute '{message.name}' comes from the function around it; inline the"
+                " function first"
+            )
+    return None
+
+
+def drawn_alike(
+    node: Node, functions: dict[FunctionKey, Function], whose: str = "it"
+) -> str | None:
+    """Why the body of a node cannot be copied: it draws random numbers; None if it does not."""
+    random = find_random(node.body("body"), functions)
+    if random is None:
+        return None
+    return (
+        f"{whose} draws random numbers ({random}), and copies of one random node would all draw"
+        " the same"
+    )
+
+
+def named_from_outside(node: Node) -> str | None:
+    """Why a node that holds graphs cannot be dissolved because something names its tensors."""
+    for value in node.outputs:
+        if value is not None and value.pinned:
+            return f"its output '{value.name}' is named from outside the data flow"
+    for graph in node.graphs():
+        found = _naming_node(graph)
+        if found is not None:
+            return f"{found} inside it names tensors in its attributes, and copying renames them"
+    return None
+
+
+def _naming_node(graph: Graph) -> Node | None:
+    for inner in graph.walk():
+        for node in inner.unordered_nodes():
+            if named_tensors(node.op):
+                return node
+    return None
+
+
+def unnameable_output(node: Node, given: Sequence[Value]) -> str | None:
+    """Why an output of its graph would end without a node to carry it.
+
+    Args:
+        node: the construct to dissolve.
+        given: what would stand in the place of its outputs, values of its bodies among them.
+    """
+    graph = node.graph
+    assert graph is not None
+    used: set[Value] = set()
+    for old, new in zip(node.outputs, given, strict=False):
+        if old is not None and not can_carry(graph, old, new, used):
+            return (
+                f"its output '{new.name}' is a sequence and an output of the graph, which no"
+                f" Identity can name in opset {graph.root.opset()}; convert to opset 14 first"
+            )
+        used.add(new)
+    return None
+
+
+def can_carry(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
+    """Whether a value can stand in the place of another one even where the graph gives that out.
+
+    It may need an Identity for it, which takes only tensors below opset 14.
+
+    Args:
+        graph: where `old` is defined.
+        old: the value to replace.
+        new: the replacement; one that the graph does not see is about to be copied into it.
+        used: what replaces other outputs already.
+    """
+    modern = graph.root.opset() >= _IDENTITY_OF_SEQUENCES
+    if modern or old not in graph.outputs or _is_tensor(graph, old):
+        return True
+    # An If may give out what it captures, once it is known which branch it takes.
+    made = new.producer is not None and not new.producer.bodies
+    own = new.graph is graph or not graph.sees(new)
+    named = graph.is_interface and (new in graph.outputs or new in used)
+    return made and own and not named
+
+
+def _is_tensor(graph: Graph, output: Value) -> bool:
+    """Whether one of the graph's outputs is a tensor, or of a type that nothing declares."""
+    infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
+    types = [output.type, *(info.type for info in infos if info.HasField("type"))]
+    return all(type_ is None or type_.HasField("tensor_type") for type_ in types)
+
+
+def unstackable_output(
+    graph: Graph, loop: Node, trips: int, also: Sequence[str] = ()
+) -> str | None:
+    """Why a scan output cannot be put together of its rows; None if all can.
+
+    Args:
+        graph: that of the Loop.
+        loop: the Loop.
+        trips: how many rows there are, at least one.
+        also: operators that the stacked rows go through.
+    """
+    types = ElementTypes()
+    operators = ("Unsqueeze", *(("Concat",) if trips > 1 else ()), *also)
+    for old in loop.outputs[len(loop.inputs) - 2 :]:
+        if old is not None and graph.is_used(old):
+            reason = unsayable(operators, types.of(old), graph.root.opset(), "Loop")
+            if reason is not None:
+                return f"its scan output '{old.name}' {reason}"
+    return None

@@ -1,0 +1,95 @@
+"""Rows of a tensor joined along one of their axes, and sequences that are the rows of a tensor."""
+
+from __future__ import annotations
+
+from ...facts.fact import Shape
+from ...ir import Graph, Node, Operator, Value
+from ...ops.batching import Unbatchable
+from .builder import Emitter
+from .replace_all_uses import replace_value
+
+_ALLOWS_ZERO = 14
+"""From here on Reshape can be told that a size of 0 is one."""
+
+
+def joined_along(rows: Value, axis: int, shape: Shape, emit: Emitter) -> Value:
+    """All rows, joined along an axis of one row.
+
+    Args:
+        rows: of shape [count, *shape].
+        axis: from 0 on.
+        shape: that of one row.
+        emit: makes the nodes.
+
+    Raises:
+        Unbatchable: sizes may be 0, which Reshape cannot be told in this opset.
+    """
+    perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
+    turned = emit.transpose(rows, perm, f"{rows.name}_turned")
+    if shape[axis].value == 1:
+        return emit.squeeze(turned, axis + 1, f"{rows.name}_joined")
+    others = [dim.value for place, dim in enumerate(shape) if place != axis]
+    if all(others):
+        known = [-1 if place == axis else dim.value or 0 for place, dim in enumerate(shape)]
+        lengths = emit.vector(tuple(known), "target")
+        return emit.add("Reshape", [turned, lengths], f"{rows.name}_joined")
+    allowed = emit.opset >= _ALLOWS_ZERO
+    if not allowed and not all(dim.value for dim in shape[axis:]):
+        raise Unbatchable("joins rows of sizes that only run time tells; convert to opset 14 first")
+    sizes = emit.add("Shape", [turned], "sizes")
+    inside = emit.slice(sizes, axis, axis + 2, "inside")
+    parts = [emit.add("ReduceProd", [inside], "length", keepdims=1)]
+    if axis:
+        parts.insert(0, emit.slice(sizes, 0, axis, "before"))
+    if axis + 1 < len(shape):
+        parts.append(emit.slice(sizes, axis + 2, len(shape) + 1, "behind"))
+    target = emit.concat(parts, 0, "target")
+    reshape = Operator.make("Reshape", allowzero=1) if allowed else Operator("Reshape")
+    return emit.apply(reshape, [turned, target], f"{rows.name}_joined")
+
+
+def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
+    """Let those that read a SplitToSequence of single rows read the tensor instead.
+
+    Args:
+        graph: where the node is.
+        split: the node; removed where nothing reads it any more.
+        shape: that of one row.
+    """
+    rows = split.input(0)
+    assert rows is not None
+    emit = Emitter(graph)
+    for use in graph.uses(split.output()):
+        node = use.user
+        if isinstance(node, Node) and node.graph is graph and not node.output().pinned:
+            read = _read(node, rows, shape, emit)
+            if read is not None:
+                replace_value(graph, node.output(), read)
+                graph.remove(node)
+    if not graph.is_needed(split):
+        graph.remove(split)
+
+
+def _read(node: Node, rows: Value, shape: Shape, emit: Emitter) -> Value | None:
+    """What a node gives that reads a sequence, made of the rows; None for one that needs it."""
+    if node.is_op("ConcatFromSequence"):
+        return _concatenated(node, rows, shape, emit)
+    label = node.output().name
+    if node.is_op("SequenceAt"):
+        return emit.add("Gather", [rows, node.input(1)], label, axis=0)
+    if node.is_op("SequenceLength"):
+        sizes = emit.add("Shape", [rows], "sizes")
+        return emit.scalar(emit.slice(sizes, 0, 1, "length"), label)
+    return None
+
+
+def _concatenated(node: Node, rows: Value, shape: Shape, emit: Emitter) -> Value | None:
+    axis, rank = node.attribute("axis"), len(shape)
+    if node.attribute("new_axis", 0):
+        axis %= rank + 1
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
+        return emit.transpose(rows, perm, node.output().name)
+    try:
+        return joined_along(rows, axis % rank, shape, emit)
+    except Unbatchable:
+        return None

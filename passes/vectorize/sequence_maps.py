@@ -1,0 +1,109 @@
+"""SequenceMap read as a repetition, where its sequences are the parts of tensors; and reads of such
+a part by an index, which are reads of the tensor.
+
+s = SplitToSequence <axis = 0, keepdims = 0> (x)
+t = SequenceMap (s) <body = b (e) => (r) {...}>      as Scan (x) <body = b (e) => (r) {...}>
+e = SequenceAt (s, i)                                as Gather <axis = 0> (x, i)
+"""
+
+from __future__ import annotations
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import integers
+from ...facts.polynomial import Dimension
+from ...ir import Graph, Node, Value
+from ..utils.builder import Emitter
+from ..utils.legality import given_by_caller
+from ..utils.replace_all_uses import replace_value
+from .loop_view import Repetition, Scanned, Stacked
+
+
+def read_map(node: Node, inference: ShapeInference) -> Repetition | str:
+    """A SequenceMap as a repetition, or why it is none."""
+    reason = given_by_caller(node)
+    if reason is not None:
+        return reason
+    body = node.body("body")
+    if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
+        return "the inputs and outputs of its body are not as many as its own"
+    if any(value is not None and value.pinned for value in node.outputs):
+        return "an output of it is named from outside the data flow"
+    scanned, same = [], []
+    for value, given in zip(node.inputs, body.inputs, strict=True):
+        if value is None:
+            return "an input of it is absent"
+        if inference.fact(value).elem_type:
+            same.append((value, given))
+            continue
+        parts = _parts(value, inference)
+        if parts is None:
+            return f"the elements of its sequence '{value.name}' may differ in shape"
+        scanned.append(Scanned(parts.source, given, parts.axis, False, parts.size))
+    if not scanned or len({_count(one, inference) for one in scanned}) > 1:
+        return "its sequences may be of other lengths"
+    stacked = [
+        Stacked(result, output, 0, False)
+        for result, output in zip(body.outputs, node.outputs, strict=True)
+    ]
+    return Repetition(node, None, None, None, None, (), tuple(scanned), tuple(stacked), tuple(same))
+
+
+def _count(one: Scanned, inference: ShapeInference) -> Dimension:
+    shape = inference.fact(one.source).shape
+    assert shape is not None
+    return one.count(shape)
+
+
+def _parts(sequence: Value, inference: ShapeInference) -> Scanned | None:
+    """What a sequence is split from, where all parts are of one size."""
+    split = sequence.producer
+    if split is None or not split.is_op("SplitToSequence") or split.op.references:
+        return None
+    source, axis = split.input(0), split.attribute("axis", 0)
+    shape = None if source is None else inference.fact(source).shape
+    if source is None or shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    size = _size(split, shape[axis], inference)
+    return None if size == 0 else Scanned(source, sequence, axis, False, size)
+
+
+def _size(split: Node, length: Dimension, inference: ShapeInference) -> int | None:
+    """How much of the axis each part takes; None where the parts lack it, 0 where they differ."""
+    given = split.input(1)
+    if given is None:
+        return 1 if split.attribute("keepdims", 1) else None
+    sizes = integers(inference.fact(given))
+    if sizes is None or not sizes.size or bool((sizes != sizes.reshape(-1)[0]).any()):
+        return 0
+    size = int(sizes.reshape(-1)[0])
+    if size == 1:
+        return 1
+    # What is left over at the end would be a part of another size.
+    return size if size > 0 and length.value is not None and length.value % size == 0 else 0
+
+
+def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
+    """Let a body read single rows from the tensor instead of from the sequence that it is split
+    into, where the index is none that is known before run time.
+
+    Returns:
+        whether there was any.
+    """
+    emit, found = Emitter(graph), False
+    for node in graph.nodes():
+        sequence, index = (
+            (node.input(0), node.input(1)) if node.is_op("SequenceAt") else (None,) * 2
+        )
+        if sequence is None or index is None or index.constant is not None:
+            continue
+        parts = _parts(sequence, inference)
+        if parts is None or parts.size is not None or node.output().pinned:
+            continue
+        # A sequence takes an index of any rank.
+        number = emit.scalar(index, index.name) if inference.fact(index).shape != () else index
+        inputs, label = [parts.source, number], node.output().name
+        row = emit.add("Gather", inputs, label, axis=parts.axis)
+        replace_value(graph, node.output(), row)
+        graph.remove(node)
+        found = True
+    return found

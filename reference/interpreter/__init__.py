@@ -1,0 +1,1 @@
+"""The interpreter of whole models by the reference semantics of each operator."""

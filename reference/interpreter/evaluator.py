@@ -1,0 +1,308 @@
+"""Running whole models by the exact semantics of the ONNX specification."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference.op_run import OpRun
+
+from ... import ir
+from ...ir.checker import check_well_formed
+from ...ir.did_you_mean import no_input
+from ...ir.io.external_data import fill
+from ...ir.kinds import takes
+from ...ir.places import normal_domain
+from ..bodies import Array, label
+from ..calls import Call, Entered, Turn, in_turn
+from ..conditional import If
+from ..element_types import ElementTypes
+from ..errors import EvaluationError
+from ..functions import function_key
+from ..loop import BreakingLoop, Loop
+from ..overrides.batches import BATCH_OPERATORS
+from ..overrides.corrected import CORRECTED_OPERATORS
+from ..overrides.flattening import Flatten
+from ..overrides.gathering import GATHERING_OPERATORS
+from ..overrides.grid_sample import GridSample
+from ..overrides.old_opsets import OLDER_OPERATORS
+from ..overrides.padding import Pad
+from ..overrides.pooling import POOLING_OPERATORS
+from ..overrides.recurrent import RECURRENT_OPERATORS
+from ..overrides.sequences import SEQUENCE_OPERATORS
+from ..overrides.slicing import Slice
+from ..scan import Scan
+from . import kernels
+from .kernels import Environment, Watch, build_kernel
+
+
+class GraphEvaluator:
+    """Evaluates a graph or a function body; the evaluator that bodies get (``evaluator_cls``).
+
+    Unlike onnx's own: a body's names win over outer names, an absent output never defines the
+    absent input, functions may come in any order and know the replaced operators.
+    """
+
+    has_linked_attribute = False
+
+    def __init__(self, proto: onnx.GraphProto | onnx.FunctionProto, environment: Environment):
+        self.proto_ = proto
+        if isinstance(proto, onnx.GraphProto):
+            self.input_names = [i.name for i in proto.input]
+            self.output_names = [o.name for o in proto.output]
+            self.constants = _initializers(proto)
+        else:
+            self.input_names, self.output_names = list(proto.input), list(proto.output)
+            self.constants = {}
+        self.watch = environment.watch
+        self.steps = [
+            (build_kernel(node, environment), list(node.input), list(node.output), node)
+            for node in proto.node
+        ]
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        feeds: Mapping[str, Any],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """The named outputs, by default all; ``feeds`` hold inputs and captured values."""
+        return in_turn(Entered("", self.turn(output_names, feeds)))
+
+    def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
+        """The same, which gives the calls that it comes to and is sent what they give."""
+        scope: dict[str, Any] = {**self.constants, **feeds}
+        scope[""] = None
+        for kernel, inputs, outputs, node in self.steps:
+            try:
+                values = [scope[name] for name in inputs]
+            except KeyError as error:
+                raise EvaluationError(
+                    f"{label(node)}: input {error} is not defined before it is used"
+                ) from error
+            if self.watch is not None:
+                self.watch(node, values, None)
+            given = (
+                (yield kernel.entered(values)) if type(kernel) is Call else kernel(values, scope)
+            )
+            if self.watch is not None:
+                self.watch(node, values, given)
+            for name, value in zip(outputs, given, strict=False):
+                if name:
+                    scope[name] = value
+        wanted = self.output_names if output_names is None else output_names
+        missing = [name for name in wanted if name not in scope]
+        if missing:
+            raise EvaluationError(f"output {missing[0]!r} is not computed by any node")
+        return [scope[name] for name in wanted]
+
+
+class Evaluator:
+    """A model, ready to be run on any number of feeds.
+
+    Parameters
+    ----------
+    model:
+        A path, bytes, ``onnx.ModelProto``, ``onnx_ir.Model`` or ``straightline.ir.Model``.
+    break_without_cond:
+        A Loop whose condition input is absent also stops when its body's condition output is
+        false, as in onnxruntime. By the specification (the default) that output is ignored.
+    operators:
+        ``onnx.reference.op_run.OpRun`` classes for operators of other domains, or to be used
+        instead of those here; as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
+    base_dir:
+        The folder of the external data of a model in memory.
+    watch:
+        Called with each node and its inputs, and None before the run or the results after it; it
+        may raise EvaluationError.
+
+    Raises
+    ------
+    EvaluationError
+        If an operator of the model has no reference implementation, or data cannot be read.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        break_without_cond: bool = False,
+        operators: Sequence[type[OpRun]] = (),
+        base_dir: ir.BaseDir = None,
+        watch: Watch | None = None,
+    ) -> None:
+        proto = _to_proto(model, base_dir)
+        check_well_formed(proto)
+        environment = Environment(
+            opsets={normal_domain(o.domain): o.version for o in proto.opset_import},
+            operators=_table([*operators, *control_flow_operators(break_without_cond)]),
+            run_graph=GraphEvaluator,
+            functions={function_key(f): f for f in proto.functions},
+            watch=watch,
+            element_types=ElementTypes(proto),
+        )
+        self._graph = GraphEvaluator(proto.graph, environment)
+        environment.make_all()
+        self._types = {i.name: i.type for i in proto.graph.input}
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the graph inputs, those with a default included."""
+        return list(self._types)
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the graph outputs."""
+        return list(self._graph.output_names)
+
+    def run(self, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs, in order: arrays, lists (sequences) or None (empty optionals).
+
+        An input that is also an initializer may be left out. Raises EvaluationError if another
+        input is missing, an input is unknown or of the wrong type, or an operator fails.
+        """
+        if not isinstance(feeds, Mapping):
+            raise EvaluationError(f"feeds is a mapping of input names to values, not {feeds!r}")
+        for name in feeds:
+            if name not in self._types:
+                raise EvaluationError(no_input(name, self.input_names))
+        for name in self._types:
+            if name not in feeds and name not in self._graph.constants:
+                raise EvaluationError(f"input {name!r} is missing from the feeds")
+        checked = {name: _fed(name, value, self._types[name]) for name, value in feeds.items()}
+        return self._graph.run(None, checked)
+
+
+def run(
+    model: Any,
+    feeds: Mapping[str, Any],
+    *,
+    break_without_cond: bool = False,
+    operators: Sequence[type[OpRun]] = (),
+    base_dir: ir.BaseDir = None,
+) -> list[Any]:
+    """The outputs of ``model`` on ``feeds``: :class:`Evaluator`, used once."""
+    evaluator = Evaluator(
+        model, break_without_cond=break_without_cond, operators=operators, base_dir=base_dir
+    )
+    return evaluator.run(feeds)
+
+
+@takes(node=onnx.NodeProto, opset_imports=Mapping)
+def operator_kernel(
+    node: onnx.NodeProto, opset_imports: Mapping[str, int]
+) -> Callable[[Sequence[Array | None]], list[Any]]:
+    """Make a function that evaluates ``node`` on constants; build once, call many times.
+
+    The function takes one array for each input (None for an absent one) and returns one array
+    for each output. ``opset_imports`` are those of the graph or function that holds the node.
+    Both raise EvaluationError: this one if the operator has no reference implementation or
+    needs more than its inputs, the function it makes if the operator fails on its inputs.
+    """
+    opsets = {normal_domain(domain): version for domain, version in opset_imports.items()}
+    environment = Environment(opsets, _own_operators(), GraphEvaluator)
+    return kernels.operator_kernel(node, environment)
+
+
+@functools.cache
+def _own_operators() -> Mapping[tuple[str, str], type[OpRun]]:
+    return MappingProxyType(_table(control_flow_operators()))
+
+
+def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]]:
+    """The operators of this package, as ``new_ops`` of ``onnx.reference.ReferenceEvaluator``.
+
+    onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
+    """
+    loop = BreakingLoop if break_without_cond else Loop
+    tensors: list[type[OpRun]] = [
+        *BATCH_OPERATORS,
+        *CORRECTED_OPERATORS,
+        *GATHERING_OPERATORS,
+        *POOLING_OPERATORS,
+        *RECURRENT_OPERATORS,
+        Pad,
+        GridSample,
+        Slice,
+        Flatten,
+    ]
+    return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
+
+
+def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun]]:
+    """Operators by domain and name; of two for one operator the first is used."""
+    return {(normal_domain(o.op_domain), o.__name__): o for o in reversed(operators)}
+
+
+def _to_proto(model: Any, base_dir: ir.BaseDir) -> onnx.ModelProto:
+    """The model as a message, with its external data in it."""
+    proto = ir.to_proto(model)
+    folder = ir.base_dir_of(model, base_dir)
+    unreadable = ir.out_of_reach(proto)
+    if not unreadable:
+        return proto
+    if folder is None:
+        raise EvaluationError(unreadable)
+    if proto is model or isinstance(model, ir.ModelFile):  # the message is not ours to change
+        message, proto = proto, onnx.ModelProto()
+        proto.CopyFrom(message)
+    try:
+        fill(proto, folder)
+    except ir.LoadError as error:
+        raise EvaluationError(f"external data cannot be read: {error}") from error
+    return proto
+
+
+def _initializers(graph: onnx.GraphProto) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    tensors = [(tensor.name, tensor) for tensor in graph.initializer]
+    sparse = [(tensor.values.name, tensor) for tensor in graph.sparse_initializer]
+    for name, message in (*tensors, *sparse):
+        try:
+            constants[name] = ir.Tensor(message).numpy()
+        except ir.LoadError as error:
+            raise EvaluationError(f"initializer {name!r} cannot be read: {error}") from error
+    return constants
+
+
+def _fed(name: str, value: Any, declared: onnx.TypeProto) -> Any:
+    """``value`` as an array, a list of arrays, or None, checked against the declared type."""
+    kind = declared.WhichOneof("value")
+    if kind == "optional_type":
+        return None if value is None else _fed(name, value, declared.optional_type.elem_type)
+    if value is None:
+        raise EvaluationError(f"input {name!r} is None, its type is not optional")
+    if kind == "sequence_type":
+        if not isinstance(value, list | tuple):
+            raise EvaluationError(f"input {name!r} is a sequence; feed a list")
+        return [_fed(name, element, declared.sequence_type.elem_type) for element in value]
+    if kind != "tensor_type" or not declared.tensor_type.elem_type:
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        array = array.astype(object)
+    dtype = helper.tensor_dtype_to_np_dtype(declared.tensor_type.elem_type)
+    if array.dtype != dtype:
+        raise EvaluationError(f"input {name!r} is {array.dtype}, the model declares {dtype}")
+    _check_shape(name, array, declared.tensor_type)
+    return array
+
+
+def _check_shape(name: str, array: Array, declared: onnx.TypeProto.Tensor) -> None:
+    if not declared.HasField("shape"):
+        return
+    dims = declared.shape.dim
+    fits = len(dims) == array.ndim and all(
+        not d.HasField("dim_value") or d.dim_value == n
+        for d, n in zip(dims, array.shape, strict=False)
+    )
+    if not fits:
+        wanted = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+        raise EvaluationError(
+            f"input {name!r} has shape {list(array.shape)}, the model declares {wanted}"
+        )

@@ -1,0 +1,1 @@
+"""Operators of onnx.reference with other results than the specification, one file per family."""

@@ -1,0 +1,90 @@
+"""LRN, ConvTranspose, Col2Im and the global pools: what onnx.reference gets wrong where a batch is
+empty or has another size than the channels, and where images have other axes than two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_col2im import Col2Im as _Col2Im
+from onnx.reference.ops.op_conv_transpose import ConvTranspose as _ConvTranspose
+
+from ..bodies import Array
+
+
+class _OfNoImages:
+    """Of no images none are made, of the size that one would have."""
+
+    def _run(self, x: Array, *others: Any, **options: Any) -> Any:
+        run = super()._run  # type: ignore[misc]
+        if len(x):
+            return run(x, *others, **options)
+        (result,) = run(np.zeros((1, *x.shape[1:]), x.dtype), *others, **options)
+        return (result[:0],)
+
+
+class ConvTranspose(_OfNoImages, _ConvTranspose):  # type: ignore[misc]
+    """ConvTranspose."""
+
+
+class Col2Im(_OfNoImages, _Col2Im):  # type: ignore[misc]
+    """Col2Im."""
+
+
+class LRN(OpRun):
+    """LRN: each channel by the squares of those beside it."""
+
+    op_domain = ""
+
+    def _run(
+        self, x: Array, *, alpha: float, beta: float, bias: float, size: int
+    ) -> tuple[Array, ...]:
+        before, after = (size - 1) // 2, size // 2
+        squares = np.zeros_like(x)
+        for channel in range(x.shape[1]):
+            beside = x[:, max(0, channel - before) : channel + after + 1]
+            squares[:, channel] = np.sum(beside**2, axis=1)
+        return ((x / (bias + (alpha / size) * squares) ** beta).astype(x.dtype),)
+
+
+class GlobalAveragePool(OpRun):
+    """GlobalAveragePool."""
+
+    op_domain = ""
+
+    def _run(self, x: Array) -> tuple[Array, ...]:
+        return (np.mean(x, axis=_image(x), keepdims=True).astype(x.dtype),)
+
+
+class GlobalMaxPool(OpRun):
+    """GlobalMaxPool."""
+
+    op_domain = ""
+
+    def _run(self, x: Array) -> tuple[Array, ...]:
+        return (np.max(x, axis=_image(x), keepdims=True),)
+
+
+class GlobalLpPool(OpRun):
+    """GlobalLpPool."""
+
+    op_domain = ""
+
+    def _run(self, x: Array, *, p: int) -> tuple[Array, ...]:
+        total = np.sum(np.abs(x) ** p, axis=_image(x), keepdims=True)
+        return ((total ** (1 / p)).astype(x.dtype),)
+
+
+def _image(x: Array) -> tuple[int, ...]:
+    return tuple(range(2, x.ndim))
+
+
+BATCH_OPERATORS: tuple[type[OpRun], ...] = (
+    Col2Im,
+    ConvTranspose,
+    LRN,
+    GlobalAveragePool,
+    GlobalMaxPool,
+    GlobalLpPool,
+)

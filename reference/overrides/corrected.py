@@ -1,0 +1,165 @@
+"""Operators of which onnx.reference has other results than the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_div import Div as _Div
+from onnx.reference.ops.op_mod import Mod as _Mod
+
+from ..bodies import Array
+from ..errors import EvaluationError
+
+
+def _require_divisor(op_type: str, dividend: Array, divisor: Array) -> None:
+    """Refuse an integer division by zero, on which runtimes fail.
+
+    Raises:
+        EvaluationError: an element is divided by zero.
+    """
+    if divisor.dtype.kind in "iu" and dividend.size and not divisor.all():
+        raise EvaluationError(f"{op_type} divides an integer by zero")
+
+
+class Div(_Div):
+    """Div: an integer has no quotient by zero, where onnx.reference has one."""
+
+    op_domain = ""
+
+    def _run(self, a: Array, b: Array) -> tuple[Array, ...]:
+        _require_divisor("Div", a, b)
+        return tuple(super()._run(a, b))  # type: ignore[no-untyped-call]
+
+
+class Mod(_Mod):
+    """Mod: an integer has no remainder by zero, where onnx.reference has one."""
+
+    op_domain = ""
+
+    def _run(self, a: Array, b: Array, fmod: int | None = None) -> tuple[Array, ...]:
+        _require_divisor("Mod", a, b)
+        return tuple(super()._run(a, b, fmod=fmod))  # type: ignore[no-untyped-call]
+
+
+class Expand(OpRun):
+    """Expand: the bits of a NaN stay, as nothing is multiplied by one."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, shape: Array) -> tuple[Array, ...]:
+        target = np.broadcast_shapes(data.shape, tuple(int(size) for size in shape))
+        return (np.broadcast_to(data, target).copy(),)
+
+
+class Unsqueeze(OpRun):
+    """Unsqueeze, any version: the order of the axes means nothing, and a scalar is one axis."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
+        listed = np.asarray(axes if axes is not None else [], np.int64)
+        if listed.ndim > 1:
+            raise EvaluationError(f"axes of shape {list(listed.shape)} are no list")
+        return (np.expand_dims(data, tuple(listed.reshape(-1).tolist())),)
+
+
+class Squeeze(OpRun):
+    """Squeeze, any version: the order of the axes means nothing."""
+
+    op_domain = ""
+
+    def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
+        if axes is None or (self.onnx_node.attribute and not len(axes)):
+            return (np.squeeze(data),)
+        if np.ndim(axes) != 1:
+            raise EvaluationError(f"axes of shape {list(np.shape(axes))} are no list")
+        return (np.squeeze(data, tuple(axes)),)
+
+
+class OneHot(OpRun):
+    """OneHot: values are copied, where onnx.reference computes with them (of an infinity a NaN)."""
+
+    op_domain = ""
+
+    def _run(self, indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[Array, ...]:
+        count = int(np.asarray(depth).reshape(-1)[0])
+        place = axis % (np.ndim(indices) + 1)
+        whole = np.expand_dims(np.asarray(indices), place)
+        whole = np.where(whole < 0, whole + count, whole)
+        classes = np.arange(count).reshape([-1 if a == place else 1 for a in range(whole.ndim)])
+        return (np.where(whole == classes, values[1], values[0]).astype(values.dtype),)
+
+
+class LpNormalization(OpRun):
+    """LpNormalization: the norm of order 1 is one of magnitudes."""
+
+    op_domain = ""
+
+    def _run(self, x: Array, *, axis: int, p: int) -> tuple[Array, ...]:
+        wide = np.abs(x.astype(np.result_type(x.dtype, np.float32)))
+        total = np.sum(wide if p == 1 else wide * wide, axis=axis, keepdims=True)
+        norm = total if p == 1 else np.sqrt(total)
+        return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
+
+
+class ReduceLogSumExp(OpRun):
+    """ReduceLogSumExp, any version: of -inf alone it is -inf, and with inf it is inf."""
+
+    op_domain = ""
+
+    def _run(
+        self, data: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+    ) -> tuple[Array, ...]:
+        if data.dtype.kind in "iu":
+            raise EvaluationError("a logarithm of integers is none")
+        listed = None if axes is None else np.asarray(axes).reshape(-1).tolist()
+        if not listed and noop_with_empty_axes:
+            return (data,)
+        over, keep = tuple(listed) if listed else None, bool(keepdims)
+        wide = data.astype(np.result_type(data.dtype, np.float32))
+        with np.errstate(all="ignore"):
+            most = np.max(wide, axis=over, keepdims=True, initial=-np.inf)
+            shift = np.where(np.isfinite(most), most, 0)
+            total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
+        result = total if keep else np.squeeze(total, axis=over)
+        return (np.asarray(result, data.dtype),)
+
+
+class StringNormalizer(OpRun):
+    """StringNormalizer: only stop words are removed, and letters keep their accents."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: Array,
+        *,
+        case_change_action: str = "NONE",
+        is_case_sensitive: int = 0,
+        stopwords: Sequence[str] | None = None,
+        **_: Any,
+    ) -> tuple[Array, ...]:
+        if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != 1):
+            raise EvaluationError(f"an input of shape {list(x.shape)} is neither [C] nor [1, C]")
+        same = str if is_case_sensitive else str.lower
+        stops = {same(word) for word in stopwords or ()}
+        change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
+        words = [change(str(word)) for word in x.reshape(-1) if same(str(word)) not in stops]
+        kept = np.array(words or [""], object)
+        return (kept.reshape(1, -1) if x.ndim == 2 else kept,)
+
+
+CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
+    Div,
+    Mod,
+    Expand,
+    Unsqueeze,
+    Squeeze,
+    OneHot,
+    LpNormalization,
+    ReduceLogSumExp,
+    StringNormalizer,
+)

@@ -1,0 +1,53 @@
+"""Pad with negative pads, which take elements away; onnx.reference refuses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+
+from ..bodies import Array
+from ..errors import EvaluationError
+
+
+class Pad(OpRun):
+    """Pad, versions 2 to 25: first what is taken away goes, then what is left is padded."""
+
+    op_domain = ""
+
+    def _run(
+        self, x: Array, pads: Any = None, value: Any = None, axes: Any = None, **options: Any
+    ) -> tuple[Array, ...]:
+        if pads is None:  # attributes before version 11
+            pads, value = options["pads"], options.get("value", 0.0)
+        widths = _widths(x, np.asarray(pads).reshape(-1), axes)
+        kept = x[tuple(_kept(size, *width) for size, width in zip(x.shape, widths, strict=True))]
+        added = np.maximum(widths, 0)
+        mode: Any = options.get("mode") or "constant"
+        if mode != "constant":
+            return (np.pad(kept, added, mode=mode),)
+        return (np.pad(kept, added, constant_values=_fill(x, value)),)
+
+
+def _widths(x: Array, pads: Array, axes: Any) -> Array:
+    """What is added at the beginning and the end of each axis; negative where it is taken away."""
+    named = range(x.ndim) if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
+    if len(pads) != 2 * len(named):
+        raise EvaluationError(f"pads has {len(pads)} entries, {2 * len(named)} are needed")
+    widths = np.zeros((x.ndim, 2), np.int64)
+    for number, axis in enumerate(named):
+        widths[axis] = pads[number], pads[number + len(named)]
+    return widths
+
+
+def _kept(size: int, head: int, tail: int) -> slice:
+    if size + min(head, 0) + min(tail, 0) < 0:
+        raise EvaluationError(f"pads {head} and {tail} take more than there is, {size}")
+    return slice(max(-head, 0), size - max(-tail, 0))
+
+
+def _fill(x: Array, value: Any) -> Any:
+    if value is None:
+        return "" if x.dtype.kind in "OSU" else np.zeros((), x.dtype)
+    return np.asarray(value).reshape(-1)[0] if x.dtype.kind in "OSU" else np.asarray(value, x.dtype)

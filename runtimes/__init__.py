@@ -1,0 +1,1 @@
+"""Runtimes in worker processes, under limits of memory and time."""

@@ -1,0 +1,173 @@
+"""A model as the verification sees it: its message, and how a child process gets at it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import EncodeError
+from onnx.external_data_helper import uses_external_data
+
+from .. import ir
+from ..ir.errors import reason
+from ..ir.io.external_data import external_tensors, files_of
+from ..ir.io.raw_data_splicing import without
+from ..ir.lazy import lazy_property
+from ..ir.onnx_errors import one_line
+from ..ir.tensor import byte_size
+from .session import ModelData
+
+_keys = itertools.count()
+_LARGE = 1 << 18
+"""The checker is given no tensor with so many elements or more: it would make copies of it."""
+
+
+class Source:
+    """A model given in any form.
+
+    Args:
+        model: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        base_dir: the folder of the external data of a model in memory.
+
+    Attributes:
+        proto: its message, external data not loaded.
+        key: a number of its own, for caches.
+
+    """
+
+    def __init__(
+        self, model: ir.ModelSource, base_dir: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.key = next(_keys)
+        model = ir.read(model)
+        self.proto = ir.to_proto(model)
+        self._from_outside = not isinstance(model, ir.Model)
+        self._path = None
+        if isinstance(model, ir.ModelFile) and model.base_dir is not None:
+            path = model.path.absolute()
+            self._path = path if _is_utf8(path) else None
+        folder = ir.base_dir_of(model) if base_dir is None else base_dir
+        self._base_dir = None if folder is None else Path(os.path.abspath(folder))
+
+    def replaced(self, proto: onnx.ModelProto) -> Source:
+        """Another model whose external data lies where this one's does."""
+        folder = self._base_dir if self._path is None else self._path.parent
+        return Source(proto, folder)
+
+    @lazy_property
+    def unreadable(self) -> str:
+        """Which tensor is in an unknown folder, and what to do; empty where all can be read."""
+        if self._path is None and self._base_dir is None:
+            return ir.out_of_reach(self.proto)
+        return ""
+
+    @lazy_property
+    def data(self) -> ModelData:
+        """The path of the model, or its bytes and the folder that its external data is in.
+
+        Raises:
+            LoadError: it has external data, and that folder is not known; runtimes would take
+                whatever lies in the current one.
+        """
+        if self._path is not None:
+            return ModelData(str(self._path), None, None)
+        if self.unreadable:
+            raise ir.LoadError(self.unreadable)
+        folder = None if self._base_dir is None else str(self._base_dir)
+        try:
+            return ModelData(None, self.proto.SerializeToString(), folder)
+        except (EncodeError, ValueError):  # over 2 GB: only a file with external data holds it
+            self._folder = tempfile.TemporaryDirectory(prefix="straightline-")
+            path = Path(self._folder.name, "model.onnx")
+            ir.save(self.proto, path)
+            return ModelData(str(path), None, None)
+
+    @lazy_property
+    def size(self) -> int:
+        """How many bytes the model takes, external data included.
+
+        Raises:
+            LoadError: its file is gone.
+        """
+        path, content, _ = self.data
+        if path is not None:
+            files = [self._path] if self._path is not None else Path(path).parent.iterdir()
+            size = sum(map(_size_of_file, files))
+        else:
+            size = len(content or b"")
+        return size + sum(byte_size(tensor) for tensor in external_tensors(self.proto))
+
+    def require_well_formed(self) -> None:
+        """Check what a model that comes from outside is read by; runtimes crash on some.
+
+        Raises:
+            ModelError: it is not well formed.
+        """
+        if self._from_outside:
+            ir.load(self.proto)
+
+    @lazy_property
+    def fault(self) -> str:
+        """What the ONNX checker has against the model, on one line; empty where it is valid."""
+        checked = self._checked()
+        if checked is None:
+            return ""
+        try:
+            ir.ask_onnx("the model", onnx.checker.check_model, checked, full_check=True)
+        except ir.OnnxError as error:
+            return one_line(error.__cause__ or error)
+        return ""
+
+    def _checked(self) -> Path | onnx.ModelProto | None:
+        """What the checker is given: a path, or the model without its large weights, which are
+        inputs then. It looks for external data beside a path only, and takes no file that has
+        several names or is a link; None where there is such data elsewhere than in weights."""
+        external = external_tensors(self.proto)
+        if self._path is not None:
+            folder = self._path.parent
+            if not any(map(_has_more_names, files_of(external, folder))):
+                return self._path
+        large = [t for t in self.proto.graph.initializer if _is_large(t)]
+        if sum(map(uses_external_data, large)) < len(external):
+            return None
+        return _with_inputs(self.proto, large) if large else self.proto
+
+
+def _is_large(tensor: onnx.TensorProto) -> bool:
+    return math.prod(tensor.dims) >= _LARGE or uses_external_data(tensor)
+
+
+def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) -> onnx.ModelProto:
+    """A copy of a model with inputs in the place of weights."""
+    made = without(proto, {"graph"})
+    made.graph.CopyFrom(without(proto.graph, {"initializer"}))
+    names = {tensor.name for tensor in weights}
+    made.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
+    known = {info.name for info in proto.graph.input}
+    made.graph.input.extend(
+        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        for tensor in weights
+        if tensor.name not in known
+    )
+    return made
+
+
+def _size_of_file(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise ir.LoadError(f"cannot read '{path}': {reason(error)}") from error
+
+
+def _has_more_names(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and path.stat().st_nlink > 1)
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether the name of a file is UTF-8; the runtimes take no other, but they take its bytes."""
+    return not any("\ud800" <= char <= "\udfff" for char in str(path))

@@ -1,0 +1,236 @@
+"""Does a target take a node, and if not, why?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+from onnx import TensorProto
+
+from ..ir import Function, Model, Node, Value, normal_domain
+from ..ir.attributes import value_of
+from ..ir.option_names import by
+from ..ops.schemas import default_of, formals, schema_at
+from ..version_converter.types import Types
+from .target import Form, Target
+
+
+class Judge:
+    """Says of the nodes of a model whether a target takes them.
+
+    Args:
+        target: the target.
+        model: the model.
+    """
+
+    def __init__(self, target: Target, model: Model) -> None:
+        self.target = target
+        self.model = model
+        self._types: Types | None = None
+
+    @property
+    def types(self) -> Types:
+        """What is known of the model's values, found when a form asks for it."""
+        if self._types is None:
+            self._types = Types(self.model)
+        return self._types
+
+    def untaken(self) -> dict[Node, str]:
+        """The nodes that are not taken, each with the reason; outer ones before those inside."""
+        return {node: reason for node in self._nodes() if (reason := self.reason(node)) is not None}
+
+    def to_be_written(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
+        """The nodes that leave to their defaults what the target wants written, with that."""
+        wanted = {
+            name for name, forms in self.target.forms.items() if any(f.written for f in forms)
+        }
+        for node in self._nodes() if wanted else ():
+            if name_of(node) in wanted:
+                schema = _schema(node)
+                forms = self.target.forms[name_of(node)]
+                absent = {n: m for f in forms for n, m in _unwritten(node, f, schema).items()}
+                if absent:
+                    yield node, absent
+
+    def to_be_initializers(self) -> Iterator[Value]:
+        """Constants of nodes where the target wants initializers."""
+        wanted = {
+            name: {i for form in forms for i in form.initializers}
+            for name, forms in self.target.forms.items()
+            if any(form.initializers for form in forms)
+        }
+        for node in self._nodes() if wanted else ():
+            inputs = wanted.get(name_of(node), set())
+            for name, value in _named_inputs(node, _schema(node)) if inputs else ():
+                if name in inputs and value.constant is not None and value.producer is not None:
+                    yield value
+
+    def _nodes(self) -> Iterator[Node]:
+        """All nodes of the roots that are judged."""
+        for root in self.model.roots():
+            if self.target.functions or root is self.model:
+                for graph in root.graph.walk():
+                    yield from graph.nodes()
+
+    def reason(self, node: Node) -> str | None:
+        """Why a node is not taken; None where it is."""
+        if node.op.function_key in self.model.functions:
+            if self.target.functions:
+                return None
+            return f"{self.target.name} takes no functions of a model's own, as this call is one of"
+        name, opset = name_of(node), _opset(node)
+        if not self.target.lists(name, opset):
+            return self._not_listed(name, opset)
+        misfit = self._misfit(node, self.target.anywhere)
+        told = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
+        if misfit is None and told and None not in told:
+            misfit = ", or ".join(dict.fromkeys(why for why in told if why is not None))
+        return None if misfit is None else f"{self.target.name} takes {name} only {misfit}"
+
+    def _misfit(self, node: Node, form: Form) -> str | None:
+        """The first way in which a node differs from a form; None where it has it."""
+        why = next(self._misfits(node, form), None)
+        return f"{why} ({form.why})" if why is not None and form.why else why
+
+    def _not_listed(self, name: str, opset: int) -> str:
+        told = f"{self.target.name} does not take {name}"
+        spans = (self.target.operators or {}).get(name)
+        if spans is not None:
+            told += f" of opset {opset}, only of {' and '.join(map(str, spans))}"
+        elif name in self.target.lacks and len(self.target.lacks[name]) and not self._lacks(name):
+            told += f" of opset {opset}"
+        return told
+
+    def _lacks(self, name: str) -> bool:
+        """Whether an operator is lacking in every opset that the target reads."""
+        first, last = self.target.opsets
+        return not any(self.target.lists(name, opset) for opset in range(first, last + 1))
+
+    def _misfits(self, node: Node, form: Form) -> Iterator[str]:
+        """How a node differs from the form in which it is taken."""
+        schema = _schema(node)
+        yield from _wrong_attributes(node, form, schema)
+        inputs = list(_named_inputs(node, schema))
+        open_ = set(_formal_inputs(schema)) - {name for name, _ in inputs}
+        yield from (f"with '{name}'" for name in form.present if name in open_)
+        for name, value in inputs:
+            if name in form.constant and value.constant is None:
+                yield f"with a constant '{name}'"
+            if name in form.initializers and (value.constant is None or value.producer is not None):
+                yield f"with an initializer as '{name}'"
+            if name in form.absent:
+                yield f"without '{name}'"
+            if name in form.computed and value.constant is not None:
+                yield f"with a '{name}' that is no constant"
+            if name in form.ranks:
+                rank, ranks = self.types.rank(value), form.ranks[name]
+                if rank is not None and rank not in ranks:
+                    yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
+            if form.static and (name in form.static or "*" in form.static):
+                shape = self.types.shape(value)
+                if shape is None or None in shape:
+                    yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
+            if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
+                yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
+        has_types = form.element_types is not None or form.lacks_element_types
+        if has_types and not node.is_op("Constant"):  # what reads it is looked at
+            yield from self._wrong_types(node, form, schema)
+
+    def _wrong_types(self, node: Node, form: Form, schema: Any) -> Iterator[str]:
+        inputs = [pair for pair in _named_inputs(node, schema) if not _is_place(*pair, schema)]
+        outputs = [(v.name, v) for v in node.outputs if v is not None]
+        for name, value in [*inputs, *outputs]:
+            number = self.types.elem_type(value)
+            if number is None:
+                continue
+            type_ = TensorProto.DataType.Name(number).lower()
+            taken = form.element_types
+            if type_ in form.lacks_element_types or (taken is not None and type_ not in taken):
+                yield f"of other element types than {type_}, as '{name}' is"
+
+
+def _is_place(name: str, value: Value, schema: Any) -> bool:
+    """Whether an input is a constant that holds places and sizes, which is no data."""
+    if value.constant is None or schema is None:
+        return False
+    formal = next(parameter for parameter in formals(schema)[0] if parameter.name == name)
+    return "tensor(float)" not in formal.allowed
+
+
+def name_of(node: Node) -> str:
+    """What a target calls the operator of a node."""
+    domain = normal_domain(node.op.domain)
+    return f"{domain}.{node.op_type}" if domain else node.op_type
+
+
+def _schema(node: Node) -> Any:
+    """What ONNX says of the operator of a node; None where it is of another domain."""
+    return None if normal_domain(node.op.domain) else schema_at(node.op_type, _opset(node))
+
+
+def _opset(node: Node) -> int:
+    """The opset in which a node is written."""
+    assert node.graph is not None
+    root: Model | Function = node.graph.root
+    return root.opset(normal_domain(node.op.domain))
+
+
+def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
+    for name in _unwritten(node, form, schema):
+        yield f"with {name} written out"
+    for name in form.unwritten:
+        if name in node.op.attributes:
+            yield f"without {name}"
+    for name, values in form.attributes.items():
+        value = _attribute(node, name, schema)
+        if value is not None and value not in values:
+            yield f"with {name} = {_listed(values)}, not {value!r}"
+    for name, values in form.lacks_attributes.items():
+        value = _attribute(node, name, schema)
+        if value is not None and value in values:
+            yield f"with another {name} than {value!r}"
+
+
+def _unwritten(node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeProto]:
+    """The defaults of attributes that a form wants written and a node does not write."""
+    if schema is None:
+        return {}
+    absent = [name for name in form.written if name not in node.op.attributes]
+    return {
+        name: schema.attributes[name].default_value
+        for name in absent
+        if default_of(schema, name) is not None
+    }
+
+
+def _attribute(node: Node, name: str, schema: Any) -> Any:
+    """The value of an attribute, text as such; None where it is absent or a caller gives it."""
+    message = node.op.attributes.get(name)
+    if message is not None and message.ref_attr_name:
+        return None
+    if message is not None:
+        value = value_of(message)
+    else:
+        value = (
+            default_of(schema, name) if schema is not None and name in schema.attributes else None
+        )
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _listed(values: tuple[Any, ...]) -> str:
+    return " or ".join(repr(value) for value in values)
+
+
+def _formal_inputs(schema: Any) -> list[str]:
+    """What a schema calls the inputs of a node."""
+    return [] if schema is None else [parameter.name for parameter in formals(schema)[0]]
+
+
+def _named_inputs(node: Node, schema: Any) -> Iterator[tuple[str, Value]]:
+    """The inputs of a node by the names that its schema gives them, else by number."""
+    formal = _formal_inputs(schema)
+    for index, value in enumerate(node.inputs):
+        if value is not None:
+            name = formal[min(index, len(formal) - 1)] if formal else str(index)
+            yield name, value

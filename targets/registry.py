@@ -1,0 +1,89 @@
+"""The targets that are shipped, and those of files."""
+
+from __future__ import annotations
+
+import functools
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..ir import instead
+from ..ir.errors import LoadError, reason
+from ..ir.file_reader import open_regular
+from ..ir.kinds import PATH, takes
+from ..ir.option_names import by
+from .target import Target, TargetError
+from .target_file import parse
+
+_FOLDER = resources.files(__package__) / "shipped"
+_SUFFIX = ".toml"
+
+_MOST_BYTES = 1 << 20
+"""A target's file is no larger."""
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The names of those that are shipped, sorted."""
+    files = [file.name for file in _FOLDER.iterdir()]
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX)))
+
+
+@functools.cache
+def find(name: str) -> Target:
+    """The shipped target of a name.
+
+    Raises:
+        TargetError: there is none.
+    """
+    if name not in names():
+        raise TargetError(
+            f"there is no target '{name}'; {instead(name, names())}; one of your own is read with"
+            f" {by('--target-file FILE.toml')}"
+        )
+    file = _FOLDER / f"{name}{_SUFFIX}"
+    return parse(file.read_text(encoding="utf-8"), name, file.name)
+
+
+@takes(path=PATH)
+def load(path: str | os.PathLike[str]) -> Target:
+    """The target of a file; it is called as the file is.
+
+    Raises:
+        TargetError: the file cannot be read, or does not say what one must.
+    """
+    file = Path(path)
+    try:
+        with open_regular(file) as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise TargetError(f"cannot read the target '{file}': it is larger than 1 MB")
+        text = content.decode("utf-8")
+    except LoadError as error:
+        cause = error.__cause__
+        why = reason(cause) if isinstance(cause, OSError) else "it is not a regular file"
+        raise TargetError(f"cannot read the target '{file}': {why}") from error
+    except (OSError, ValueError) as error:
+        what = "it is no text" if isinstance(error, UnicodeError) else reason(error)
+        raise TargetError(f"cannot read the target '{file}': {what}") from error
+    return parse(text, file.name.removesuffix(_SUFFIX), str(file))
+
+
+def target_of(given: Any) -> Target:
+    """The target that a caller means: itself, a path, or a name of one that is shipped.
+
+    Text is a path where it ends with .toml.
+
+    Raises:
+        TargetError: there is none.
+    """
+    if isinstance(given, Target):
+        return given
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and given.endswith(_SUFFIX)):
+        return load(given)
+    if isinstance(given, str):
+        return find(given)
+    raise TargetError(
+        f"a target is a name such as 'onnx2torch', the path of a file, or a Target, not {given!r}"
+    )

@@ -1,0 +1,28 @@
+"""What a body is given on each trip, in the rank that it declares."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline import ir
+from straightline.analysis.trips.body_inputs import given_condition, iteration_number
+
+
+@pytest.mark.parametrize(
+    ("i", "c", "shapes"),
+    [
+        ("int64 i", "bool c", ((), ())),
+        ("int64[1] i", "bool c", ((1,), ())),
+        ("int64 i", "bool[1] c", ((), (1,))),
+        ("i", "c", ((), ())),
+    ],
+)
+def test_ranks(i, c, shapes):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float x) => (float y) {{
+        y = Loop (n, , x) <body = b ({i}, {c}, float a) => (bool d, float r) {{
+            d = Identity (c) r = Neg (a) }}> }}"""
+    (loop,) = ir.load(onnx.parser.parse_model(text)).graph.nodes()
+    number = iteration_number(loop.body("body"), 7).numpy()
+    holds = given_condition(loop.body("body"), False).numpy()
+    assert (number.shape, holds.shape) == shapes
+    assert (number.dtype, number.item()) == (np.int64, 7)
+    assert (holds.dtype, holds.item()) == (np.bool_, False)

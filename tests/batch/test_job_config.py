@@ -1,0 +1,74 @@
+"""What is done with each model, and the digest of all that decides what comes out."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from straightline.batch.job_config import Treatment
+from straightline.ir.option_names import by
+from straightline.passes import PassOptionError
+
+from targets import lacking
+
+
+def test_the_key_is_the_same_for_the_same():
+    one = Treatment(None, {"opset": 18, "values": {"a": np.arange(3), "b": [1]}})
+    other = Treatment(None, {"values": {"b": [1], "a": np.arange(3)}, "opset": 18})
+    assert one.key() == other.key()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Treatment("unroll-loops"),
+        Treatment(()),
+        Treatment(options={"opset": 18}),
+        Treatment(options={"opset": "18"}),
+        Treatment(options={"values": {"x": np.zeros(3)}}),
+        Treatment(options={"values": {"x": np.zeros(3, np.float32)}}),
+        Treatment(dims={"N": 1}),
+        Treatment(verify=None),
+        Treatment(verify={"seed": 1}),
+        Treatment(straight_line=True),
+        Treatment(whole_target=True),
+        Treatment(options={"target": lacking("Loop")}),
+        Treatment(options={"target": lacking("Scan")}),
+        Treatment(limits=(5, None)),
+    ],
+)
+def test_the_key_is_another_where_something_else_may_come_out(other):
+    assert other.key() != Treatment().key()
+
+
+def test_the_key_is_the_same_where_only_places_differ():
+    same = [Treatment(force=True), Treatment(max_bytes=5), Treatment(in_a_shell=True)]
+    assert {treatment.key() for treatment in same} == {Treatment().key()}
+
+
+def test_files_count_by_their_content():
+    keys = []
+    for content in (np.zeros(3), np.ones(3)):
+        np.savez("x.npz", x=content)
+        Path("own.py").write_text(f"VALUE = {content[0]}")
+        keys += [
+            Treatment(verify={"feeds": Path("x.npz")}).key(),
+            Treatment(load=(Path("own.py"),)).key(),
+        ]
+    assert len({*keys}) == 4
+
+
+@pytest.mark.parametrize("how", [Treatment("nothing-such"), Treatment(options={"max_trip": 2})])
+def test_what_fits_no_model_is_told_before_the_work(how):
+    with pytest.raises(PassOptionError):
+        how.check()
+    Treatment(None, {"opset": 18, "max_trips": 2, "values": {}}).check()
+    Treatment((), {"opset": 18}).check()
+    dataclasses.replace(how, load=(Path("own.py"),)).check()  # it may be one of those
+
+
+def test_messages_speak_to_who_asks():
+    with Treatment(in_a_shell=True).prepared():
+        assert by("--force") == "--force"
+    with Treatment().prepared():
+        assert by("--force") == "--force (force=True in Python)"

@@ -1,0 +1,59 @@
+"""What `rewrite` and `convert` do alike: what is refused before the work, and what is written."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from texts import HEADER, LOOP
+
+COMMANDS = ("rewrite", "convert --opset 18")
+
+
+@pytest.fixture
+def run(folder, run):
+    onnx.save(onnx.parser.parse_model(HEADER + LOOP), "in.onnx")
+    np.savez("in.npz", x=np.zeros(2, np.float32))
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("--sample-shape q=2", "no input 'q' is drawn; those that are: 'x'"),
+        ("--sample-shape x=2,2", "input 'x' has rank 1, not 2"),
+        ("--sample-shape x=2 --set x=[1,2]", "input 'x' is set; no values are drawn for it"),
+        ("--sample-shape x=2 --inputs in.npz", "inputs are given, so none is drawn"),
+        ("--dim T=2", "no input has a dimension named 'T'"),
+        ("--report none/page.html", "none"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_work(run, command, given, words, monkeypatch):
+    monkeypatch.setattr("straightline.passes.Pipeline.apply", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr("straightline.driver.convert.convert", lambda *_: pytest.fail("ran"))
+    result = run(*command.split(), "in.onnx", "out.onnx", *given.split())
+    assert result.exit_code == 1 and words in result.stderr, result.output
+    assert result.stderr.count("\n") == 1 and result.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_watched_stays_off_standard_output(run, command, tmp_path):
+    watched = ("--print-before", "--print-after", "-v", "--json")
+    result = run(*command.split(), "in.onnx", "out.onnx", *watched)
+    found = json.loads(result.stdout)
+    assert (found["exit"], found["written"], found["error"]) == (0, "out.onnx", None)
+    assert "// before " in result.stderr and "// after " in result.stderr
+    assert "the proof is proved" in result.stderr  # the comparison is watched too
+    assert (tmp_path / "out.onnx").exists()
+
+
+def test_sizes_for_what_is_compared(run, tmp_path):
+    text = "g (float[N] x) => (float[N] y) { y = Abs (x) }"
+    onnx.save(onnx.parser.parse_model(HEADER + text), "in.onnx")
+    result = run("verify", "in.onnx", "in.onnx", "--dim", "M=3")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "error: no input has a dimension named 'M'; there are 'N'\n",
+    )
+    assert run("verify", "in.onnx", "in.onnx", "--dim", "N=3").exit_code == 0

@@ -1,0 +1,134 @@
+"""Inputs that make a Loop run beyond what a caller vouches for are looked for, and told."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import as_model
+from straightline import ir
+from straightline.cli.commands import app
+from straightline.driver import bound_violations
+from straightline.runtimes.workers import Workers
+from typer.testing import CliRunner
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+BY_NUMBER = """g (float[2] x, int64 n) => (float[2] y) {
+    y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+        d = Identity (c)  s = Sin (a)  r = Exp (s) }>
+}"""
+BY_SIZE = """g (float[N] x) => (float[] y) <float zero = {0}, int64[1] one = {1}> {
+    shape = Shape (x)  half = Mul (shape, one)  steps = Squeeze (half)
+    y = Loop (steps, , zero) <body = b (int64 i, bool c, float[] a) => (bool d, float[] r) {
+        d = Identity (c)  v = Gather (x, i)  s = Sin (a)  r = Add (s, v) }>
+}"""
+BY_DATA = """g (float[2] x) => (float[2] y) <float limit = {100.0}, bool yes = {1}> {
+    y = Loop (, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool go, float[2] r) {
+        q = Mul (a, a)  e = Add (a, q)  r = Add (e, a)
+        top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }>
+}"""
+INSIDE = """g (float[2] x, int64 n, bool c) => (float[2] y) {
+    y = If (c) <
+        then_branch = t () => (float[2] p) {
+            p = Loop (n, , x) <body = b (int64 i, bool k, float[2] a) => (bool d, float[2] r) {
+                d = Identity (k)  s = Sin (a)  r = Exp (s) }> },
+        else_branch = f () => (float[2] q) { q = Relu (x) }>
+}"""
+# So small a maximum that samples, which are small at first, go beyond; and one that they keep to.
+MODELS = {
+    "a number": (BY_NUMBER, {"y": 1}, {"y": 20}, "n=21"),
+    "a size": (BY_SIZE, {"y": 1}, {"y": 20}, "x of float32[21]"),
+    "data": (BY_DATA, {"y": 2}, {"y": 40}, "x="),
+    "inside a branch": (INSIDE, {"y/p": 1}, {"y/p": 20}, "n=21"),
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Rewrites with maxima and compares, in runtimes that are started once."""
+    with Workers() as workers:
+
+        def compared(text, maxima, opset=None, **options):
+            model = as_model(HEAD + text)
+            made = sl.transform(
+                model, selects=True, assume_max=maxima, opset=opset, verify=False, hints=False
+            )
+            how = {"prove": False, "samples": 2, "workers": workers, **options}
+            return made.verified(**how)
+
+        yield compared
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
+    text, maxima, _, _ = MODELS[name]
+    ((path, most),) = maxima.items()
+    with pytest.raises(sl.MismatchError) as caught:
+        run(text, maxima)
+    message = str(caught.value)
+    assert f"an input makes Loop '{path}' run more than {most} trip" in message
+    assert "which was taken on trust; raise it, or give inputs that keep to it" in message
+    feeds, error = caught.value.verdict.feeds, caught.value
+    assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
+    guarded = ir.load(as_model(HEAD + text))
+    bound_violations.guard_maxima(guarded, maxima)
+    with pytest.raises(sl.Error):  # it does go beyond
+        sl.reference.run(guarded, feeds)
+    sl.reference.run(as_model(HEAD + text), feeds)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
+    text, _, maxima, shown = MODELS[name]
+    ((path, most),) = maxima.items()
+    outcome = run(text, maxima)
+    assert outcome.verdict.equal
+    (note,) = [note for note in outcome.verdict.notes if "taken on trust" in note]
+    assert f"Loop '{path}' run more than {most} trips, such as" in note and shown in note
+    assert "there the result is another one" in note
+
+
+def test_where_none_is_found_that_is_told_too(run):
+    text = BY_SIZE.replace("float[N] x", "float[6] x")
+    (note,) = run(text, {"y": 9}).verdict.notes
+    assert note.endswith("is taken on trust; no input that was tried says otherwise")
+
+
+def test_inputs_that_are_given_are_all_that_is_tried(run):
+    feeds = {"x": np.float32([1, 2]), "n": np.array(3)}
+    (note,) = run(BY_NUMBER, {"y": 20}, feeds=feeds).verdict.notes
+    assert note.endswith("no input that was tried says otherwise")
+    with pytest.raises(sl.MismatchError, match=r"more than 2 trips.*n=3"):
+        run(BY_NUMBER, {"y": 2}, feeds=feeds)
+
+
+def test_a_result_that_agrees_by_chance_is_withheld_too(run):
+    text = BY_NUMBER.replace("s = Sin (a)  r = Exp (s)", "r = Relu (a)")
+    with pytest.raises(sl.MismatchError, match="more than 1 trip,"):
+        run(text, {"y": 1})
+
+
+def test_a_conversion_behind_it_changes_nothing(run):
+    with pytest.raises(sl.MismatchError, match="more than 1 trip,"):
+        run(BY_NUMBER, {"y": 1}, opset=18)
+    found = run(BY_NUMBER, {"y": 20}, opset=18)
+    assert any("more than 20 trips, such as" in note for note in found.verdict.notes)
+
+
+def test_what_no_array_can_count_is_not_looked_for():
+    model = ir.load(as_model(HEAD + BY_NUMBER))
+    before = ir.to_text(model)
+    assert bound_violations.guard_maxima(model, {"y": 10**9}) == []
+    assert ir.to_text(model) == before
+
+
+def test_the_command_says_it_in_a_line_and_by_its_exit_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(as_model(HEAD + BY_NUMBER), "in.onnx")
+    given = ("rewrite", "in.onnx", "out.onnx", "--selects", "--assume-max", "y=1", "--json")
+    result = CliRunner().invoke(app, given)
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["exit"], found["written"]) == (3, 3, None)
+    assert found["error"].startswith("an input makes Loop 'y' run more than 1 trip, which was")
+    assert found["error"].count("n=") == 1 and not (tmp_path / "out.onnx").exists()

@@ -1,0 +1,311 @@
+"""Conversions from the model given to the verified result: straightening, known inputs, how far."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs
+from straightline import BindingError, MismatchError, convert_version, ir, transform
+from straightline.driver.convert import Conversion
+from straightline.driver.rewrite import Rewriting
+from straightline.driver.transform import pipeline_of
+from straightline.version_converter import ConversionError
+from wrong_passes import Negating
+
+SEQUENCE = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b) {
+        s = SequenceConstruct (x, y)
+        b = SequenceAt (s, k)
+    }
+"""
+X, Y = np.array([0.5, -2.0], np.float32), np.array([3.0, 4.0], np.float32)
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(text)
+
+
+def failed(model: Any, target: int, **options: Any) -> ConversionError:
+    with pytest.raises(ConversionError) as caught:
+        convert_version(model, target, **options)
+    return caught.value
+
+
+def conversion(model: Any, target: int, passes: Any = (), **known: Any) -> Conversion:
+    return Conversion(Rewriting(model, pipeline_of(passes), **known), target)
+
+
+def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:
+    converted = convert_version(parsed(SEQUENCE), 9, values={"k": 1}, verify=True)
+    assert isinstance(converted, onnx.ModelProto)
+    assert [v.name for v in converted.graph.input] == ["x", "y"]
+    before = convert_version(parsed(SEQUENCE), 17, values={"k": 1})
+    assert isinstance(before, onnx.ModelProto)
+    assert_equal_outputs(before, converted, {"x": X, "y": Y})
+
+
+def test_without_rewriting_it_stays_and_cannot_be_converted() -> None:
+    error = failed(parsed(SEQUENCE), 9, values={"k": 1}, rewrite=False)
+    assert [f.op_type for f in error.failures] == ["SequenceAt", "SequenceConstruct"]
+    assert "not rewritten" not in str(error)
+
+
+def test_what_can_be_converted_is_not_rewritten() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) <bool yes = {1}> {
+            y = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+        }
+    """
+    made = conversion(parsed(text), 10).run()
+    assert made.straightened == ()
+    assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
+
+
+def test_what_was_rewritten_is_told() -> None:
+    made = conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
+    assert (made.opset_before, made.model.opset()) == (17, 10)
+    assert made.differences.to_dict() == {
+        "changed": {"SequenceConstruct": 1, "SequenceAt": 1},
+        "added": {"Identity": 1},
+    }
+    assert [(r.op_type, r.path, r.action) for r in made.straightened] == [
+        ("SequenceAt", "b", "rewritten"),
+        ("SequenceConstruct", "s", "rewritten"),
+    ]
+
+
+def test_the_reason_for_which_something_was_not_rewritten_is_told() -> None:
+    assert "; not rewritten: its position depends on input 'k'; decide it with --set k=..." in str(
+        failed(parsed(SEQUENCE), 10)
+    )
+
+
+def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
+    """All trips at once take a GatherND that opset 11 cannot say; unrolled they take Gathers."""
+    proto = parsed("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 4] x, int64[2, 1] at) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
+            e = SequenceEmpty ()
+            s = Loop (n, yes, e) <
+                body = b (int64 i, bool c, seq(float[K]) s0) => (bool c, seq(float[K]) s1) {
+                    r = Gather (x, i)
+                    k = Gather (at, i)
+                    v = Gather (r, k)
+                    s1 = SequenceInsert (s0, v)
+                }>
+            b = ConcatFromSequence <axis = 0> (s)
+        }
+    """)
+    for target, op_types in ((12, {"GatherND"}), (10, {"Gather", "Concat"})):
+        made = convert_version(proto, target, verify=True)
+        assert isinstance(made, onnx.ModelProto)
+        assert {node.op_type for node in made.graph.node} >= op_types
+        x = np.arange(8, dtype=np.float32).reshape(2, 4)
+        assert_equal_outputs(proto, made, {"x": x, "at": np.array([[3], [1]])})
+
+
+def test_shapes_are_known_to_the_conversion() -> None:
+    proto = parsed("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 2] x) => (float[M] y) {
+            two = Constant <value_ints = [2]> ()
+            length = Shape <end = 1> (x)
+            axes = Sub (length, two)
+            y = ReduceSum <keepdims = 0> (x, axes)
+        }
+    """)
+    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    assert convert_version(proto, 8, shapes={"x": (3, None)}, verify=True)
+    with pytest.raises(BindingError, match="has no input 'n'"):
+        convert_version(proto, 8, shapes={"n": (3,)})
+
+
+DEFAULT = """
+    <ir_version: 8, opset_import: ["": 13]>
+    g (float[2, 3] x, int64[1] axes) => (float[2] y) <int64[1] axes = {1}> {
+        y = ReduceSum <keepdims = 0> (x, axes)
+    }
+"""
+
+
+def test_defaults_are_constants_where_they_are_frozen() -> None:
+    proto = parsed(DEFAULT)
+    assert [value.name for value in proto.graph.input] == ["x", "axes"]
+    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    made = convert_version(proto, 8, freeze_initializers=True, verify=True)
+    assert isinstance(made, onnx.ModelProto)
+    assert [value.name for value in made.graph.input] == ["x"]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
+def test_the_comparison_knows_what_was_set(runtime: str) -> None:
+    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    assert made.verify(runtime=runtime).equal
+
+
+def test_a_conversion_that_is_wrong_is_found() -> None:
+    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
+    other = conversion(parsed(SEQUENCE), 9, values={"k": 0}).run()
+    swapped = dataclasses.replace(made.rewritten, result=other.rewritten.result)
+    wrong = dataclasses.replace(made, rewritten=swapped)
+    with pytest.raises(MismatchError, match="converts to opset 9"):
+        wrong.verify()
+
+
+# How far a model comes -------------------------------------------------------------------------
+
+
+def test_the_lowest_opset_is_named_with_what_stands_in_the_way() -> None:
+    error = failed(parsed(SEQUENCE), 9)
+    assert error.reached == 11
+    assert error.message == (
+        "2 nodes cannot be converted from opset 17 to 9; the model was not changed; the lowest"
+        " opset that it reaches is 11; in the way of the next: SequenceAt, SequenceConstruct"
+    )
+    assert convert_version(parsed(SEQUENCE), 11, verify=True)
+
+
+def test_of_several_obstacles_the_first_one_counts() -> None:
+    """The comparison of texts is stuck at 19, the sequence would be at 11."""
+    text = SEQUENCE.replace("17", "21").replace("int64 k", "int64 k, string[2] p, string[2] q")
+    text = text.replace("float[2] b)", "float[2] b, bool[2] e)")
+    error = failed(parsed(text.replace("b = Seq", "e = Equal (p, q) b = Seq")), 9)
+    assert error.reached == 19
+    assert error.message.endswith("reaches is 19; in the way of the next: Equal")
+    assert len(error.failures) == 3
+
+
+def test_what_is_rewritten_is_on_the_way() -> None:
+    """The Optional is rewritten on the way to 11, at which the sequence is stuck."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, int64 k) => (float[2] y) {
+            o = Optional (x)
+            v = OptionalGetElement (o)
+            s = SequenceConstruct (x, v)
+            y = SequenceAt (s, k)
+        }
+    """
+    error = failed(parsed(text), 9)
+    assert error.reached == 11
+    assert failed(parsed(text), 9, rewrite=False).reached == 15
+
+
+def test_a_model_that_cannot_leave_its_opset() -> None:
+    error = failed(parsed(SEQUENCE.replace("17", "11")), 9)
+    assert error.reached is None
+    assert "; it reaches no other; in the way of the next: SequenceAt" in error.message
+
+
+def test_on_the_way_up_it_is_the_highest() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 9]>
+        g (float[2] x) => (float[2] y) { y = Nothing (x) }
+    """
+    error = failed(parsed(text), 13)
+    assert error.reached is None
+    assert "it reaches no other; in the way of the next: Nothing" in error.message
+    text = """
+        <ir_version: 8, opset_import: ["": 11]>
+        g (float[1, 1, 2, 2] x, float[8] r, float[4] s) => (float[1, 1, M, N] y) {
+            y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s)
+        }
+    """
+    error = failed(parsed(text), 18)
+    assert error.reached == 12
+    assert "the highest opset that it reaches is 12; in the way of the next: Resize" in str(error)
+    assert convert_version(parsed(text), 12)
+
+
+def test_a_function_that_is_written_in_another_opset_counts() -> None:
+    """The function is below the opset that the main graph reaches, and must come up to it."""
+    text = """
+        <ir_version: 8, opset_import: ["": 21, "local": 1]>
+        g (float[2, 3] x, string[2] p, string[2] q) => (float[2, 3] y, bool[2] e) {
+            y = local.double (x)
+            e = Equal (p, q)
+        }
+        <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }
+    """
+    error = failed(parsed(text), 9)
+    assert error.reached == 19
+    assert convert_version(parsed(text), 19)
+    stuck = text.replace("Add (p, p)", "Nothing (p)")
+    assert failed(parsed(stuck), 9).reached is None
+
+
+def test_an_ir_version_that_does_not_fit_is_another_matter() -> None:
+    error = failed(parsed(SEQUENCE), 9, ir_version=99)
+    assert error.reached is None
+    assert failed(parsed(SEQUENCE), 13, ir_version=99).failures == ()
+
+
+def test_a_model_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(parsed(SEQUENCE), path)
+    made = conversion(path, 10, values={"k": 1}).run()
+    assert made.verify().equal
+    assert isinstance(made.model, ir.Model)
+
+
+# After passes ----------------------------------------------------------------------------------
+
+LOOP = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b, float[2] u) <int64 n = {2}, bool go = {1}> {
+        s = SequenceConstruct (x, y)
+        b = SequenceAt (s, k)
+        u = Loop (n, go, x) <
+            body = l (int64 i, bool c, float[2] v) => (bool d, float[2] w) {
+                d = Identity (c)
+                w = Exp (v)
+            }>
+    }
+"""
+
+
+def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    original = Rewriting.run
+    monkeypatch.setattr(Rewriting, "run", lambda *a: runs.append(a[0]) or original(*a))
+    made = conversion(parsed(LOOP), 9, "unroll-loops", values={"k": 1}).run()
+    assert {node.op_type for node in made.model.graph.nodes()} == {"Exp", "Identity"}
+    assert made.model.opset() == 9
+    assert [remark.op_type for remark in made.rewritten.result.remarks] == ["Loop"]
+    assert {remark.op_type for remark in made.straightened} == {"SequenceAt", "SequenceConstruct"}
+    assert len(runs) == 1
+    assert made.verify(runtime="reference").equal
+
+
+def test_what_passes_made_is_the_same_for_each_try() -> None:
+    with pytest.raises(ConversionError) as caught:
+        conversion(parsed(LOOP), 9, "unroll-loops").run()
+    assert caught.value.reached == 11
+
+
+def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
+    made = conversion(parsed(LOOP), 13, [Negating()]).run()
+    with pytest.raises(MismatchError, match="pass negating") as caught:
+        made.verify(runtime="reference")
+    assert caught.value.culprit == "negating"
+
+
+def test_what_was_over_a_limit_is_told_once() -> None:
+    """Sizes that calls would have told are not followed."""
+    head = '<domain: "local", opset_import: ["" : 12, "local" : 1]>'
+    text = """<ir_version: 7, opset_import: ["" : 12, "local" : 1]>
+    g (float[2, 3] x) => (y) { z = local.f (x) y = Softmax <axis = 1> (z) }"""
+    text += f"{head} f (a) => (r) {{ r = Neg (a) }}"
+    given = onnx.parser.parse_model(text)
+    outcome = transform(given, (), opset=13, verify=False, max_work=1)
+    assert [(r.op_type, r.path) for r in outcome.remarks if r.pass_name == "budget"] == [("f", "z")]

@@ -1,0 +1,87 @@
+"""The page on longer forms in every place: it tells of all of them, and none is wrong."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from straightline.version_converter import adapters  # noqa: F401  (they register the longer forms)
+from straightline.version_converter.registry import LONGER_FORMS
+
+TOOLS = Path(__file__).parents[2] / "dev" / "tools"
+
+
+@pytest.fixture(scope="module")
+def places():
+    pytest.importorskip("onnxruntime")
+    sys.path.insert(0, str(TOOLS))
+    try:
+        spec = importlib.util.spec_from_file_location(
+            "conversion_places", TOOLS / "conversion_places.py"
+        )
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        sys.path.remove(str(TOOLS))
+
+
+def test_there_is_a_case_for_each_longer_form(places):
+    written = {
+        node.op_type for case in places.CASES for node in places.nodes_of(case, case.since).node
+    }
+    assert {op_type for op_type, _ in LONGER_FORMS} <= written
+
+
+def test_the_page_has_every_case_in_every_place_and_none_is_wrong(places):
+    lines = places.TARGET.read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    found = [(row[0], row[1]) for row in rows if len(row) == len(places.OPSETS) + 4]
+    wanted = [(case.name, place) for case in places.CASES for place in places.PLACES]
+    assert found[2:] == wanted
+    cells = [cell for row in rows if len(row) == len(places.OPSETS) + 4 for cell in row[3:]]
+    assert cells and not any("x" in cell for cell in cells)
+    table, _ = places.written()
+    assert f"Conversions: {places.counted(table.values())}." in lines
+
+
+@pytest.mark.parametrize("place", ["graph", "branch", "Loop", "function"])
+def test_a_case_is_converted_between_all_opsets(places, place):
+    (case,) = [case for case in places.CASES if case.name == "TopK, smallest"]
+    graphs = {opset: places.nodes_of(case, opset) for opset in (11, 21)}
+    row = places.row_of(case, place, graphs)
+    assert set(row.signs) == set(places.OPSETS)
+    signs = {sign for signs in row.signs.values() for sign in signs}
+    assert {"="} <= signs <= {"=", "r"}  # of NaNs onnxruntime before 1.32 says something else
+    assert sum(row.back.values()) == len(range(7, 21))
+
+
+def test_what_is_not_equal_is_seen(places):
+    """A result that computes something else."""
+    (case,) = [case for case in places.CASES if case.name == "Where"]
+    before = places.model_of(places.nodes_of(case, 21), "graph", 21)
+    after = places.convert_version(before, 13)
+    after.graph.node[0].op_type = "Abs"
+    samples = places.samples_of(case, before)
+    assert places.compare(places.Runner(), before, after, samples) == "x"
+
+
+def test_runs_of_opsets(places):
+    assert places.spans([9, 7, 8, 12]) == "7 to 9, 12"
+
+
+def test_what_a_line_tells_is_counted(places):
+    cells = ["-", "-", "2 - 1 =", *["="] * (len(places.OPSETS) - 3)]
+    line = f"| Name | graph | 8 to 10, 12 | {' | '.join(cells)} | = |"
+    # In opsets 8 and 10, 12 one less: a model is not converted to its own.
+    assert places.counted([line]) == f"{4 + 3 + 2:,} -, {1 + 4 * 18 - 2:,} ="
+    assert places.cell({"=": 3}) == "="
+    assert places.cell({"r": 1, "=": 19}) == "19 = 1 r"
+    assert places.numbers("8 to 10, 12") == {8, 9, 10, 12}
+
+
+def test_what_is_not_run_again_stays_as_it_was_written(places, monkeypatch, tmp_path):
+    before = places.TARGET.read_text(encoding="utf-8")
+    monkeypatch.setattr(places, "TARGET", tmp_path / "places.md")
+    places.TARGET.write_text(before, encoding="utf-8")
+    assert places.page([]) == before

@@ -1,0 +1,113 @@
+"""One rewrite: what is read, what is bound, what a watcher sees, which pass is at fault."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from straightline import ir
+from straightline.driver.rewrite import Rewriting, count_all_nodes
+from straightline.facts.named_dimensions import BindingError
+from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
+from straightline.verification.mismatch import MismatchError
+from wrong_passes import Negating
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, int64 n) => (float[2] y) {
+    z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+        d = Identity (c) r = Relu (a)
+    }>
+    y = Relu (z)
+}"""
+PASSES = Pipeline([UnrollLoops(), InlineIfs()])
+
+
+@pytest.fixture
+def model():
+    return onnx.parser.parse_model(TEXT)
+
+
+def test_a_rewrite(model):
+    done = Rewriting(model, PASSES, {"n": 2}).run()
+    assert [node.op_type for node in done.model.graph.nodes()] == ["Relu"] * 3
+    assert (done.nodes_before, done.nodes_after) == (4, 3)
+    assert done.bound["n"].dtype == np.int64
+    assert done.verify(samples=1, runtime="reference").equal
+    assert model == onnx.parser.parse_model(TEXT)
+
+
+def test_a_file_is_read_once(model, tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    rewriting = Rewriting(path, PASSES, {"n": 1})
+    assert rewriting.original is rewriting.original
+    path.unlink()
+    assert rewriting.run().nodes_after == 2
+
+
+def test_defaults_that_are_frozen_count_as_bound():
+    text = TEXT.replace("int64 n)", "int64 n)", 1).replace(
+        "(float[2] y) {", "(float[2] y) <int64 n = {2}> {"
+    )
+    model = onnx.parser.parse_model(text)
+    assert Rewriting(model, PASSES).run().bound == {}
+    frozen = Rewriting(model, Pipeline([FreezeInitializers(), *PASSES.passes])).run()
+    assert {name: array.item() for name, array in frozen.bound.items()} == {"n": 2}
+    assert [value.name for value in frozen.model.graph.inputs] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "shapes", "words"),
+    [
+        (5, {}, "values are a mapping"),
+        ({}, [1], "shapes are a mapping"),
+        ({}, {"x": 2}, "'x' takes"),
+    ],
+)
+def test_kinds_are_checked_at_once(model, values, shapes, words):
+    with pytest.raises(BindingError, match=words):
+        Rewriting(model, PASSES, values, shapes)
+
+
+def test_the_first_pass_that_changes_the_outputs_is_named(model):
+    passes = Pipeline([UnrollLoops(), Negating(), InlineIfs()])
+    done = Rewriting(model, passes, {"n": 2}).run()
+    with pytest.raises(
+        MismatchError, match=r"pass negating .* when it rewrote Relu '\w+' \(and 2"
+    ) as e:
+        done.verify(runtime="reference")
+    assert e.value.culprit == "negating"
+    assert {remark.pass_name for remark in e.value.remarks} == {"negating"}
+    assert e.value.verdict.status == "different"
+
+
+def test_a_watcher_sees_every_run_and_has_the_remarks(model):
+    seen = []
+
+    class Watcher:
+        def before(self, pass_, model):
+            pass
+
+        def after(self, pass_, model, changed):
+            seen.append((pass_.name, changed))
+
+    run = Run()
+    run.watcher = Watcher()
+    loaded = Rewriting(model, PASSES, {"n": 2}).prepare()[0]
+    result = PASSES.apply(loaded, run=run)
+    assert seen == [("unroll-loops", True), ("inline-ifs", False)]
+    assert result.changed and list(result.remarks) == run.remarks
+    assert [remark.action for remark in run.remarks] == ["rewritten"]
+
+
+def test_a_pass_that_tries_others_can_be_watched():
+    text = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+    g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.f (x, yes) }
+    <domain: "local", opset_import: ["" : 18]> f (a, c) => (r) {
+        r = If (c) <then_branch = t () => (p) { p = Exp (a) },
+                    else_branch = e () => (q) { q = Abs (a) }> }"""
+    found = sl.inspect(onnx.parser.parse_model(text))
+    assert [construct.outcome for construct in found.constructs] == ["rewritten"]
+
+
+def test_all_nodes_are_counted(model):
+    assert count_all_nodes(ir.load(model)) == 4

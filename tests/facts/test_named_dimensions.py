@@ -1,0 +1,44 @@
+"""Sizes of named dimensions: the shapes that they fix, and what does not fit."""
+
+import pytest
+import straightline as sl
+from straightline.facts.named_dimensions import BindingError, with_dimensions
+from texts import HEADER
+
+NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (float[T, N] y) {
+    y = Abs (x) }"""
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "found"),
+    [
+        ({}, {}, {}),
+        ({}, {"T": 6}, {"x": [6, None], "w": [6]}),
+        ({"x": (None, 5)}, {"T": 6}, {"x": [6, 5], "w": [6]}),
+        ({"x": (6, None), "z": (2, None)}, {"T": 6}, {"x": [6, None], "w": [6], "z": (2, None)}),
+        ({}, {"T": 0, "N": 2}, {"x": [0, 2], "w": [0], "z": [2, None]}),
+        ({"x": (1,)}, {"T": 6}, {"x": (1,), "w": [6]}),
+    ],
+)
+def test_named_dimensions_become_shapes(shapes, sizes, found):
+    inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
+    assert with_dimensions(inputs, shapes, sizes) == found
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "words"),
+    [
+        ({}, {"t": 6}, "no input has a dimension named 't'; did you mean 'T'? there are 'T', 'N'"),
+        ({}, {"S": 6}, "no input has a dimension named 'S'"),
+        ({"w": (5,)}, {"T": 6}, "input 'w': dimension 'T' cannot be both 6 and 5"),
+        ({}, 6, 'dims are a mapping by name, such as {"T": 6}, not 6'),
+        ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, not '6'"),
+        ({}, {"T": -1}, "dims: 'T' has a size, such as 6, not -1"),
+        ({}, {"T": True}, "not True"),
+    ],
+)
+def test_dimensions_that_do_not_fit(shapes, sizes, words):
+    inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
+    with pytest.raises(BindingError) as caught:
+        with_dimensions(inputs, shapes, sizes)
+    assert words in str(caught.value)

@@ -1,0 +1,165 @@
+"""Dimensions: what is said about them holds for all sizes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from straightline.facts.polynomial import Dimension, product
+
+SYMBOLS = ("K", "M", "N")
+SIZES = st.fixed_dictionaries({name: st.integers(0, 5) for name in SYMBOLS})
+
+monomials = st.lists(st.sampled_from(SYMBOLS), max_size=3).map(lambda names: tuple(sorted(names)))
+dimensions = st.dictionaries(monomials, st.integers(-4, 4), max_size=4).map(Dimension)
+
+
+def at(dim: Dimension, sizes: dict[str, int]) -> int:
+    """The number that a dimension is for these sizes."""
+    total = 0
+    for monomial, factor in dim.terms.items():
+        for name in monomial:
+            factor *= sizes[name]
+        total += factor
+    return total
+
+
+@given(dimensions, dimensions, SIZES)
+def test_arithmetic(a, b, sizes):
+    x, y = at(a, sizes), at(b, sizes)
+    assert at(a + b, sizes) == x + y
+    assert at(a - b, sizes) == x - y
+    assert at(a * b, sizes) == x * y
+    assert at(-a, sizes) == -x
+    assert at(3 - a, sizes) == 3 - x
+    assert at(3 + a * 2, sizes) == 3 + x * 2
+
+
+@given(dimensions, dimensions, SIZES)
+def test_comparisons_hold_for_all_sizes(a, b, sizes):
+    x, y = at(a, sizes), at(b, sizes)
+    assert a.equals(b) in (None, x == y)
+    assert a.less(b) in (None, x < y)
+    assert a.less(2) in (None, x < 2)
+    assert a.at_least is None or a.at_least <= x
+    assert a.at_most is None or a.at_most >= x
+    assert a.value in (None, x)
+
+
+@given(dimensions, dimensions, SIZES)
+def test_a_quotient_is_exact(a, b, sizes):
+    quotient = a.divided_by(b)
+    if quotient is not None and at(b, sizes):
+        assert at(quotient, sizes) * at(b, sizes) == at(a, sizes)
+
+
+@given(dimensions, dimensions)
+def test_a_product_can_be_divided_by_a_term(a, b):
+    if a.terms and len(b.terms) == 1:
+        assert (a * b).divided_by(b) == a
+
+
+@given(dimensions)
+def test_equal_dimensions_hash_alike(a):
+    other = Dimension({**a.terms, ("N", "N", "N", "N"): 0})
+    assert a == other
+    assert hash(a) == hash(other)
+    assert a != a + 1
+    assert a.equals(a + 1) is False
+
+
+@pytest.mark.parametrize(
+    ("dim", "text"),
+    [
+        (Dimension({}), "0"),
+        (Dimension.symbol("N") + 5, "N + 5"),
+        (Dimension.symbol("N") - 1, "N - 1"),
+        (5 - Dimension.symbol("N"), "-N + 5"),
+        ((Dimension.symbol("N") + 2) * Dimension.symbol("N"), "N*N + 2*N"),
+        (Dimension.symbol("N") * 2 * Dimension.symbol("K"), "2*K*N"),
+    ],
+)
+def test_text(dim, text):
+    assert str(dim) == text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        ("N+5", 0, False),
+        ("N+5", 5, None),
+        ("2N", 3, False),
+        ("2N", 4, None),
+        ("N*K", 1, None),
+        ("N", "N", True),
+        ("N", "K", None),
+        ("N+1", "N", False),
+    ],
+)
+def test_equality_is_decided_only_for_all_sizes(a, b, equal):
+    n, k = Dimension.symbol("N"), Dimension.symbol("K")
+    known = {"N+5": n + 5, "2N": n * 2, "N*K": n * k, "N": n, "K": k, "N+1": n + 1}
+    assert known[a].equals(known.get(b, b)) is equal
+
+
+def test_a_number_equals_a_constant():
+    assert Dimension.constant(4) == 4
+    assert Dimension.symbol("N") != 4
+    assert Dimension.constant(0).value == 0
+    assert (Dimension.symbol("N") - Dimension.symbol("N")).value == 0
+
+
+def test_division_by_zero_is_no_number():
+    assert Dimension.symbol("N").divided_by(0) is None
+    assert Dimension.constant(0).divided_by(Dimension.symbol("N")) is None
+
+
+@given(st.integers(-(2**70), 2**70))
+def test_a_number_is_equal_to_itself_in_sets_too(number):
+    dim = Dimension.constant(number)
+    assert dim == number and number == dim
+    assert hash(dim) == hash(number)
+    assert {dim, number} == {number} and dim in {number: 1}
+
+
+@given(dimensions, dimensions)
+def test_equal_dimensions_have_equal_hashes(a, b):
+    assert a == a + b - b and hash(a) == hash(a + b - b)
+    assert (a == b) == (not (a - b).terms)
+    if a.value is not None:
+        assert hash(a) == hash(a.value)
+
+
+# At the edge of what is certain ---------------------------------------------------------------
+
+N, M = Dimension.symbol("N"), Dimension.symbol("M")
+ZERO = Dimension.constant(0)
+
+
+def test_equality_that_holds_for_some_sizes_only():
+    assert N.equals(0) is None and ZERO.equals(N) is None
+    assert (ZERO - N).equals(0) is None
+    assert (N * 2).equals(M * 2) is None
+    assert (N * 2).equals(M * 4) is None
+    assert (N * 2).equals(4) is None
+
+
+def test_equality_that_holds_for_none():
+    assert (N + 1).equals(0) is False
+    assert (ZERO - N).equals(1) is False
+    assert (N * 2).equals(M * 2 + 1) is False
+    assert (N * 6).equals(M * 4 + 3) is False
+
+
+def test_order_at_the_edge():
+    assert N.less(0) is False and (ZERO - N).less(1) is True
+    assert N.less(1) is None and (ZERO - N).less(0) is None
+    assert N.less(N + 1) is True and N.less(N) is False
+
+
+def test_text_of_terms():
+    assert str(ZERO) == "0" and str(N - 1) == "N - 1" and str(1 - N) == "-N + 1"
+    assert str(N * M * 2 - N * 3 + 4) == "2*M*N - 3*N + 4"
+
+
+def test_products():
+    assert product([]) == 1
+    assert product([N, Dimension.constant(2), N + 1]) == N * N * 2 + N * 2

@@ -1,0 +1,58 @@
+"""Nodes as bytes: protobuf reads them as it reads its own."""
+
+from __future__ import annotations
+
+import onnx
+from hypothesis import example, given
+from hypothesis import strategies as st
+from onnx import helper
+from straightline.ir.io.protobuf.node_bytes import (
+    OF_FUNCTION,
+    OF_GRAPH,
+    behind_names,
+    characters,
+    in_bytes,
+    node_in,
+    operator_alone,
+    sized,
+)
+
+NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
+SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
+
+
+@given(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=3), NAMES)
+@example(["a", "é"] * 20, ["b"], "")
+def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
+    said = SAID.SerializeToString()
+    names = dict(zip([*inputs, *outputs, name], sized([*inputs, *outputs, name]), strict=True))
+    known = names[name] if name else None
+    expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
+    expected.doc_string = SAID.doc_string
+    graph, function = onnx.GraphProto(node=[SAID]), onnx.FunctionProto(node=[SAID])
+    for holder, field in ((graph, OF_GRAPH), (function, OF_FUNCTION)):
+        written = node_in(field, characters(said), inputs, outputs, known, names)
+        holder.MergeFromString(in_bytes([written]))
+        assert holder.node[1] == expected
+    assert behind_names(expected.SerializeToString()) == said
+    present = [*inputs, *outputs, name] if name else [*inputs, *outputs]
+    assert behind_names(expected.SerializeToString(), present) == said
+
+
+def test_what_is_behind_names() -> None:
+    assert behind_names(b"") == b""
+    assert behind_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
+    empty = onnx.NodeProto(name="", op_type="Neg")
+    assert behind_names(empty.SerializeToString()) == empty.SerializeToString()
+
+
+@given(NAMES, NAMES, NAMES)
+def test_an_operator_alone(op_type: str, domain: str, overload: str) -> None:
+    said = in_bytes([operator_alone(op_type or "Neg", domain, overload)])
+    expected = onnx.NodeProto(op_type=op_type or "Neg")
+    if domain:
+        expected.domain = domain
+    if overload:
+        expected.overload = overload
+    assert onnx.NodeProto.FromString(said) == expected
+    assert said == expected.SerializeToString()

@@ -1,0 +1,121 @@
+"""Nodes that say the same share one operator, and are checked once; names make no difference."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper, numpy_helper
+from straightline import ir
+from straightline.ir.io.operator_interning import Operators
+from straightline.ir.operator import Operator
+
+names = st.sampled_from(
+    ["a", "", "x" * 127, "x" * 128, "é" * 70, "x" * 20_000, '"\x03Add', "\x1a\x00"]
+)
+
+
+def read(
+    nodes: list[onnx.NodeProto], functions: Set[tuple[str, str, str]] = frozenset()
+) -> tuple[list[Operator], list[onnx.NodeProto]]:
+    """The operators of some nodes, and the nodes that were looked at."""
+    asked: list[onnx.NodeProto] = []
+    operators = Operators(functions)
+    made = [
+        operators.of(n, n.input[:], n.output[:], lambda node, *_: asked.append(node)) for n in nodes
+    ]
+    return made, asked
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> onnx.NodeProto:
+    """A node that may write out anything, also what is empty."""
+    node = onnx.NodeProto()
+    node.input.extend(draw(st.lists(names, max_size=3)))
+    node.output.extend(draw(st.lists(names, max_size=2)))
+    node.op_type = draw(st.sampled_from(["Add", "Concat", "Cast", ""]))
+    for field in ("name", "domain", "overload", "doc_string"):
+        if draw(st.booleans()):
+            setattr(node, field, draw(names) if field in ("name", "doc_string") else "")
+    for kind in draw(st.lists(st.sampled_from(["axis", "to"]), unique=True)):
+        value = draw(st.sampled_from([0, 1, 0.0, -0.0, float("nan"), "a", [1], [1.0], ["a"]]))
+        node.attribute.append(helper.make_attribute(kind, value))
+    if draw(st.booleans()):
+        node.metadata_props.add(key="k", value=draw(names))
+    return node
+
+
+def nameless(node: onnx.NodeProto) -> tuple[object, ...]:
+    """All that a node says but names, by another way."""
+    rest = onnx.NodeProto()
+    rest.CopyFrom(node)
+    del rest.input[:], rest.output[:]
+    if rest.name:
+        rest.ClearField("name")
+    there = [bool(name) for name in node.input], [bool(name) for name in node.output]
+    return rest.SerializeToString(deterministic=True), str(there)
+
+
+@given(st.lists(nodes(), min_size=2, max_size=6))
+def test_one_operator_for_what_says_the_same_and_never_for_another(
+    given: list[onnx.NodeProto],
+) -> None:
+    given = [onnx.NodeProto.FromString(node.SerializeToString()) for node in given]
+    made, asked = read(given)
+    first: dict[object, int] = {}
+    for index, (node, op) in enumerate(zip(given, made, strict=True)):
+        same = first.setdefault(nameless(node), index)
+        plain = not (node.attribute or node.overload or op.extra)
+        assert (op is made[same]) == (bool(node.op_type) or plain or same == index)
+        proto = op.node_proto()
+        proto.input.extend(node.input)
+        proto.output.extend(node.output)
+        if node.name:
+            proto.name = node.name
+        assert proto.SerializeToString() == node.SerializeToString()
+    # What ONNX does not know is looked at each time.
+    known = [op for op in made if op.op_type]
+    assert sum(bool(node.op_type) for node in asked) == len({id(op) for op in known})
+
+
+def test_what_may_be_large_or_speaks_of_names_is_looked_at_each_time() -> None:
+    tensor = numpy_helper.from_array(np.zeros(3))
+    body = helper.make_graph([], "b", [], [])
+    placed = helper.make_node("Neg", ["x"], ["y"])
+    placed.device_configurations.add(configuration_id="c").sharding_spec.add(tensor_name="x")
+    holder = helper.make_node("Neg", ["x"], ["y"], body=body)
+    calls: list[tuple[onnx.NodeProto, set[tuple[str, str, str]]]] = [
+        (helper.make_node("Constant", [], ["y"], value=tensor), set()),
+        (helper.make_node("If", ["x"], ["y"], then_branch=body, else_branch=body), set()),
+        (helper.make_node("NoSuchOperator", ["x"], ["y"]), set()),
+        (helper.make_node("Neg", ["x"], ["y"], domain="own"), set()),
+        (helper.make_node("Neg", ["x"], ["y"]), {("", "Neg", "")}),
+        (placed, set()),
+        (holder, set()),
+    ]
+    for node, functions in calls:
+        made, asked = read([node, node], functions)
+        assert len(asked) == 2
+        assert (made[0] is made[1]) == (not node.attribute and node is not placed)
+
+
+def test_an_attribute_twice_is_refused() -> None:
+    node = helper.make_node("Concat", ["x"], ["y"], axis=0)
+    node.attribute.append(node.attribute[0])
+    with pytest.raises(ir.ModelError, match="Concat '' has two attributes 'axis'"):
+        read([node])
+
+
+def test_faults_are_found_behind_nodes_that_look_almost_alike() -> None:
+    """The element type of a Cast is a part of what it says."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {{ {} }}'
+    right = "a = Cast <to = 7> (x) b = Cast <to = 7> (a) y = Cast <to = 1> (b)"
+    model = ir.parse(text.format(right))
+    first, second, last = (node.op for node in model.graph.nodes())
+    assert first is second and last is not first
+    with pytest.raises(ir.ModelError, match="Cast 'y' has 99 as its attribute 'to'"):
+        ir.parse(text.format(right.replace("to = 1>", "to = 99>")))

@@ -1,0 +1,71 @@
+"""Node messages: the names that they read, and an order to run them in."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
+from straightline.ir import ModelError
+from straightline.ir.topological_sort import free_names, in_order, nesting, put_in_order
+
+GRAPH = onnx.parser.parse_graph(
+    """
+    g (bool c, float[3] x) => (float[3] y, float[3] far) <float[3] w = {1, 2, 3}> {
+        a = Add(x, outer)
+        y = If (c) <
+            then_branch = yes () => (float[3] p) { p = Add(a, deep) },
+            else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Add(w, x) }
+        >
+    }
+    """
+)
+
+
+def test_free_names() -> None:
+    assert free_names(GRAPH) == {"outer", "deep", "far"}
+    sparse = onnx.GraphProto(node=[helper.make_node("Neg", ["s"], ["t"])])
+    assert free_names(sparse) == {"s"}
+    sparse.sparse_initializer.add().values.name = "s"
+    assert free_names(sparse) == set()
+
+
+def test_nesting() -> None:
+    assert nesting([]) == 0
+    assert nesting(GRAPH.node) == 1
+    holder = helper.make_node("Hold", [], [], body=GRAPH)
+    assert nesting([*GRAPH.node, holder]) == 2
+
+
+@given(st.permutations(range(8)), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7))))
+def test_any_order_is_put_right(places: list[int], edges: list[tuple[int, int]]) -> None:
+    reads: dict[int, list[str]] = {index: [""] for index in range(8)}
+    for source, user in edges:
+        if source < user:
+            reads[user].append(f"v{source}")
+    nodes = [helper.make_node("F", reads[k], [f"v{k}", ""]) for k in places]
+    right = all(
+        places.index(source) < places.index(user) for source, user in edges if source < user
+    )
+    assert in_order(nodes) == right
+    ordered = put_in_order(nodes, "here")
+    assert in_order(ordered)
+    assert sorted(n.output[0] for n in ordered) == sorted(n.output[0] for n in nodes)
+    if right:
+        assert ordered == nodes
+
+
+def test_cycles_and_names_that_are_defined_twice() -> None:
+    def node(reads: str, gives: str) -> onnx.NodeProto:
+        return helper.make_node("F", list(reads), list(gives))
+
+    for nodes, what in [
+        ([node("b", "a"), node("a", "b")], "the nodes of here form a cycle"),
+        ([node("a", "a")], "the nodes of here form a cycle through 'a'"),
+        ([node("b", "a"), node("x", "b"), node("", "b")], "'b' is defined twice in here"),
+        ([node("x", "x")], "'x' is defined twice in here"),
+    ]:
+        assert not in_order(nodes)
+        with pytest.raises(ModelError, match=what):
+            put_in_order(nodes, "here", {"x"})

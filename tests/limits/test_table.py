@@ -1,0 +1,41 @@
+"""All limits in one table, which the documentation shows."""
+
+import re
+
+import pytest
+from source_files import ROOT, sources
+from straightline.limits import LIMITS, Limits, allowed, limit
+from straightline.limits.table import as_table
+
+PAGE = ROOT / "docs" / "limits.md"
+
+
+def test_the_page_shows_the_table():
+    assert as_table() in PAGE.read_text(encoding="utf-8"), "copy what as_table() gives"
+
+
+def test_what_is_asked_by_default_stands_in_the_table():
+    assert Limits() == Limits(limit("max_work"), limit("max_memory"), LIMITS["timeout"].default)
+    assert Limits.of(3, None, 0.5) == Limits(3, limit("max_memory"), 0.5)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_each_limit_is_used_and_explained(name):
+    one = LIMITS[name]
+    assert one.default > 0 and one.unit and one.reason
+    used = [path for path in sources() if f'limit("{name}")' in read(ROOT / path)]
+    assert used or name in ("max_work", "max_memory", "timeout")
+
+
+@pytest.mark.parametrize("name", [name for name in LIMITS if LIMITS[name].option.startswith("--")])
+def test_options_are_those_of_the_command_line(name):
+    assert re.search(rf"{LIMITS[name].option}\b", read(ROOT / "docs" / "command-line.md"))
+
+
+def test_messages_name_a_limit_and_how_much_it_is():
+    assert allowed("call_depth") == f"call_depth={limit('call_depth')} allows"
+    assert allowed("max_work", 3) == "max_work=3 allows"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,170 @@
+"""The classes of operators, and how they are found."""
+
+import numpy as np
+import onnx
+import pytest
+from harness import as_model
+from operator_facts import INT64, SHAPELESS, N, bounds_said, fact_of, lying, make_node, tensor
+from straightline import ir
+from straightline.analysis.constants.folding import Folder
+from straightline.analysis.safety.speculation import Hazard, Speculation
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.fact import Symbols
+from straightline.facts.safety_context import Premises, Unproven, require
+from straightline.ops import OperatorRules, described, describes, rules, rules_of
+from straightline.ops.rules import Moving, Total
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """What a test describes is forgotten after it; Unique is not described yet."""
+    kept = {name: known for name, known in described().items() if name != "Unique"}
+    monkeypatch.setattr(rules, "_DESCRIBED", kept)
+
+
+UNIQUE = """<ir_version: 10, opset_import: ["" : 21]>
+    g (int64[N] x) => (int64[?] y) { y = Unique (x) }"""
+
+
+def folded(model):
+    (node,) = model.graph.nodes()
+    return Folder(model).fold(node, [ir.Tensor(array=np.array([5, 3, 5]))])
+
+
+def hazard(model, *shape):
+    """Why the graph may fail on a tensor of a shape; None if it cannot."""
+    try:
+        Speculation(ShapeInference(model), {}).run(model.graph, [tensor(*shape, elem_type=INT64)])
+    except Hazard as found:
+        return str(found)
+    return None
+
+
+def test_adding_an_operator_touches_one_class(apart, monkeypatch):
+    """Shape inference, folding and speculation find a class that nothing else names."""
+    model = ir.load(as_model(UNIQUE))
+    (value,) = model.graph.outputs
+    assert ShapeInference(model).fact(value).shape != (N + 7,)
+    assert folded(model) is None, "nobody knows how long it takes"
+    assert "is not among the operators that are known not to fail" in hazard(model, 3)
+
+    @describes("Unique")
+    class Unique(OperatorRules):
+        def shapes(self, node, inputs, symbols):
+            return [(inputs[0].shape[0] + 7,)]
+
+        def prove_safe(self, given):
+            require(len(given.shape(0)) == 1, "it is no vector")
+
+    assert ShapeInference(model).fact(value).shape == (N + 7,)
+    assert folded(model)[0].numpy().tolist() == [3, 5]
+    monkeypatch.setattr(Unique, "growth", lambda *_: 1e9)
+    assert folded(model) is None
+    assert hazard(model, 3) is None
+    assert "may fail there: it is no vector" in hazard(model, 3, 4)
+
+
+def test_a_class_that_is_kept_or_random_is_not_folded(apart):
+    model = ir.load(as_model(UNIQUE))
+    (node,) = model.graph.nodes()
+    assert Folder(model).may_fold(node)
+
+    @describes("Unique")
+    class Unique(OperatorRules):
+        kept_from_folding = True
+
+    assert not Folder(model).may_fold(node)
+    Unique.kept_from_folding = False
+    assert Folder(model).may_fold(node)
+    Unique.draws_random_numbers = lambda self, node: True
+    assert not Folder(model).may_fold(node)
+
+
+def test_one_class_speaks_for_an_operator(apart):
+    with pytest.raises(ValueError, match="Add is described by Add and by Other"):
+
+        @describes("Add")
+        class Other(OperatorRules):
+            pass
+
+
+def test_names_are_those_of_a_domain():
+    for domain in ("", "ai.onnx"):
+        assert type(rules_of(ir.Operator("Add", domain=domain))).__name__ == "Add"
+    nothing = type(rules_of(ir.Operator("FromTheFuture")))
+    assert type(rules_of(ir.Operator("Add", domain="own"))) is nothing
+    assert type(rules_of(ir.Operator("Sampling", domain="com.microsoft"))) is not OperatorRules
+    assert type(rules_of(ir.Operator("Sampling"))) is nothing
+
+
+def test_what_is_described_is_there():
+    """A name written wrong would only make fewer nodes known, which nothing else notices."""
+    names = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+    assert names >= {name for name in described() if "::" not in name}
+    assert len(described()) > 150
+
+
+def test_no_class_says_nothing():
+    methods = [getattr(OperatorRules, name) for name in vars(OperatorRules) if name[0] != "_"]
+    methods = [method for method in methods if callable(method)]
+    for name, one in described().items():
+        says = one.kept_from_folding or one.sized_by
+        says = says or any(one.defines(method) for method in methods)
+        assert says, name
+
+
+def test_where_a_class_says_nothing_nothing_is_known():
+    node = make_node("Det", [SHAPELESS])
+    nothing = OperatorRules()
+    assert nothing.shapes(node, [SHAPELESS], Symbols()) is None
+    assert nothing.content(node, [SHAPELESS]) is None
+    assert nothing.count(node, [SHAPELESS]) is None
+    assert nothing.facts(node, [SHAPELESS]) is None
+    assert not nothing.bounds(node, [tensor(2)])
+    for value, settled in ((1.0, True), (np.nan, False), (np.inf, False), (-0.0, False)):
+        assert nothing.is_settled(node, [np.ones(2)], [np.array(value)]) == settled
+        assert nothing.is_settled(node, [np.array(value)], [np.ones(2)]) == settled
+    assert not nothing.is_settled(node, [np.ones(0)], [np.ones(2)])
+    assert not nothing.draws_random_numbers(node)
+    assert not nothing.kept_from_folding
+    with pytest.raises(Unproven):
+        nothing.prove_safe(Premises(node, [tensor(2)], 17))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bound"),
+    [((9,), 0), ((2000,), 0), ((2000, 1024), 0), ((2000, 1025), 2000 * 1025), ((None, 2000), 0)],
+)
+def test_products_of_large_inputs_bound_what_may_come_out(sizes, bound):
+    arrays = [None if size is None else np.empty(size, np.bool_) for size in sizes]
+    assert OperatorRules().growth(make_node("Det", arrays), arrays) == bound
+
+
+def test_which_methods_a_class_has():
+    class Doubling(Total):
+        def content(self, node, inputs):
+            return inputs[0].content
+
+    assert Doubling().defines(OperatorRules.content)
+    assert Doubling().defines(OperatorRules.prove_safe), "it comes from a class between"
+    assert not Doubling().defines(OperatorRules.bounds)
+    assert not OperatorRules().defines(OperatorRules.content)
+
+
+def test_what_always_gives_a_result_needs_no_proof():
+    node = make_node("Det", [fact_of(np.ones(2, np.int64))])
+    Total().prove_safe(Premises(node, [tensor(2)], 17))
+    assert not Moving().defines(OperatorRules.prove_safe)
+
+
+MOVING = (
+    "Compress DepthToSpace Expand Flatten Gather GatherElements GatherND Identity Reshape Slice"
+    " SpaceToDepth Squeeze Tile Transpose Unsqueeze"
+)
+
+
+@pytest.mark.parametrize("op_type", MOVING.split())
+def test_what_moves_elements_keeps_their_bounds(op_type):
+    assert bounds_said(op_type, [lying(2, N), lying(0, 5)]) == [(2, N)]
+    assert bounds_said(op_type, [lying(2, N)], domain="ai.onnx") == [(2, N)]
+    assert bounds_said(op_type, [lying(2, N)], domain="own") == ["any"]

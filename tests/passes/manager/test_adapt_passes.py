@@ -1,0 +1,219 @@
+"""Passes, rules and functions of other libraries as steps of ours."""
+
+import numpy as np
+import onnx
+import onnx_ir
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs
+from onnx_ir.passes import common
+from onnxscript import optimizer
+from onnxscript.rewriter import RewriteRule, RewriteRuleSet
+from straightline.interop import export_passes
+from straightline.passes import InlineIfs, UnrollLoops
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+TEXT = (
+    HEAD
+    + """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 0}> {
+    i = Identity (x)
+    h = Loop (n, , i) <body = b (int64 k, bool g, float[2] a) => (bool d, float[2] e) {
+        d = Identity (g)
+        e = Add (a, a)
+    }>
+    z = If (c) <
+        then_branch = t () => (float[2] r) { r = Relu (h) },
+        else_branch = f () => (float[2] s) { s = Neg (h) }
+    >
+    y = Add (z, zero)
+}"""
+)
+X = {"x": np.float32([1, -1])}
+
+
+@pytest.fixture
+def model():
+    return onnx.parser.parse_model(TEXT)
+
+
+def ops(proto):
+    return [node.op_type for node in sl.ir.to_proto(proto).graph.node]
+
+
+def rule():
+    def target(op, x):
+        return op.Add(x, x)
+
+    def replacement(op, x):
+        return op.Mul(x, op.Constant(value_float=2.0))
+
+    return RewriteRule(target, replacement, name="double")
+
+
+def test_a_pass_of_onnx_ir(model):
+    outcome = sl.transform(
+        model, [export_passes.step(common.IdentityEliminationPass())], hints=False
+    )
+    assert ops(outcome.model) == ["Loop", "If", "Add"]
+    (remark,) = outcome.remarks
+    assert (remark.pass_name, remark.op_type, remark.action) == (
+        "identity-elimination",
+        "Model",
+        "rewritten",
+    )
+    assert remark.reason == "8 nodes became 7: Identity 2 to 1"
+    assert outcome.timings[0].pass_name == "identity-elimination"
+    assert outcome.verdict.proved
+
+
+def test_it_may_stand_among_ours_as_it_is(model):
+    passes = [common.IdentityEliminationPass(), UnrollLoops(), InlineIfs()]
+    outcome = sl.transform(model, passes, values={"n": 2, "c": True})
+    assert ops(outcome.model) == ["Add", "Add", "Relu", "Add"]
+    assert outcome.verdict.proved
+    for alone in (common.IdentityEliminationPass(), RewriteRuleSet([rule()])):
+        assert sl.transform(model, alone, hints=False).changed
+
+
+def test_rewrite_rules_of_onnxscript(model):
+    unrolled = [UnrollLoops(), InlineIfs()]
+    for rules in (rule(), [rule()], RewriteRuleSet([rule()])):
+        passes = [*unrolled, export_passes.step(rules)]
+        outcome = sl.transform(model, passes, values={"n": 2, "c": True}, verify=True)
+        assert "Mul" in ops(outcome.model) and outcome.verdict.equal
+        assert "Mul 0 to 2" in outcome.remarks[-1].reason
+    assert_equal_outputs(sl.rewrite(model, unrolled, values={"n": 2, "c": True}), outcome.model, X)
+
+
+def test_the_optimizer_of_onnxscript(model):
+    for passes in (
+        [export_passes.onnxscript_optimizer(num_iterations=1)],
+        [export_passes.step(optimizer.optimize)],
+    ):
+        outcome = sl.transform(model, passes, hints=False)
+        assert "Identity" not in ops(outcome.model)
+        assert outcome.verdict.equal
+    assert str(passes[0]) == "optimize"
+
+
+def test_a_function_that_gives_another_model():
+    def twice(model):
+        copy = model.clone()
+        copy.graph.node(0).op_type = "Exp"
+        return copy
+
+    model = onnx.parser.parse_model(HEAD + " g (float x) => (float y) { y = Neg (x) }")
+    result = sl.Pipeline([export_passes.step(twice, "twice")]).run(model)
+    assert ops(result.model) == ["Exp"]
+    with pytest.raises(sl.MismatchError, match="the pass twice changed the outputs"):
+        sl.transform(model, [export_passes.step(twice, "twice")], verify=True)
+
+
+def test_what_changes_nothing_leaves_the_model_as_it_was(model):
+    loaded = sl.load(model)
+    graph = loaded.graph
+    result = sl.Pipeline([export_passes.step(lambda model: None)]).apply(loaded)
+    assert not result.changed and loaded.graph is graph and result.remarks == ()
+
+
+def test_it_ends_where_it_is_repeated(model):
+    always = export_passes.step(lambda model: onnx_ir.passes.PassResult(model, True), "always")
+    pipeline = sl.Pipeline([always, UnrollLoops()], repeat=True)
+    result = pipeline.apply(sl.load(model))
+    assert not result.changed
+
+
+def test_what_was_kept_is_still_known_after_it(model):
+    passes = [UnrollLoops(), export_passes.step(common.IdentityEliminationPass())]
+    outcome = sl.transform(model, passes)
+    reasons = {remark.op_type: remark.reason for remark in outcome.left}
+    assert "depends on input 'n'" in reasons["Loop"]
+    found = sl.inspect(model, [common.IdentityEliminationPass(), UnrollLoops()], values={"n": 1})
+    assert [(c.op_type, c.outcome) for c in found.constructs] == [
+        ("Loop", "rewritten"),
+        ("If", "kept"),
+    ]
+
+
+def test_the_invariants_of_the_graph_hold_after_it(model):
+    loaded = sl.load(model)
+    sl.Pipeline([export_passes.step(common.IdentityEliminationPass())]).apply(loaded)
+    sl.ir.verify(loaded)
+    assert loaded.graph.root is loaded
+
+
+def fails(model):
+    raise IndexError("list index out of range")
+
+
+def breaks(model):
+    model.graph.node(0).op_type = "NoSuchOperator"
+    model.graph.node(0).domain = ""
+    model.graph.opset_imports.clear()
+
+
+def renames(model):
+    model.graph.inputs[0].name = "other"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (fails, "^fails: list index out of range"),
+        (breaks, "^breaks made a model that is not valid: "),
+        (renames, "^renames changed the inputs: .*'x'.* became .*'other'"),
+    ],
+)
+def test_a_fault_of_theirs_is_an_error_of_ours(model, call, words):
+    before = model.SerializeToString(deterministic=True)
+    loaded = sl.load(model)
+    with pytest.raises(sl.RewriteError, match=words):
+        sl.Pipeline([export_passes.step(call)]).apply(loaded)
+    assert sl.ir.to_proto(loaded).SerializeToString(deterministic=True) == before
+
+
+@pytest.mark.parametrize("thing", [5, "cse", common.IdentityEliminationPass, [], [5], None])
+def test_what_is_no_step(thing):
+    with pytest.raises(sl.PassOptionError, match="a foreign step is a pass of onnx_ir"):
+        export_passes.step(thing)
+
+
+def test_what_onnx_ir_would_lose_is_left_alone():
+    model = onnx.parser.parse_model(HEAD + " g (float[4] x) => (float[4] y) { y = Add (x, w) }")
+    sparse = model.graph.sparse_initializer.add(dims=[4])
+    sparse.values.CopyFrom(onnx.numpy_helper.from_array(np.float32([3]), "w"))
+    sparse.indices.CopyFrom(onnx.numpy_helper.from_array(np.int64([1]), "w_at"))
+    outcome = sl.transform(model, [export_passes.step(fails)], verify=False)
+    (remark,) = outcome.remarks
+    assert remark.action == "noted" and "onnx_ir does not keep sparse initializers" in str(remark)
+    assert outcome.model == model
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (common.CommonSubexpressionEliminationPass(), "common-subexpression-elimination"),
+        (RewriteRuleSet([rule()]), "rewrite-rule-set"),
+        ([rule()], "rewrite-rules"),
+        (optimizer.optimize, "optimize"),
+        (lambda model: None, "lambda"),
+    ],
+)
+def test_names(thing, name):
+    assert export_passes.step(thing).name == name
+    assert str(export_passes.step(thing, "mine")) == "mine"
+
+
+def test_large_weights_are_handed_over(tmp_path):
+    model = onnx.parser.parse_model(
+        HEAD + " g (float[2000] x) => (float[2000] y) { i = Identity (x) y = Add (i, w) }"
+    )
+    weights = np.ones(2000, np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    loaded = sl.load(model)
+    (tensor,) = loaded.graph.initializers.values()
+    result = sl.Pipeline([export_passes.step(common.IdentityEliminationPass())]).apply(loaded)
+    assert result.changed
+    assert [*loaded.graph.initializers.values()] == [tensor]
+    sl.save(loaded, tmp_path / "m.onnx")
+    assert onnx.numpy_helper.to_array(onnx.load(tmp_path / "m.onnx").graph.initializer[0])[9] == 1

@@ -1,0 +1,158 @@
+"""The pipeline that looks for the fastest form."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import as_model, assert_equal_outputs
+from straightline import ir
+from straightline.passes import LowerSequences, Pipeline, accelerate, parse_pipeline
+from straightline.passes.manager import autotune
+from straightline.passes.manager.autotune import Accelerate, alternatives
+from straightline.passes.sequences import lower_sequences
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+ROWS = """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
+    sizes = Shape (x) n = Gather (sizes, zero)
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+        c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
+RECURRENCE = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {1}, int64 many = {%s}> {
+    y = Loop (%s, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r) {
+        c2 = Identity (c) s = Sin (a) t = Cos (s) u = Mul (s, t) v = Add (u, a) r = Tanh (v) }> }"""
+SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
+    y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e) => (float[3] t) {
+        t = Add (s, e) }> (zeros, x) }"""
+
+
+def numbers(*shape):
+    return np.random.default_rng(5).standard_normal(shape).astype(np.float32)
+
+
+def ops(model):
+    return [node.op_type for node in model.graph.node]
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_by_name(n):
+    model = as_model(HEAD + ROWS)
+    result = sl.rewrite(model, "accelerate")
+    assert ops(result) == ["Exp"]
+    assert_equal_outputs(model, result, {"x": numbers(n, 3)})
+
+
+def test_among_other_passes():
+    pipeline = parse_pipeline("infer-shapes,accelerate")
+    assert str(pipeline) == "infer-shapes,accelerate"
+    assert ops(pipeline.run(as_model(HEAD + ROWS)).model) == ["Exp"]
+
+
+def test_options_go_to_the_passes_in_it():
+    pipeline = accelerate(max_trips=3)
+    (pass_,) = pipeline.passes
+    limits = {
+        getattr(inner, "max_trips", 3)
+        for stages in pass_.alternatives
+        for stage in stages
+        for inner in getattr(stage, "passes", ())
+    }
+    assert limits == {3}
+    with pytest.raises(sl.Error, match="no pass of the pipeline has an option 'max_trip'"):
+        parse_pipeline("accelerate", max_trip=3)
+    with pytest.raises(sl.Error, match="no pass of the pipeline has an option 'max_trip'"):
+        parse_pipeline("accelerate{max_trip=3}")
+
+
+@pytest.mark.parametrize(("trips", "kept"), [(1, False), (2, False), (3, True), (100, True)])
+def test_copies_are_made_where_they_pay(trips, kept):
+    text = HEAD + RECURRENCE % (trips, "many")
+    result = sl.rewrite(as_model(text), "accelerate")
+    assert ("Tanh" not in ops(result)) == kept
+    assert "Tanh" in ops(sl.rewrite(as_model(text)))
+
+
+def test_a_loop_of_many_trips_is_a_scan():
+    text = HEAD + RECURRENCE % (100, "many")
+    assert ops(sl.rewrite(as_model(text), "accelerate")) == ["Scan"]
+
+
+def test_a_loop_that_may_make_few_trips_stays():
+    text = HEAD + RECURRENCE % (100, "n")
+    result = Pipeline(accelerate().passes).run(as_model(text))
+    assert ops(result.model) == ["Loop"]
+    for n in (0, 1, 7):
+        assert_equal_outputs(text, result.model, {"x": numbers(3), "n": np.array(n)})
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_a_sum_is_one_node(n):
+    result = sl.rewrite(as_model(HEAD + SUM), "accelerate")
+    assert ops(result) == ["ReduceSum"]
+    feed = {"x": numbers(n, 3)}
+    if n:  # onnxruntime fails on a Scan of none
+        wanted = sl.reference.run(as_model(HEAD + SUM), feed)[0]
+        np.testing.assert_allclose(sl.reference.run(result, feed)[0], wanted, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(sl.reference.run(result, feed)[0], np.zeros(3, np.float32))
+
+
+def test_what_is_fast_already_is_left_alone():
+    text = HEAD + "g (float[3] x) => (float[3] y) { a = Exp (x) y = Neg (a) }"
+    result = accelerate().run(as_model(text))
+    assert not result.changed
+
+
+def test_what_would_load_slower_is_told():
+    """A running maximum takes many steps of doubling distance."""
+    text = """g (float[1000, 4] x, float[4] low) => (float[1000, 4] y) {
+        last, y = Scan <num_scan_inputs = 1, body = b (float[4] s, float[4] e)
+            => (float[4] t, float[4] r) { t = Max (s, e) r = Identity (t) }> (low, x) }"""
+    result = accelerate().run(as_model(HEAD + text))
+    assert ops(result.model) == ["Scan"]
+    (told,) = [remark for remark in result.kept if remark.pass_name == "accelerate"]
+    assert "times as long to load; choose vectorize-loops, raise-recurrences" in told.reason
+
+
+def test_a_second_run_changes_nothing():
+    for text in (ROWS, RECURRENCE % (100, "many"), RECURRENCE % (2, "many"), SUM):
+        model = ir.load(as_model(HEAD + text))
+        accelerate().apply(model)
+        assert not accelerate().apply(model).changed
+
+
+def test_the_model_given_is_not_changed():
+    model = as_model(HEAD + ROWS)
+    before = model.SerializeToString(deterministic=True)
+    sl.rewrite(model, "accelerate")
+    assert model.SerializeToString(deterministic=True) == before
+
+
+def test_every_alternative_is_another_one():
+    made = [str(stages) for stages in alternatives()]
+    assert len(set(made)) == len(made)
+    assert isinstance(accelerate().passes[0], Accelerate)
+
+
+def test_inspect_and_verify_know_it():
+    found = sl.inspect(as_model(HEAD + ROWS), "accelerate")
+    assert [construct.outcome for construct in found.constructs] == ["rewritten"]
+    result = sl.rewrite(as_model(HEAD + SUM), "accelerate", verify=True)
+    onnx.checker.check_model(result, full_check=True)
+
+
+def loaded_in(monkeypatch, text):
+    """How often a copy was made to try something on it."""
+    copies, load = [], autotune.load
+    monkeypatch.setattr(autotune, "load", lambda m: copies.append(m) or load(m))
+    sl.rewrite(as_model(HEAD + text), "accelerate")
+    return len(copies)
+
+
+def test_stages_that_differ_by_what_finds_nothing_to_do_are_tried_once(monkeypatch):
+    """Without sequences it is the same whether they would be lowered, so less is tried."""
+    lists = SUM.replace("t = Add (s, e)", "l = SequenceConstruct (s) m = SequenceAt (l, k)")
+    lists = lists.replace("0}>", "0}, int64 k = {0}>").replace("}> (z", "t = Add (m, e) }> (z")
+    assert 0 < loaded_in(monkeypatch, SUM) < loaded_in(monkeypatch, lists)
+
+
+def test_each_operator_of_sequences_is_one_that_is_worked_on():
+    assert set(LowerSequences.works_on) == set(lower_sequences._RULES) - {"Identity"}

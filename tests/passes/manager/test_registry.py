@@ -1,0 +1,61 @@
+"""Every pass there is: its name, its place, how it is reached."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from straightline import passes
+from straightline.passes import PASSES, UnrollLoops, straighten
+from straightline.passes.manager.registry import default_passes
+
+
+def test_every_pass_has_a_name_of_its_own_and_a_sentence():
+    names = [kind.name for kind in PASSES]
+    assert len(set(names)) == len(names)
+    for kind in PASSES:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", kind.name)
+        assert kind().summary.endswith(".")
+        assert dataclasses.is_dataclass(kind)
+
+
+def test_every_pass_in_a_file_is_in_the_registry():
+    files = Path(passes.__file__).parent.glob("*/*.py")
+    written = {
+        n for file in files for n in re.findall(r'^    name: .* = "(.+)"', file.read_text(), re.M)
+    }
+    internal = {"correct-declarations"}
+    assert written - internal == {kind.name for kind in PASSES}
+
+
+def test_every_pass_is_a_public_name():
+    assert all(getattr(passes, kind.__name__) is kind for kind in PASSES)
+
+
+def test_a_pass_is_immutable_and_compares_by_its_options():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        UnrollLoops().max_trips = 3
+    assert UnrollLoops(max_trips=3) == UnrollLoops(max_trips=3) != UnrollLoops()
+
+
+def test_the_default_pipeline():
+    assert tuple(straighten().passes) == default_passes()
+    assert [pass_.name for pass_ in default_passes()][:3] == [
+        "fold-constants",
+        "fold-shapes",
+        "forward-invariants",
+    ]
+    asked_for = {kind.name for kind in PASSES} - {pass_.name for pass_ in default_passes()}
+    assert asked_for == {
+        "freeze-initializers",
+        "ifs-to-selects",
+        "infer-shapes",
+        "cancel-movement",
+        "merge-constants",
+        "predicate-loops",
+        "loops-to-scans",
+        "scans-to-loops",
+        "expand-recurrences",
+        "scan-8-to-9",
+        "scan-9-to-8",
+    }

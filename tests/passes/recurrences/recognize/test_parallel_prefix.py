@@ -1,0 +1,56 @@
+"""What an associative operator makes of the rows up to each, in steps of doubling distance."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from harness import check_model, run_in_onnxruntime
+from straightline import ir, reference
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.fact import Fact
+from straightline.ir import Operator
+from straightline.passes.recurrences.recognize.parallel_prefix import accumulated
+from straightline.passes.utils.builder import Emitter
+
+FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
+
+
+def doubled(op_type, most, opset=17):
+    """A model of what the operator makes of the rows of x."""
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
+    model = ir.load(onnx.parser.parse_model(head + FIRST_LEFT))
+    (x,) = model.graph.inputs
+    fact = ShapeInference(model).fact(x)
+    row = Fact(fact.elem_type, fact.shape[1:])
+    made = accumulated(Emitter(model.graph), Operator(op_type), x, row, most)
+    model.graph.set_outputs([made])
+    ir.verify(model)
+    proto = ir.to_proto(model)
+    check_model(proto)
+    return proto
+
+
+@pytest.mark.parametrize("op_type", ["Add", "MatMul", "Max"])
+@pytest.mark.parametrize("most", [None, 1, 9, 64])
+@pytest.mark.parametrize("opset", [11, 17])
+def test_all_rows_up_to_each(op_type, most, opset):
+    """MatMul is associative, but its operands must not change places."""
+    combine = {"Add": np.add, "MatMul": np.matmul, "Max": np.maximum}[op_type]
+    model = doubled(op_type, most, opset)
+    for count in [c for c in (1, 2, 3, 5, 8, 9, 64) if most is None or c <= most]:
+        x = np.random.default_rng(count).integers(-1, 2, (count, 2, 2)).astype(np.float32)
+        expected = np.array(list(itertools.accumulate(x, combine)), np.float32)
+        for run in (reference.run, run_in_onnxruntime):
+            np.testing.assert_array_equal(run(model, {"x": x})[0], expected)
+
+
+def test_a_known_number_of_rows_takes_as_many_steps_as_it_has_digits():
+    for most, steps in ((1, 0), (2, 1), (3, 2), (8, 3), (9, 4), (1000, 10)):
+        types = [node.op_type for node in doubled("Add", most).graph.node]
+        assert types.count("Add") == steps and "Loop" not in types
+
+
+def test_an_unknown_number_takes_a_loop_of_so_many_steps():
+    types = [node.op_type for node in doubled("Add", None).graph.node]
+    assert types.count("Loop") == 1 and len(types) < 10

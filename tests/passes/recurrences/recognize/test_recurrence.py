@@ -1,0 +1,66 @@
+"""What raisers are given, and what becomes of what they give."""
+
+from straightline import ir
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.recurrences.recognize.recurrence import AllTrips, Raised
+from straightline.passes.vectorize.loop_view import read
+from straightline.passes.vectorize.memory import MemoryBounds
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[3] a0, float[3] b0, float[3] k0, float[N, 3] s) => (float[3] z, float[N, 3] y) {
+    a, b, k, y = Scan <num_scan_inputs = 1,
+        body = f (float[3] a, float[3] b, float[3] k, float[3] e)
+            => (float[3] a2, float[3] b2, float[3] k2, float[3] r) {
+                v = Exp (e) p = Add (a, v) a2 = Tanh (p)
+                q = Add (b, a2) b2 = Tanh (q)
+                r = Add (b2, k) k2 = Identity (k) }> (a0, b0, k0, s)
+    z = Add (a, k)
+}"""
+
+
+def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
+    model = ir.parse(TEXT)
+    node = next(n for n in model.graph.nodes() if n.is_op("Scan"))
+    seen = []
+
+    def raiser(recurrence):
+        (state,) = recurrence.states
+        seen.append((state.given.name, [n.op_type for n in recurrence.nodes]))
+        name = {"a": "v", "b": "a2"}[state.given.name]
+        value = next(
+            v for n in recurrence.repetition.body.nodes() for v in n.outputs if v.name == name
+        )
+        every = recurrence.free(value)
+        assert every.batched
+        return Raised("an operator", True, {state: every.value})
+
+    repetition = read(node)
+    assert not isinstance(repetition, str)
+    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
+    assert seen == [
+        ("a", ["Add", "Tanh"]),
+        ("b", ["Add", "Tanh"]),
+    ]
+    assert [raised.what for raised in trips.made] == ["an operator"] * 2
+    assert [trips.final(state).name for state in repetition.states][2] == "k0"
+
+
+def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
+    model = ir.parse(TEXT)
+    node = next(n for n in model.graph.nodes() if n.is_op("Scan"))
+
+    def raiser(recurrence):
+        (state,) = recurrence.states
+        value = recurrence.trips.feeding.same(state.initial).value
+        return Raised("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
+
+    repetition = read(node)
+    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
+    graph = trips.emit.graph
+    assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
+    a, b, _ = repetition.states
+    given = trips.operand(a.given)
+    assert given.batched and given.value.producer.is_op("Slice")
+    assert trips.final(b).producer.is_op("Squeeze")
+    assert trips.operand(a.given) is given
+    assert [n.op_type for n in graph.nodes()].count("Concat") == 2

@@ -1,0 +1,134 @@
+"""Nodes in the forms that an opset has: what they compute, and what cannot be said."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline import ir, reference
+from straightline.analysis.constants.folding import Folder
+from straightline.passes import RewriteError
+from straightline.passes.utils.builder import Emitter
+
+X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
+
+
+def empty_model(opset=13, constant=False, kind=1):
+    """A model of one value x, an input or a constant."""
+    signature = "" if constant else "float[1,2,3] x"
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 7, opset_import: ["" : {opset}]> g ({signature}) => () {{ }}'
+    )
+    model = ir.load(proto)
+    if constant:
+        return model, model.graph.add_initializer("x", ir.Tensor(array=X))
+    (value,) = model.graph.inputs
+    value.type = onnx.helper.make_tensor_type_proto(kind, [1, 2, 3])
+    return model, value
+
+
+def run(model, values):
+    infos = [onnx.ValueInfoProto(name=value.name) for value in values]
+    for info, value in zip(infos, values, strict=True):
+        info.type.CopyFrom(onnx.helper.make_tensor_type_proto(value.elem_type or 1, None))
+    model.graph.set_outputs(values, infos)
+    ir.verify(model)
+    return reference.run(ir.to_proto(model), {"x": X} if model.graph.inputs else {})
+
+
+FORMS = {
+    "unsqueeze": (lambda e, x: [e.unsqueeze(x, (0, 2), "r")], [X[None][:, :, None]]),
+    "squeeze": (lambda e, x: [e.squeeze(x, 0, "r")], [X[0]]),
+    "transpose": (lambda e, x: [e.transpose(x, [2, 0, 1], "r")], [X.transpose(2, 0, 1)]),
+    "concat": (lambda e, x: [e.concat([x, x], 2, "r")], [np.concatenate([X, X], 2)]),
+    "split": (lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
+    "slice": (lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
+    "sum": (lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),
+    "largest": (lambda e, x: [e.reduce("ReduceMax", x, (2,), "r")], [X.max(2)]),
+}
+
+
+@pytest.mark.parametrize("opset", [8, 9, 10, 11, 12, 13, 18])
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_in_each_opset(form, opset):
+    make, expected = FORMS[form]
+    model, x = empty_model(opset)
+    for found, wanted in zip(run(model, make(Emitter(model.graph), x)), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_scalar_of_whatever_rank():
+    model, x = empty_model()
+    emitter = Emitter(model.graph)
+    one = emitter.slice(emitter.squeeze(emitter.slice(x, 0, 1, "a"), 0, "b"), 0, 1, "c")
+    one = emitter.split(one, [1, 2], 1, ["d", "e"])[0]
+    (found,) = run(model, [emitter.scalar(one, "r")])
+    assert (found.shape, found.item()) == ((), 0)
+
+
+def test_what_changes_nothing_is_no_node():
+    model, x = empty_model()
+    emitter = Emitter(model.graph)
+    assert emitter.transpose(x, [0, 1, 2], "r") is x
+    assert emitter.concat([x], 0, "r") is x
+    assert len(model.graph) == 0
+
+
+def test_equal_axes_are_one_constant():
+    model, x = empty_model()
+    emitter = Emitter(model.graph)
+    first, second = emitter.unsqueeze(x, 0, "r"), emitter.unsqueeze(x, (0,), "s")
+    assert first.producer.inputs[1] is second.producer.inputs[1]
+    assert len(model.graph.initializers) == 1
+
+
+def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
+    model, x = empty_model()
+    emitter = Emitter(model.graph)
+    first = emitter.once("Softmax", [x], "s", axis=0)
+    assert emitter.once("Softmax", [x], "t", axis=0) is first
+    assert emitter.once("Softmax", [x], "u", axis=1) is not first
+    emitter.graph.remove(first.producer)
+    assert emitter.once("Softmax", [x], "v", axis=0) is not first
+
+
+def test_what_is_known_is_folded():
+    model, x = empty_model(constant=True)
+    emitter = Emitter(model.graph, Folder(model).fold)
+    parts = emitter.split(emitter.squeeze(x, 0, "r"), [1, 1], 0, ["a", "b"])
+    assert len(model.graph) == 0
+    assert [part.constant.numpy().tolist() for part in parts] == [[[0, 1, 2]], [[3, 4, 5]]]
+
+
+def test_it_writes_for_the_opset_that_is_to_come():
+    model, x = empty_model(13)
+    node = Emitter(model.graph, opset=11).squeeze(x, 0, "r").producer
+    assert node.attribute("axes") == [0] and len(node.inputs) == 1
+
+
+REFUSED = {
+    "an operator that is not there yet": (
+        8,
+        1,
+        lambda e, x: e.add("Where", [x, x, x], "r"),
+        "there is no Where in opset 8",
+    ),
+    "a type that is not taken": (
+        13,
+        onnx.TensorProto.BOOL,
+        lambda e, x: e.add("Neg", [x], "r"),
+        "Neg does not take value 'x', which is of type bool, in opset 13",
+    ),
+    "axes from the back": (
+        10,
+        1,
+        lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
+        r"Split does not take axes \[-1\] in opset 10",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_said(case):
+    opset, kind, make, message = REFUSED[case]
+    model, x = empty_model(opset, kind=kind)
+    with pytest.raises(RewriteError, match=message):
+        make(Emitter(model.graph), x)

@@ -1,0 +1,202 @@
+"""Declarations that were false all along, and that a rewrite brings to light."""
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.parser
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs
+from straightline import ir
+from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.passes import Pipeline, parse_pipeline
+from straightline.passes.utils.declarations import corrected
+
+HEAD = '<ir_version: 10, opset_import: ["" : 18, "l" : 1]>\n'
+X = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+
+# An If whose branches differ in rank gives out something of a rank that nobody knows.
+HIDDEN = """
+   z = If (yes) <
+      then_branch = t () => (float[2,3] a) { a = Neg (x) },
+      else_branch = e () => (float[1,2,3] b) <int64[1] first = {0}> { b = Unsqueeze (x, first) }>
+"""
+
+EXPOSED = {
+    "behind it": """g (float[2,3] x) => (float[A,B] y)
+        <bool yes = {1}, float[6] q, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + "q = Neg (z) y = Reshape (q, flat) }",
+    "a size": """g (float[2,3] x) => (float[A,B] y)
+        <bool yes = {1}, float[2,5] q, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + "q = Neg (z) y = Reshape (q, flat) }",
+    "in a branch": """g (float[2,3] x, bool d) => (float[A,B] y)
+        <bool yes = {1}, int64[2] flat = {-1, 1}> {"""
+    + HIDDEN
+    + """y = If (d) <then_branch = t2 () => (float[A,B] a2) <float[6] q> {
+                        q = Neg (z)  a2 = Reshape (q, flat) },
+                    else_branch = e2 () => (float[6] b2) { b2 = Neg (z) }> }""",
+    "carried by a Loop": """g (float[2,3] x, int64 n) => (float[A,B] y) <bool yes = {1}> {"""
+    + HIDDEN
+    + """y = Loop (n, yes, z) <body = l (int64 i, bool c, float[6] k)
+             => (bool d, float[6] m) <float[6] q> {
+             d = Identity (c)  q = Neg (k)  m = Neg (q) }> }""",
+    "scanned": """g (float[2,3] x) => (float[A] y) <bool yes = {1}> {"""
+    + HIDDEN
+    + """y = Scan <num_scan_inputs = 1, body = l (float[2,2] k) => (float m) {
+             m = ReduceSum <keepdims = 0> (k) }> (z) }""",
+    "given by a Loop": """g (float[2,3] x) => (float[A,B] y)
+        <int64 two = {2}, bool yes = {1}, int64[2] flat = {-1, 1}, float[6] q> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        q = Neg (z)  y = Reshape (q, flat) }""",
+    "the Loop's own": """g (float[2,3] x) => (float[A,B] y)
+        <int64 two = {2}, bool yes = {1}, int64[2] flat = {-1, 1}, float[6] z> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        y = Reshape (z, flat) }""",
+    "of a sequence": """g (float[2,3] x) => (float[A,B] y)
+        <int64 one = {1}, float[6] z, int64[1] first = {0}, int64[2] flat = {-1, 1}> {
+        u = Unsqueeze (x, first)
+        s = SequenceConstruct (u, x)  z = SequenceAt (s, one)  y = Reshape (z, flat) }""",
+}
+
+
+def parse(text):
+    model = onnx.parser.parse_model(HEAD + text)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+@pytest.mark.parametrize("case", EXPOSED)
+def test_what_is_inferred_takes_the_place_of_what_is_false(case):
+    model = parse(EXPOSED[case])
+    result = parse_pipeline("straighten").run(model)
+    assert result.changed
+    onnx.checker.check_model(result.model, full_check=True)
+    feeds = dict(X)
+    for info in model.graph.input[1:]:
+        feeds[info.name] = np.array(1, np.int64 if info.name == "n" else np.bool_)
+    assert_equal_outputs(model, result.model, feeds)
+    loaded = ir.load(result.model)
+    assert not parse_pipeline("straighten").apply(loaded).changed
+
+
+def test_sizes_and_symbols_that_are_not_false_stay():
+    model = parse(
+        """g (float[2,3] x, float[N,3] w) => (float[A,B] y)
+        <bool yes = {1}, float[N,7] q, float[2,B] r, int64[2] flat = {-1, 1}> {"""
+        + HIDDEN
+        + """v = Concat <axis = 0> (z, w)  q = Neg (v)  s = Reshape (q, flat)
+             r = Neg (z)  t = Reshape (r, flat)  y = Concat <axis = 0> (s, t) }"""
+    )
+    result = parse_pipeline("inline-ifs").run(model)
+    onnx.checker.check_model(result.model, full_check=True)
+    infos = {info.name: info.type for info in result.model.graph.value_info}
+    dims = {
+        name: [d.dim_value or d.dim_param for d in type_.tensor_type.shape.dim]
+        for name, type_ in infos.items()
+    }
+    assert dims["q"] == ["N", 3]
+    assert dims["r"] == [2, "B"]
+
+
+@pytest.mark.parametrize("declared", ["float[6]", "float[2,5]", "float[2,3,1]"])
+def test_what_a_model_declares_falsely_of_its_outputs_is_corrected_with_a_remark(declared):
+    text = f"g (float[2,3] x) => ({declared} y) <bool yes = {{1}}> {{ {HIDDEN} y = Neg (z) }}"
+    model = parse(text)
+    result = parse_pipeline("inline-ifs").run(model)
+    assert not result.kept
+    assert [str(remark) for remark in result.remarks if remark.action == "noted"] == [
+        f"Neg 'y': noted, the output 'y' was declared as {declared}, but is float[2,3];"
+        " which is declared now"
+    ]
+    onnx.checker.check_model(result.model, full_check=True)
+    (info,) = result.model.graph.output
+    assert info.name == "y" and [d.dim_value for d in info.type.tensor_type.shape.dim] == [2, 3]
+    assert_equal_outputs(result.model, result.model, X)
+    verdict = sl.verify(model, result.model)
+    assert verdict.equal, verdict
+
+
+def test_what_a_loop_hides_is_corrected_of_outputs_too():
+    model = parse("""g (float[2,3] x) => (float[6] y) <int64 two = {2}, bool yes = {1}> {
+        z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
+           d = Identity (c)  m = Neg (k) }>
+        y = Neg (z) }""")
+    result = parse_pipeline("straighten").run(model)
+    onnx.checker.check_model(result.model, full_check=True)
+    assert "was declared as float[6]" in result.remarks[-1].reason
+
+
+def test_a_scan_output_is_declared_as_it_is():
+    """Without trips it would have the sizes that the body declares: they were false, and full
+    checking refuses them where what is inferred is plain to see."""
+    text = (
+        "g (float[2,3] x, int64 n) => (int64 y) <bool yes = {1}> {"
+        + HIDDEN
+        + """o = Loop (n, yes) <body = l (int64 i, bool c) => (bool d, float[6] m) {
+             d = Identity (c)  m = Neg (z) }>
+             y = Size (o) }"""
+    )
+    result = parse_pipeline("inline-ifs").run(parse(text))
+    onnx.checker.check_model(result.model, full_check=True)
+    (loop,) = [node for node in result.model.graph.node if node.op_type == "Loop"]
+    dims = loop.attribute[0].g.output[1].type.tensor_type.shape.dim
+    assert [d.dim_value for d in dims] == [2, 3]
+
+
+def test_element_types_and_kinds_too():
+    make = onnx.helper.make_tensor_type_proto
+    fact = Fact(onnx.TensorProto.INT64, (Dimension.constant(2), Dimension.symbol("?0")))
+    assert corrected(make(onnx.TensorProto.FLOAT, (2, "N")), fact) == make(
+        onnx.TensorProto.INT64, (2, "N")
+    )
+    sequence = onnx.helper.make_sequence_type_proto(make(onnx.TensorProto.INT64, None))
+    assert corrected(sequence, fact) == make(onnx.TensorProto.INT64, (2, None))
+    assert corrected(make(onnx.TensorProto.INT64, (2,)), Fact(other=sequence)) == sequence
+    assert corrected(sequence, Fact(other=sequence)) == sequence
+    unknown = make(onnx.TensorProto.FLOAT, (2,))
+    assert corrected(unknown, Fact()) == unknown
+    assert corrected(onnx.TypeProto(), fact) == onnx.TypeProto()
+
+
+def test_a_model_that_no_pass_changes_is_not_looked_at():
+    text = "g (float[2,3] x) => (float[A,B] y) <float[2,4] q> { q = Neg (x)  y = Neg (q) }"
+    model = onnx.parser.parse_model(HEAD + text)
+    result = Pipeline([parse_pipeline("straighten").passes[0]]).run(model)
+    assert not result.changed
+    assert result.model == model
+
+
+def test_a_function_whose_caller_decides_is_passed_over():
+    text = (
+        "g (float[2,3] x) => (float[A,B] y) <bool yes = {1}> {"
+        + HIDDEN
+        + """y = l.rows <count = 1> (z) }
+        <opset_import: ["" : 18], domain: "l"> rows <count> (v) => (w) {
+           w = Scan <num_scan_inputs : int = @count, body = r (k) => (m) { m = Neg (k) }> (v) }"""
+    )
+    loaded = ir.load(onnx.parser.parse_model(HEAD + text))
+    parse_pipeline("inline-ifs").apply(loaded)
+    ir.verify(loaded)
+
+
+LEFT = """g (float[N,3] x, float[3] h) => (float[N,3] y, float[A] last) {
+    last, y = Scan <num_scan_inputs = 1,
+        body = b (float[5] k, float[3] e) => (float[6] m, float[3] r) {
+        r = Exp (e) s = Add (k, r) m = Tanh (s) }> (h, x) }"""
+
+
+def test_what_vectorizing_knew_corrects_what_the_rest_declares():
+    model = onnx.parser.parse_model(HEAD + LEFT)
+    result = parse_pipeline("vectorize-loops").run(model).model
+    exp, scan = result.graph.node
+    assert (exp.op_type, scan.op_type) == ("Exp", "Scan")
+    body = next(attribute.g for attribute in scan.attribute if attribute.name == "body")
+    declared = [info.type.tensor_type.shape.dim[0] for info in (*body.input, *body.output)]
+    assert [dim.dim_value for dim in declared] == [3, 3, 3]
+    x = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "h": np.zeros(3, np.float32)}
+    assert_equal_outputs(result, result, x)

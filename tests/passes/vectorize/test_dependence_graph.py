@@ -1,0 +1,28 @@
+"""What a body computes of what."""
+
+from harness import as_model
+from loops import HEAD
+from straightline.ir import load
+from straightline.passes.vectorize.dependence_graph import Dependences
+from straightline.passes.vectorize.loop_view import read
+
+TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
+    h, other = Loop (n, yes, h0, h0) <body = b (int64 i, bool c, float[3] s, float[3] u)
+            => (bool c2, float[3] t, float[3] v) {
+        c2 = Identity (c) p = Exp (s) t = Neg (p) v = Sin (u) w = Cos (s) }> }"""
+
+
+def test_only_what_outputs_are_made_of():
+    node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
+    repetition = read(node)
+    wanted, _ = repetition.states
+    found = Dependences(repetition, [], []).graph
+    exp, neg = (repetition.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
+    assert set(found.edges) == {(wanted, exp), (exp, neg), (neg, wanted)}
+
+
+def test_a_state_that_is_known_comes_after_nothing():
+    node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
+    repetition = read(node)
+    state = repetition.states[0]
+    assert not Dependences(repetition, [], [state]).graph.in_degree(state)

@@ -1,0 +1,48 @@
+"""Copying what was made beside a loop into the graph around it."""
+
+from harness import as_model
+from loops import HEAD
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.ir import load
+from straightline.passes.vectorize.batched_inputs import Feeding
+from straightline.passes.vectorize.loop_view import read
+from straightline.passes.vectorize.splice import pass_on_facts, put_in_place
+
+TEXT = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
+    body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
+
+
+def test_only_what_is_asked_for_is_copied():
+    model = load(as_model(HEAD + TEXT))
+    (scan,) = model.graph.nodes()
+    feeding = Feeding(read(scan), ShapeInference(model))
+    source = feeding.same(scan.inputs[0]).value
+    wanted = feeding.emit.add("Exp", [source], "wanted")
+    feeding.emit.add("Neg", [source], "unread")
+    placed = put_in_place(feeding, [None, wanted], model.graph)
+    assert placed[0] is None and placed[1].producer.is_op("Exp")
+    assert {node.op_type for node in model.graph.nodes()} == {"Scan", "Exp"}
+    assert not model.graph.initializers
+
+
+LOOP = """g (float[M, 4] a, int64 n, float[M] h) => (float[M] last, float[?, M] y, float[?, K] z)
+    <bool yes = {1}, int64 zero = {0}> { s = Shape (a) k = Gather (s, zero)
+    last, y = Loop (k, yes, h) <body = b (int64 i, bool c, float[M] u)
+        => (bool d, float[M] v, float[M] r) { d = Identity (c) v = Neg (u) r = Exp (u) }>
+    _, z = Loop (n, yes, h) <body = b2 (int64 i2, bool c2, float[M] u2)
+        => (bool d2, float[M] v2, float[M] r2) { d2 = Identity (c2) v2 = Neg (u2) r2 = Exp (u2) }>
+    }"""
+
+
+def test_what_is_known_of_outputs_is_known_of_what_comes_in_their_place():
+    model = load(as_model(HEAD + LOOP))
+    found = []
+    for loop in [node for node in model.graph.nodes() if node.is_op("Loop")]:
+        inference = ShapeInference(model)
+        feeding = Feeding(read(loop), inference)
+        placed = [model.graph.add_input(name) for name in ("p", "q")]
+        pass_on_facts(feeding, placed)
+        facts = [inference.fact(value) for value in placed]
+        found.append([fact.shape and [str(dim) for dim in fact.shape] for fact in facts])
+    # Of a number of trips that only run time tells, what was made may tell more.
+    assert found == [[["M"], None], [["M"], None]]  # without a trip nothing has M columns

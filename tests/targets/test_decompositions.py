@@ -1,0 +1,211 @@
+"""Operators said by others of the same opset, bit for bit where nothing else is said."""
+
+import numpy as np
+import pytest
+from straightline import reference, transform
+from straightline.targets import Form
+from straightline.targets.decompositions import SPELLINGS
+
+from targets import fitted, lacking, one_node, operators
+
+X = np.array([[1.5, -0.0, np.inf, 4.0], [np.nan, 2.0, -3.0, 0.25]], np.float32)
+IMAGE = np.arange(2 * 8 * 4 * 4, dtype=np.float32).reshape(2, 8, 4, 4)
+T = X > 1
+
+CASES = {
+    "CastLike": ("y = CastLike (x, t)", "float[2, 4] x, int64[n] t", {"t": np.zeros(1, np.int64)}),
+    "Size": ("y = Size (x)", "float[n, 4] x", {}),
+    "Identity": ("y = Identity (x)", "float[n, 4] x", {}),
+    "Reciprocal": ("y = Reciprocal (x)", "float[2, 4] x", {}),
+    "BitwiseNot": ("y = BitwiseNot (b)", "int16[3] b", {"b": np.array([0, -1, 7], np.int16)}),
+    "Dropout": ("y = Dropout (x)", "float[2, 4] x", {}),
+    "Range": (
+        "s = Constant <value = int64 {-3}> () y = Range (a, b, s)",
+        "int64 a, int64 b",
+        {"a": np.array(7), "b": np.array(-1)},
+    ),
+    "Xor": ("y = Xor (t, u)", "bool[2, 4] t, bool[4] u", {"t": T, "u": T[0]}),
+    "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "Split": (
+        "y, z = Split <axis = 1> (x, s)",
+        "float[2, 4] x",
+        {},
+    ),
+    "Compress": (
+        "k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",
+        "float[n, 4] x",
+        {},
+    ),
+    "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
+    "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
+    "ScatterElements": (
+        "y = ScatterElements <axis = 1> (x, p, u)",
+        "float[a, 4] x, int64[b, c] p, float[b, c] u",
+        {"p": np.array([[-1, 0, 2]]), "u": X[:1, :3]},
+    ),
+    "SpaceToDepth": ("y = SpaceToDepth <blocksize = 2> (i)", "float[n, 8, 4, 4] i", {"i": IMAGE}),
+}
+
+
+def text_of(name, opset):
+    node, inputs, _ = CASES[name]
+    if name != "Split":
+        return one_node(node, inputs, opset)
+    if opset >= 13:
+        return one_node("s = Constant <value_ints = [1, 3]> () " + node, inputs, opset, "y, z")
+    return one_node("y, z = Split <axis = 1, split = [1, 3]> (x)", inputs, opset, "y, z")
+
+
+@pytest.mark.parametrize("opset", [9, 17, 21])
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
+    if opset < {
+        "CastLike": 15,
+        "BitwiseNot": 18,
+        "Compress": 11,
+        "Range": 11,
+        "ScatterElements": 11,
+    }.get(name, 1):
+        pytest.skip("it came later")
+    _, inputs, given = CASES[name]
+    feed = {"x": X, **given} if " x" in inputs else given
+    outcome = fitted(text_of(name, opset), lacking(name, opsets=(opset, opset)), feed, passes=())
+    assert name not in operators(outcome) and not outcome.untaken
+
+
+def test_compress_without_an_axis_picks_elements():
+    text = one_node(
+        "k = Constant <value = bool[7] {0,1,1,0,0,0,1}> () y = Compress (x, k)", "float[n, 4] x"
+    )
+    outcome = fitted(text, lacking("Compress"), {"x": X}, {"x": X[:, ::-1].copy()}, passes=())
+    assert operators(outcome) == ["Gather", "Reshape"]
+
+
+@pytest.mark.parametrize("steps", ["", ", , d"])
+def test_a_slice_without_axes_gets_them(steps):
+    text = one_node(
+        "a = Constant <value = int64[1] {0}> () b = Constant <value = int64[1] {2}> ()"
+        f" d = Constant <value = int64[1] {{2}}> () e = Neg (d) y = Slice (x, a, b{steps})",
+        "float[n, 4] x",
+        outputs="y, e",
+    )
+    target = lacking(forms={"Slice": (Form(present=("axes",)),)})
+    outcome = fitted(text, target, {"x": X}, {"x": X[:1]}, passes=())
+    assert outcome.changed and not outcome.untaken
+    # Where axes are an attribute, none are missing.
+    text = one_node("y = Slice <starts = [0], ends = [1]> (x)", "float[n, 4] x", 9)
+    old = lacking(opsets=(7, 13), forms=target.forms)
+    assert not fitted(text, old, passes=()).changed
+
+
+def test_a_constant_is_no_node():
+    text = one_node("k = Constant <value = float[2] {1., 2.}> () y = Add (k, k)", "float[2] x")
+    outcome = fitted(text, lacking("Constant"), {"x": X[0, :2]}, passes=())
+    assert "Constant" not in operators(outcome)
+
+
+@pytest.mark.parametrize("ends", [(0, 5), (5, 0), (3, 3), (-2, 6), (6, -2)])
+@pytest.mark.parametrize("step", [1, 3, -1, -4])
+def test_a_range_is_counted(ends, step):
+    node = f"s = Constant <value = int32 {{{step}}}> () y = Range (a, b, s)"
+    feed = {name: np.array(end, np.int32) for name, end in zip("ab", ends, strict=True)}
+    outcome = fitted(one_node(node, "int32 a, int32 b"), lacking("Range"), feed)
+    assert "Range" not in operators(outcome)
+
+
+def test_each_mode_of_depth_to_space_is_said():
+    node = 'y = DepthToSpace <blocksize = 2, mode = "CRD"> (i)'
+    fitted(one_node(node, "float[2, 8, 4, 4] i"), lacking("DepthToSpace"), {"i": IMAGE})
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "inputs", "reason"),
+    [
+        (
+            "DepthToSpace",
+            "y = DepthToSpace <blocksize = 2> (i)",
+            "float[2, 8, a, b] i",
+            "the shape",
+        ),
+        ("Split", "y, z = Split (x, s)", "float[4] x, int64[2] s", "the lengths of its parts"),
+        (
+            "Dropout",
+            "y = Dropout (x, r, t)",
+            "float[4] x, float r, bool t",
+            "it may be in training",
+        ),
+        ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
+        ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "no whole numbers"),
+        ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),
+        ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
+    ],
+)
+def test_what_is_not_known_leaves_it(name, node, inputs, reason):
+    model = one_node(node, inputs, outputs="y, z" if "z =" in node else "y")
+    outcome = transform(model, (), target=lacking(name, "Loop"), verify=False)
+    (left,) = outcome.untaken
+    assert reason in left.reason
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_elements_are_scattered_by_tuples(rows, is_known):
+    rng = np.random.default_rng(1)
+    shape = f"{rows}, 3" if is_known else "rows, columns"
+    places = np.argsort(rng.random((rows, 4)))[:, :3] - 2  # some count from the back
+    node = 'y = ScatterElements <axis = -1, reduction = "add"> (x, p, u)'
+    text = one_node(node, f"float[5, 4] x, int32[{shape}] p, float[{shape}] u")
+    updates = rng.random((rows, 3)).astype(np.float32)
+    data = np.ones((5, 4), np.float32)
+    feed = {"x": data, "p": places.astype(np.int32), "u": updates}
+    outcome = fitted(text, lacking("ScatterElements"), feed)
+    assert "ScatterND" in operators(outcome)
+
+
+IN_A_ROW = {
+    "Gather": (
+        "k = Constant <value = int64[2, 2] {0, -1, 2, 0}> () y = Gather <axis = 1> (x, k)",
+        "indices",
+    ),
+    "Unsqueeze": ("k = Constant <value_int = -1> () y = Unsqueeze (x, k)", "axes"),
+}
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("name", sorted(IN_A_ROW))
+def test_an_input_of_another_rank_is_put_in_a_row(name, opset):
+    node, what = IN_A_ROW[name]
+    target = lacking(forms={name: (Form(ranks={what: (1,)}),)})
+    model = one_node(node, "float[n, 4] x", opset)
+    outcome = fitted(model, target, {"x": X}, {"x": X[:0]}, passes=())
+    assert name in operators(outcome) and not outcome.untaken
+    assert not fitted(model, lacking(), passes=()).changed
+
+
+def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
+    target = lacking(forms={"Gather": (Form(ranks={"indices": (0, 1)}),)})
+    node = one_node("y = Gather (x, i)", "float[4] x, int64[a, b] i")
+    (left,) = transform(node, (), target=target, verify=False).untaken
+    assert "with 'indices' of rank 0 or 1, not 2; the shape of what it gathers" in left.reason
+
+
+def test_every_spelling_is_tested():
+    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
+
+
+NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+def test_a_softplus_neither_overflows_nor_loses_what_is_small(dtype):
+    x = NUMBERS.astype({"float": np.float32, "double": np.float64}[dtype])
+    text = one_node("y = Softplus (x)", f"{dtype}[2, 5] x")
+    outcome = fitted(text, lacking("Softplus"), {"x": x})
+    assert "Softplus" not in operators(outcome)
+    (wanted,), (got,) = (reference.run(m, {"x": x}) for m in (text, outcome.model))
+    np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(x.dtype).eps, atol=1e-37)
+    (got,) = reference.run(outcome.model, {"x": np.full((2, 5), np.nan, x.dtype)})
+    assert np.isnan(got).all()
+    without = fitted(text, lacking("Softplus", "Abs", "Where", "Greater", "Less"))
+    assert operators(without) == ["Softplus"]  # the definition overflows

@@ -1,0 +1,114 @@
+"""Whether a target takes a node, and what is said where it does not."""
+
+import datetime
+
+import pytest
+from straightline import ir
+from straightline.targets import Form, Opsets, Source, Target
+from straightline.targets.legality import Judge
+
+SOURCE = Source("a list", "1", datetime.date(2026, 1, 1))
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "npu" : 1, "own" : 1]>'
+
+
+def reasons(body, inputs="float[2, 3] x", more="", **told):
+    text = f"{HEAD} g ({inputs}) => (y) {{ {body} }} {more}"
+    target = Target("npu", "a chip", Opsets(13, 17), SOURCE, **told)
+    return list(Judge(target, ir.parse(text)).untaken().values())
+
+
+def only(**form):
+    return {"forms": {"Resize": (Form(**form),)}}
+
+
+RESIZE = 'y = Resize <mode = "linear"> (x, , s)'
+KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k)")
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "expected"),
+    [
+        ("y = Neg (x)", {"operators": {"Neg": (Opsets(1, 17),)}}, []),
+        ("y = Neg (x)", {"operators": {}}, ["npu does not take Neg"]),
+        (
+            "y = Neg (x)",
+            {"operators": {"Neg": (Opsets(13, 15),)}},
+            ["npu does not take Neg of opset 17, only of 13 to 15"],
+        ),
+        ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not take Neg"]),
+        (
+            "y = Neg (x)",
+            {"lacks": {"Neg": (Opsets(16, 99),)}},
+            ["npu does not take Neg of opset 17"],
+        ),
+        ("y = npu.Fused (x)", {"operators": {}}, ["npu does not take npu.Fused"]),
+        ("y = npu.Fused (x)", {"operators": {}, "domains": frozenset(["npu"])}, []),
+        (
+            RESIZE,
+            only(attributes={"mode": ("nearest", "cubic")}),
+            ["npu takes Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
+        ),
+        (
+            RESIZE,
+            only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
+            ["npu takes Resize only with another mode than 'linear' (no filter)"],
+        ),
+        (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
+        (RESIZE, only(constant=("scales",)), ["npu takes Resize only with a constant 'scales'"]),
+        (KNOWN, only(constant=("scales",)), []),
+        (RESIZE, only(absent=("scales",)), ["npu takes Resize only without 'scales'"]),
+        (RESIZE, only(absent=("sizes",)), []),
+        (RESIZE, only(present=("roi",)), ["npu takes Resize only with 'roi'"]),
+        (RESIZE, only(present=("scales",)), []),
+        (RESIZE, only(max_rank=1), ["npu takes Resize only up to rank 1, and 'X' has 2"]),
+        (RESIZE, only(static=("X",)), []),
+        (
+            RESIZE,
+            {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
+            ["npu takes Resize only of other element types than float, as 'X' is"],
+        ),
+        (
+            RESIZE,
+            {"anywhere": Form(element_types=frozenset(["float16"]))},
+            ["npu takes Resize only of other element types than float, as 'X' is"],
+        ),
+    ],
+)
+def test_what_is_not_taken_is_told_with_the_reason(body, told, expected):
+    assert reasons(body, "float[2, 3] x, float[2] s", **told) == expected
+
+
+def test_of_several_forms_one_must_fit():
+    nearest, linear = (Form(attributes={"mode": (mode,)}) for mode in ("nearest", "linear"))
+    flat = Form(attributes={"mode": ("linear",)}, max_rank=1, why="rows")
+    given = "float[2, 3] x, float[2] s"
+    assert reasons(RESIZE, given, forms={"Resize": (nearest, linear)}) == []
+    (said,) = reasons(RESIZE, given, forms={"Resize": (nearest, flat)})
+    assert said == (
+        "npu takes Resize only with mode = 'nearest', not 'linear', or up to rank 1, and 'X' has 2"
+        " (rows)"
+    )
+
+
+def test_constants_that_hold_places_are_no_data():
+    form = {"anywhere": Form(lacks_element_types=frozenset(["int64"]))}
+    sizes = "s = Constant <value = int64[1] {-1}> () y = Reshape (x, s)"
+    assert reasons(sizes, **form) == []
+    (said,) = reasons("y = Reshape (x, s)", "float[2, 3] x, int64[1] s", **form)
+    assert said == "npu takes Reshape only of other element types than int64, as 'shape' is"
+
+
+def test_shapes_that_are_open_are_told_with_what_fixes_them():
+    (reason,) = reasons("y = Neg (x)", "float[n, 3] x", anywhere=Form(static=("*",)))
+    assert reason.startswith(
+        "npu takes Neg only where the shape of 'X' is known; fix it with --shape"
+    )
+
+
+def test_functions_of_the_model_are_taken_only_where_they_are_listed():
+    more = '<domain: "own", opset_import: ["" : 17]> f (a) => (b) { b = Neg (a) }'
+    lacks = {"Neg": (Opsets(1, 99),)}
+    calls = "npu takes no functions of a model's own, as this call is one of"
+    assert reasons("y = own.f (x)", more=more, lacks=lacks) == [calls]
+    inside = reasons("y = own.f (x)", more=more, lacks=lacks, functions=True)
+    assert inside == ["npu does not take Neg"]

@@ -1,0 +1,52 @@
+"""Upsample and Resize before they said which pixels they take."""
+
+import pytest
+from spelled import model, require_open, require_same
+from straightline.verification.proof import prove
+
+SIGNATURE = "(float[1,1,2,3] x) => (float[1,1,4,6] y)"
+SCALES = "<float[4] s = {1, 1, 2, 2}>"
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_upsample_became_resize(mode):
+    attribute = f'y = Upsample <mode = "{mode}", scales = [1.0, 1.0, 2.0, 2.0]> (x)'
+    given = f'{SCALES} {{ y = Upsample <mode = "{mode}"> (x, s) }}'
+    resized = f'{SCALES} {{ y = Resize <mode = "{mode}"> (x, s) }}'
+    newest = (
+        f'{SCALES} {{ y = Resize <mode = "{mode}", nearest_mode = "floor",'
+        ' coordinate_transformation_mode = "asymmetric"> (x, "", s) }'
+    )
+    old = model(given, 9, SIGNATURE)
+    require_same(old, model(resized, 10, SIGNATURE), "onnxruntime")
+    require_same(old, model(newest, 13, SIGNATURE), "onnxruntime")
+    require_same(old, model(attribute, 8, SIGNATURE), "onnxruntime")
+
+
+def test_unused_inputs_are_empty_or_absent():
+    empty = "<float[4] s = {1, 1, 2, 2}, float[0] r = {}> { y = Resize (x, r, s) }"
+    absent = f'{SCALES} {{ y = Resize (x, "", s) }}'
+    require_same(model(empty, 11, SIGNATURE), model(absent, 13, SIGNATURE), "onnxruntime")
+
+
+def test_what_falls_between_pixels_stays():
+    signature = "(float[1,1,4,6] x) => (float[1,1,2,4] y)"
+    scales = "<float[4] s = {1, 1, 0.6, 0.7}>"
+    old = f"{scales} {{ y = Resize (x, s) }}"
+    new = (
+        f'{scales} {{ y = Resize <nearest_mode = "floor",'
+        ' coordinate_transformation_mode = "asymmetric"> (x, "", s) }'
+    )
+    require_open(model(old, 10, signature), model(new, 13, signature))
+
+
+def test_other_pixels_are_another_resize():
+    old = f"{SCALES} {{ y = Resize (x, s) }}"
+    new = f'{SCALES} {{ y = Resize <mode = "linear"> (x, "", s) }}'
+    require_open(model(old, 10, SIGNATURE), model(new, 13, SIGNATURE))
+
+
+def test_scales_of_which_the_inverse_is_no_number_are_no_fault():
+    text = '<float[3] s = {1, 1, 1e-45}> { z = Resize <mode = "nearest"> (x, s) y = %s (z) }'
+    proto = model(text % "Neg", 10, "(float[1,1,4] x) => (float[1,1,k] y)")
+    assert prove(proto, proto).proved

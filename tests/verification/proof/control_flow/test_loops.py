@@ -1,0 +1,176 @@
+"""Loop: each input mode, no trips, an end that the body tells."""
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.verification.proof.budget import Budget, OpenError
+from straightline.verification.proof.compile_graph import Compiler
+from straightline.verification.proof.control_flow.loops import one_of
+from term_values import evaluated, terms_of
+
+TEXT = """g (float[2] x, int64 m, bool c) => (float[2] z)
+    <int64 three = {3}, int64 none = {0}, int64 minus = {-2}, bool yes = {1}, bool no = {0}> {
+    %s }"""
+LOOP = """z = Loop (%s, x) <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {
+    %s t = Neg (s) }>"""
+STAY = "k2 = Identity (k)"
+ONCE = TEXT % "z = Neg (x)"
+SAME = TEXT % "z = Identity (x)"
+THRICE = TEXT % "a = Neg (x) b = Neg (a) z = Neg (b)"
+ENDS = "u = Constant <value_int = %d> () k2 = Less (i, u)"
+
+
+def loop(given, keep=STAY):
+    return TEXT % (LOOP % (given, keep))
+
+
+@pytest.mark.parametrize(
+    ("given", "keep", "result"),
+    [
+        ("three, yes", STAY, THRICE),
+        ("three, ", STAY, THRICE),
+        (", yes", ENDS % 2, THRICE),
+        (", yes", ENDS % 0, ONCE),
+        ("three, yes", ENDS % 0, ONCE),
+        ("three, yes", ENDS % 7, THRICE),
+        ("none, yes", STAY, SAME),
+        ("minus, yes", STAY, SAME),
+        ("m, no", STAY, SAME),
+        ("three, no", STAY, SAME),
+        (", no", STAY, SAME),
+        ("none, c", STAY, SAME),
+        ("m, yes", ENDS % 0, loop("m, yes", "k2 = Constant <value = bool {0}> ()")),
+    ],
+)
+def test_trips_that_are_known_are_made(given, keep, result):
+    assert_proved(loop(given, keep), result)
+
+
+def test_another_number_of_trips_is_another_result():
+    text = TEXT % LOOP.replace("Neg", "Sin")
+    assert_open(text % ("three, yes", STAY), text % ("three, yes", ENDS % 0))
+    assert_open(text % ("three, yes", STAY), text % ("none, yes", STAY))
+    assert_open(text % (", yes", ENDS % 1), text % (", yes", ENDS % 2))
+
+
+def test_trips_that_run_time_tells_are_the_same_trips():
+    for given, keep in [("m, yes", STAY), ("m, c", STAY), ("m, yes", ENDS % 4), (", c", ENDS % 4)]:
+        assert_proved(loop(given, keep), loop(given, keep))
+    assert_proved(loop("m, yes"), loop("m, "))
+    assert_open(loop("m, yes"), loop("m, c"))
+    assert_open(loop("m, yes"), loop("three, yes"))
+    assert_open(loop("m, yes"), loop("m, yes", ENDS % 4))
+    assert_open(loop(", c", ENDS % 4), loop(", c", ENDS % 5))
+
+
+def test_a_condition_that_is_ignored_by_the_specification_alone_is_left_open():
+    reason = "where a condition of a Loop that is given none is {}"
+    heeded, ignored = reason.format("heeded, as in onnxruntime"), reason.format("ignored, as")
+    assert_open(loop("three, ", ENDS % 0), THRICE, heeded)
+    assert_open(loop("three, ", ENDS % 0), ONCE, ignored)
+    assert_open(loop("three, ", ENDS % 0), loop("three, ", ENDS % 1), heeded)
+    assert_open(loop("m, ", ENDS % 4), loop("m, ", STAY), heeded)
+
+
+def test_loops_that_are_equal_in_both_readings_are_equal():
+    for given in ("three, ", "m, "):
+        assert_proved(loop(given, ENDS % 1), loop(given, f"n = Identity (i) {ENDS % 1}"))
+    assert_proved(loop("three, ", ENDS % 7), THRICE)
+
+
+def test_neither_a_count_nor_a_condition_is_no_end():
+    assert_open(loop(", "), loop(", "))
+
+
+SCANNED = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
+    z = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, %s o) {
+        k2 = Identity (k) o = Sin (x) }> }"""
+EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
+
+
+def test_no_trips_give_what_the_body_declares():
+    declared = SCANNED % ("float[0, 2]", "float[2]")
+    assert_proved(declared, EMPTY % ("float[0, 2]", "float[0, 2]"))
+    anything = SCANNED % ("float[a, b]", "float[3]")
+    assert_proved(anything, EMPTY % ("float[a, b]", "float[0, 3]"))
+    assert_open(anything, EMPTY % ("float[a, b]", "float[0, 2]"))
+
+
+def test_no_trips_take_the_sizes_that_inference_finds():
+    """Axes and shapes that the body captures are known to it."""
+    text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
+    body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
+        k2 = Identity (k) o = Unsqueeze (x, a) }>"""
+    empty = "y = Constant <value = float[0, %s] {}> ()"
+    assert_proved(text % body, text % (empty % "1, 2"))
+    assert_open(text % body, text % (empty % "0, 0"))
+
+
+def test_no_trips_of_sizes_that_only_some_runtimes_find_are_open():
+    text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
+    body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
+        k2 = Identity (k) z = Shape (x) u = Concat <axis = 0> (z, z) f = Cast <to = 1> (i)
+        o = Expand (f, u) }>"""
+    for sizes in ("0, 0", "2, 2"):
+        empty = f"y = Constant <value = float[0, {sizes}] {{}}> ()"
+        assert_open(text % body, text % empty, "runtimes may take its scan output")
+
+
+def test_scan_outputs_of_trips_are_stacked_in_their_order():
+    text = """g (float[2] x) => (float[2, 2] z)
+        <int64 n = {2}, bool yes = {1}, int64[1] a = {0}> { %s }"""
+    body = """f, z = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] s)
+        => (bool k2, float[2] t, float[2] o) { k2 = Identity (k) t = Sin (s) o = Neg (s) }>"""
+    rows = "u = Neg (x) s = Sin (x) v = Neg (s) p = Unsqueeze (u, a) q = Unsqueeze (v, a) "
+    assert_proved(text % body, text % (rows + "z = Concat <axis = 0> (p, q)"))
+    assert_open(text % body, text % (rows + "z = Concat <axis = 0> (q, p)"))
+
+
+@pytest.mark.parametrize("m", [-1, 0, 1, 5])
+@pytest.mark.parametrize("c", [False, True])
+@pytest.mark.parametrize("keep", [STAY, ENDS % 2])
+def test_terms_are_worth_what_the_trips_give(m, c, keep):
+    text = loop("m, c", keep).replace("Neg (s)", "Add (s, x)")
+    x = np.array([1, -2], np.float32)
+    (z,) = evaluated(model(text), {"x": x, "m": np.array(m, np.int64), "c": np.array(c)})
+    most = m if keep == STAY else min(m, 3)
+    np.testing.assert_array_equal(z, x * (1 + (max(most, 0) if c else 0)))
+
+
+def test_a_body_is_given_what_it_declares():
+    """A number of one element where it declares so, else a scalar."""
+    text = LOOP.replace("int64 i", "int64[1] i") % ("three, yes", STAY)
+    terms, _ = terms_of(model(TEXT % text))
+    body = Compiler(terms.heads, model(TEXT % text)).main.steps[0].bodies["body"]
+    assert [one_of(body, 0), one_of(body, 1)] == [(1,), ()]
+    counted = """g (int64[1] x) => (int64[1] z) <int64 n = {3}, bool yes = {1}> {
+        z = Loop (n, yes, x) <body = b (int64[1] i, bool k, int64[1] s) => (bool k2, int64[1] t) {
+        k2 = Identity (k) t = Identity (i) }> }"""
+    last = "g (int64[1] x) => (int64[1] z) { z = Constant <value_ints = [%d]> () }"
+    assert_proved(counted, last % 2)
+    assert_open(counted, last % 3)
+
+
+@pytest.mark.parametrize(
+    "body", ["b = Concat <axis = 0> (a, a)", "b = Identity (a)"], ids=["doubles", "stays"]
+)
+def test_what_many_trips_make_is_counted(body):
+    """Text that doubles has as many parts, and a trip without nodes takes its time too."""
+    text = f"""g (float[n] x) => (float[k] z) <int64 most = {{1900000}}, bool yes = {{1}}> {{
+        z = Loop (most, yes, x) <body = b (int64 i, bool k, float[p] a) => (bool k2, float[q] b) {{
+        k2 = Identity (k) {body} }}> w = Neg (z) }}"""
+    given = model(text)
+    with pytest.raises(OpenError):
+        terms_of(given, Budget(steps=20_000))
+
+
+def test_a_loop_that_ends_by_itself_after_some_time_is_run():
+    before = """g (float[n] x) => (float[n] y) <int64 zero = {0}, int64 one = {1}, bool yes = {1},
+        int64 most = {100}> { k = Loop (, yes, zero) <body = b (int64 i, bool c, int64 s)
+        => (bool d, int64 t) { t = Add (s, one) u = Mul (t, t) d = Less (u, most) }>
+        f = Cast <to = 1> (k) y = Add (x, f) }"""
+    after = "g (float[n] x) => (float[n] y) <float ten = {10}> { y = Add (x, ten) }"
+    many = before.replace("{100}", "{90000}"), after.replace("{10}", "{300}")
+    assert_proved(before, after)
+    assert_proved(*many)
+    assert_open(many[0], after)

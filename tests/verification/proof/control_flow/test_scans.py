@@ -1,0 +1,189 @@
+"""Scan 8: its batch, and lengths of its rows."""
+
+import functools
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from proofs import assert_open, assert_proved, model
+from sessions import open_session
+from straightline.reference import run
+from straightline.verification.proof import prove
+from term_values import evaluated
+
+BATCH = """g (float[%s] x, float[2, 1] y) => (float[2, 1] f, float[2, p, 1] z)
+    <int64[2] lengths = {%s}, float[1, 1] blank = {0}, int64 k0 = {0}, int64 k1 = {1}> { %s }"""
+EACH = """f, z = Scan <num_scan_inputs = 1%s,
+    body = b (float[1] s, float[1] e) => (float[1] t, float[1] o) { t = Sub (e, s) o = Sin (t) }>
+    (%s, y, x)"""
+
+
+def batch(said="", lengths="", numbers="2, 1", sizes="2, 2, 1"):
+    return BATCH % (sizes, numbers, EACH % (said, lengths))
+
+
+def by_hand(trips, numbers="2, 1"):
+    """The same for each element of the batch, which reads these places one after the other."""
+    nodes, unsqueeze = [], "Unsqueeze <axes = [0]>"
+    for b, places in enumerate(trips):
+        nodes.append(f"r{b} = Gather (x, k{b}) s{b}_0 = Gather (y, k{b})")
+        for t, place in enumerate(places):
+            nodes.append(f"e{b}_{t} = Gather (r{b}, k{place})")
+            nodes.append(f"s{b}_{t + 1} = Sub (e{b}_{t}, s{b}_{t}) o{b}_{t} = Sin (s{b}_{t + 1})")
+            nodes.append(f"u{b}_{t} = {unsqueeze} (o{b}_{t})")
+        rows = [f"u{b}_{t}" for t in range(len(places))] + ["blank"] * (2 - len(places))
+        nodes.append(f"w{b} = Concat <axis = 0> ({', '.join(rows)}) z{b} = {unsqueeze} (w{b})")
+        nodes.append(f"f{b} = {unsqueeze} (s{b}_{len(places)})")
+    nodes.append("z = Concat <axis = 0> (z0, z1) f = Concat <axis = 0> (f0, f1)")
+    return BATCH % ("2, 2, 1", numbers, " ".join(nodes))
+
+
+BACK = ", directions = [1]"
+
+
+@pytest.mark.parametrize(
+    ("said", "lengths", "numbers", "trips"),
+    [
+        ("", "", "2, 1", [[0, 1], [0, 1]]),
+        (BACK, "", "2, 1", [[1, 0], [1, 0]]),
+        ("", "lengths", "2, 1", [[0, 1], [0]]),
+        ("", "lengths", "0, 2", [[], [0, 1]]),
+        (BACK, "lengths", "1, 2", [[0], [1, 0]]),
+    ],
+)
+def test_each_element_of_a_batch_has_its_own_trips(said, lengths, numbers, trips):
+    before = batch(said, lengths, numbers)
+    assert_proved(before, by_hand(trips, numbers), opset=8)
+    assert_open(before, by_hand([[0], [1]], numbers), opset=8)
+
+
+@pytest.mark.parametrize("sizes", ["2, n, 1", "b, n, 1", "b, 2, 1"])
+def test_a_batch_of_any_size(sizes):
+    one = batch(sizes=sizes)
+    assert_proved(one, one, opset=8)
+    assert_open(one, batch(BACK, sizes=sizes), opset=8)
+
+
+LENGTHS = """g (float[%s] x, float[%s, 1] y, int64[%s] lengths)
+    => (float[%s, 1] f, float[%s, 1] z) { %s }"""
+SIZES = ["2, 2", "1, 3", "b, 2", "2, n", "b, n"]
+
+
+def by_run_time(sizes, said="", body="t = Sub (e, s) o = Neg (t)", lengths="", given="lengths"):
+    """A Scan 8 with lengths that run time tells."""
+    batch = sizes.split(",")[0]
+    node = f"""f, z = Scan <num_scan_inputs = 1{said},
+        body = b (float[1] s, float[1] e) => (float[1] t, float[1] o) {{ {body} }}>
+        ({given}, y, x)"""
+    return LENGTHS % (f"{sizes}, 1", batch, batch, batch, sizes, f"{lengths} {node}")
+
+
+def feeds_of(*lengths, longest=2):
+    batch = len(lengths)
+    return {
+        "x": np.arange(1, batch * longest + 1, dtype=np.float32).reshape(batch, longest, 1),
+        "y": np.arange(batch, dtype=np.float32).reshape(batch, 1),
+        "lengths": np.array(lengths, np.int64),
+    }
+
+
+@pytest.mark.parametrize("said", ["", BACK])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_scan_of_lengths_that_run_time_tells_is_its_form_in_later_opsets(sizes, said):
+    before = model(by_run_time(sizes, said), 8)
+    for opset in (9, 11, 13):
+        after = sl.convert_version(before, opset)
+        proof = prove(before, after)
+        assert proof.proved, str(proof)
+    assert prove(after, before).proved
+
+
+@functools.cache
+def later():
+    return sl.convert_version(model(by_run_time("2, n"), 8), 13)
+
+
+OTHERS = {
+    "another direction": by_run_time("2, n", BACK),
+    "another state": by_run_time("2, n", body="t = Sub (s, e) o = Neg (t)"),
+    "another element": by_run_time("2, n", body="t = Sub (e, s) o = Neg (s)"),
+    "no lengths": by_run_time("2, n", given=""),
+    "one more": by_run_time(
+        "2, n",
+        lengths="u = Constant <value = int64 {1}> () more = Add (lengths, u)",
+        given="more",
+    ),
+    "other order": by_run_time(
+        "2, n",
+        lengths="u = Constant <value = int64[2] {1, 0}> () more = Gather (lengths, u)",
+        given="more",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_another_scan_is_not(text):
+    proof = prove(model(text, 8), later())
+    assert not proof.proved
+    assert_open(by_run_time("2, n"), text, opset=8)
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (2, 2), (0, 2), (2, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("said", ["", BACK])
+@pytest.mark.parametrize("sizes", ["2, 2", "b, n"])
+def test_terms_of_lengths_are_worth_what_runs_give(sizes, said, lengths):
+    text, feeds = model(by_run_time(sizes, said), 8), feeds_of(*lengths)
+    found, expected = evaluated(text, feeds), run(text, feeds)
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one, other)
+    if 0 not in lengths:  # of a row without elements onnxruntime gives anything, or fails
+        runtime = open_session(text).run(None, feeds)
+        for one, other in zip(found, runtime, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_size_that_nobody_tells_is_not_filled_up():
+    text = by_run_time("2, n").replace("int64[2] lengths", "int64[2] lengths, int64[1] r")
+    text = text.replace("Neg (t)", "Reshape (t, r)").replace("float[1] o)", "float[k] o)")
+    text = text.replace("float[2, n, 1] z", "float[b, l, k] z")
+    assert_open(text, text, "pads elements of a size that run time tells", opset=8)
+
+
+def test_lengths_of_no_known_rank_are_left_open():
+    text = by_run_time(
+        "2, n",
+        lengths="s = Shape (y) more = Reshape (lengths, l)",
+        given="more",
+    ).replace("int64[2] lengths", "int64[2] lengths, int64[r] l")
+    assert_open(text, text, "lengths that are not known to be a vector", opset=8)
+
+
+def test_a_batch_too_large_to_be_run_is_compared_by_any_of_its_elements():
+    text = """g (float[4000000, 2] s, float[4000000, 5, 2] x)
+        => (float[4000000, 2] y, float[4000000, 5, 2] z) {
+        y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) =>
+            (float[2] c, float[2] o) { c = Add (a, e) o = %s (e) }> ("", s, x) }"""
+    assert_proved(text % "Neg", text % "Neg", opset=8)
+    assert_open(text % "Neg", text % "Abs", opset=8)
+
+
+def test_rows_of_an_unknown_type_are_not_padded():
+    text = """<ir_version: 8, opset_import: ["" : 8]>
+      g (float[2, 2, 1] x) => (float[2, 2, 1] z) <int64[2] lengths = {2, 1}> {
+        z = Scan <num_scan_inputs = 1, body = b (float[1] e) => (float[1] o) { o = Identity (e) }>
+            (lengths, x) }"""
+    proto = onnx.parser.parse_model(text)
+    (body,) = (a.g for a in proto.graph.node[0].attribute if a.HasField("g"))
+    for info in (*proto.graph.input, *proto.graph.output, *body.input, *body.output):
+        info.type.tensor_type.elem_type = 0
+    answer = prove(proto, proto)
+    assert answer.status in ("proved", "open")
+
+
+def test_rows_are_not_padded_without_bound():
+    """The zeros that fill a row count as its trips do."""
+    text = f"g (float[2, {1 << 40}, 1] x, float[2, 1] y) => (float[2, 1] f, float[2, p, 1] z)"
+    text += f" <int64[2] lengths = {{2, 1}}> {{ {EACH % ('', 'lengths')} }}"
+    assert prove(model(text, 8), model(text, 8)).status in ("proved", "open")

@@ -1,0 +1,84 @@
+"""Numbers of trips that run time tells, however they are written."""
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.facts.polynomial import Dimension
+from term_values import evaluated, terms_of
+
+NUMBERS = """g (int64 n, float[1] x) => (float[k, 1] z) <bool yes = {1}> {
+    z = Loop (n, yes) <body = b (int64 i, bool d) => (bool d2, float[1] o) {
+        d2 = Identity (d) o = Identity (x) }> }"""
+EXPANDED = """g (int64 n, float[1] x) => (float[k, 1] z)
+    <int64 zero = {0}, int64[1] front = {0}, int64[1] one = {1}> {
+    %s v = Unsqueeze (m, front) s = Concat <axis = 0> (v, one) z = Expand (x, s) }"""
+MOST = [
+    "m = Max (n, zero)",
+    "m = Max (zero, n)",
+    "c = Less (n, zero) m = Where (c, zero, n)",
+]
+
+
+@pytest.mark.parametrize("count", MOST)
+def test_a_number_that_is_not_negative_is_the_trips_of_a_loop(count):
+    assert_proved(NUMBERS, EXPANDED % count)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "m = Identity (n)",
+        "m = Min (n, zero)",
+        "a = Neg (n) m = Max (a, zero)",
+        "u = Constant <value_int = 1> () m = Max (n, u)",
+        "c = Less (n, zero) m = Where (c, n, zero)",
+        "a = Neg (n) c = Less (a, zero) m = Where (c, zero, n)",
+        "u = Constant <value_int = 1> () c = Less (n, u) m = Where (c, u, n)",
+    ],
+)
+def test_other_numbers_are_not(count):
+    assert_open(NUMBERS, EXPANDED % count)
+
+
+RANGE = """g (int64 n, bool c) => (int64[k] z)
+    <int64 zero = {0}, int64 one = {1}, int64 two = {2}, bool yes = {1}> { %s }"""
+NUMBERED = """z = Loop (n, yes) <body = b (int64 i, bool d) => (bool d2, int64 o) {
+    d2 = Identity (d) o = Identity (i) }>"""
+
+
+def test_a_range_has_so_many_numbers_as_a_loop_makes_trips():
+    assert_proved(RANGE % NUMBERED, RANGE % "z = Range (zero, n, one)")
+    assert_open(RANGE % NUMBERED, RANGE % "z = Range (one, n, one)")
+    assert_open(RANGE % NUMBERED, RANGE % "z = Range (zero, n, two)")
+    assert_open(RANGE % NUMBERED, RANGE % "m = Add (n, one) z = Range (zero, m, one)")
+
+
+def test_a_number_by_a_condition_is_the_trips_of_a_loop_that_is_given_both():
+    text = """g (bool c, float[n] x) => (int64[k] z) <int64 zero = {0}, int64 one = {1}> {
+        s = Shape (x) n = Squeeze (s) %s }"""
+    loop = text % NUMBERED.replace("yes", "c")
+    assert_proved(loop, text % "m = Where (c, n, zero) z = Range (zero, m, one)")
+    assert_open(loop, text % "m = Where (c, zero, n) z = Range (zero, m, one)")
+    assert_open(loop, text % "z = Range (zero, n, one)")
+
+
+@pytest.mark.parametrize("count", MOST)
+@pytest.mark.parametrize("n", [-3, 0, 4])
+def test_numbers_are_what_runs_give(count, n):
+    text = "g (int64 n) => (int64 m, int64[k] z) <int64 zero = {0}, int64 one = {1}> { %s %s }"
+    most, numbers = evaluated(
+        model(text % (count, "z = Range (zero, n, one)")), {"n": np.array(n, np.int64)}
+    )
+    assert most.tolist() == max(n, 0)
+    assert numbers.tolist() == list(range(n))
+
+
+def test_a_size_is_its_own_number_of_trips():
+    text = "g (float[n] x) => (int64 m) <int64 zero = {0}> { s = Shape (x) q = Squeeze (s) %s }"
+    terms, (most,) = terms_of(model(text % "m = Max (q, zero)"))
+    assert most is terms.size(Dimension.symbol("n"))
+    terms, (shorter,) = terms_of(
+        model(text % "u = Constant <value_int = 1> () d = Sub (q, u) m = Max (d, zero)")
+    )
+    assert shorter.fact.content.item() != Dimension.symbol("n") - 1
+    assert shorter.fact.content.item().less(0) is False

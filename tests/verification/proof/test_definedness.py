@@ -1,0 +1,208 @@
+"""Rewrites that fail, or never end, where the original gives outputs."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from proofs import assert_open, assert_proved, model
+from straightline.verification.proof import prove
+
+GIVEN = """g (float[3] x, float[n] v, int64 i, int64[k] p, bool c, int64 M) => (float[3] y)
+    <int64 far = {7}, int64[1] none = {0}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
+     int64[2] two = {2, 2}, float[4] four = {1, 2, 3, 4}> { %s y = Neg (x) }"""
+
+FAILING = {
+    "an index that is not there": "r = Gather (four, far)",
+    "an index that run time tells": "r = Gather (four, i)",
+    "indices that run time tells": "r = Gather (v, p)",
+    "a division by zero": "s = Shape (x) r = Div (s, none)",
+    "a remainder by what may be zero": "r = Mod (one, i)",
+    "a shape that does not fit": "r = Reshape (x, two)",
+    "sizes that do not fit": "r = Add (x, v)",
+    "rows that do not fit": "r = MatMul (x, v)",
+    "pieces that do not fit": "a = Unsqueeze (x, none) b = Unsqueeze (v, none)"
+    " r = Concat <axis = 0> (a, b)",
+    "an axis that is not of size 1": "r = Squeeze (v, none)",
+    "parts that do not fit": "q, r = Split <num_outputs = 2> (v) t = Add (q, r)",
+    "a size that may be negative": "s = Unsqueeze (i, none) r = ConstantOfShape (s)",
+    "a shape to stretch to": "r = Expand (x, p)",
+    "a step of nothing": "r = Range (zero, far, zero)",
+    "too few elements": "k = Unsqueeze (far, none) q, r = TopK (v, k)",
+    "the last element of nothing": "s = SequenceEmpty () r = SequenceAt (s, zero)",
+    "a place before the first one": "n = Constant <value_int = -1> () s = SequenceEmpty ()"
+    " r = SequenceInsert (s, x, n)",
+    "an operator that nobody knows": "r = local.Strange (x)",
+    "a loop without end": """r = Loop (, yes) <body = b (int64 k, bool d) => (bool e, float[3] o) {
+        e = Identity (d) o = Neg (x) }>""",
+    "a failure in a loop": """r = Loop (M, yes) <body = b (int64 k, bool d) => (bool e, float[] o) {
+        e = Identity (d) o = Gather (v, k) }>""",
+    "a failure in a branch": """r = If (c) <then_branch = t () => (float[] o) {
+        o = Gather (v, i) }, else_branch = e () => (float[] o) { o = Gather (four, zero) }>""",
+    "a condition of two elements": """b = Cast <to = 9> (p)
+        r = If (b) <then_branch = t () => (float o) { o = Gather (four, one) },
+        else_branch = e () => (float o) { o = Gather (four, zero) }>""",
+}
+
+
+@pytest.mark.parametrize("what", FAILING)
+def test_a_node_that_may_fail_needs_a_twin(what):
+    before, after = GIVEN % "", GIVEN % FAILING[what]
+    proof = assert_open(before, after, "may fail where the original does not")
+    assert proof.needed
+    assert_proved(after, after.replace("y = Neg (x)", "u = Identity (x) y = Neg (u)"))
+    assert_proved(after, before)
+
+
+HARMLESS = {
+    "the first of two places": "n = Constant <value_int = -1> () s = SequenceConstruct (v)"
+    " r = SequenceInsert (s, v, n)",
+    "an index that is there": "r = Gather (four, one)",
+    "a bounded index": "a = ArgMax <axis = 0, keepdims = 0> (four) r = Gather (four, a)",
+    "a remainder": "m = Size (four) q = Mod (i, m) r = Gather (four, q)",
+    "floats": "z = Cast <to = 1> (zero) r = Div (x, z)",
+    "a size that is known": "s = Shape (v) r = ConstantOfShape (s)",
+    "a loop that counts rows": """s = Size (v)
+        r = Loop (s, yes) <body = b (int64 k, bool d) => (bool e, float o) {
+        e = Identity (yes) o = Gather (v, k) }>""",
+    "a range": "r = Range (zero, i, one)",
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_a_node_that_cannot_fail_needs_none(what):
+    assert_proved(GIVEN % "", GIVEN % HARMLESS[what])
+
+
+ROWS = """g (float[n, 2] x, int64[n] p, float[6, 2] t, float[a] u, int64 i, bool c)
+    => (float[n, 2] y) <int64[1] none = {0}, int64[1] last = {1}, bool yes = {1}> {
+    s = Shape (x) m = Slice (s, none, last) l = Squeeze (m) %s }"""
+LOOP = """y = Loop (l, yes) <body = b (int64 k, bool d) => (bool e, float[2] o) {
+    e = Identity (yes) j = Gather (p, k) %s }>"""
+
+
+def test_rows_of_a_loop_are_those_of_all():
+    before = LOOP % "o = Gather (t, j)"
+    assert_proved(ROWS % before, ROWS % f"{before} q = Gather (t, p)")
+    assert_open(ROWS % before, ROWS % f"{before} q = Gather (u, p)", "Gather 'q'")
+    assert_open(ROWS % before, ROWS % f"{before} r = Neg (p) q = Gather (t, r)", "Gather 'q'")
+
+
+def test_what_moves_out_of_a_loop_must_not_fail_without_a_trip():
+    inside = ROWS % (LOOP % "w = Gather (t, i) v = Gather (t, j) o = Add (v, w)")
+    outside = ROWS % ("w = Gather (t, i) " + LOOP % "v = Gather (t, j) o = Add (v, w)")
+    assert_open(inside, outside, "Gather 'w'")
+    assert_proved(outside, inside)
+    assert_proved(inside.replace("n, 2", "3, 2"), outside.replace("n, 2", "3, 2"))
+
+
+CHOICE = """y = If (c) <then_branch = a () => (float[n, 2] o) { %s },
+    else_branch = b () => (float[n, 2] o) { o = Identity (x) }>"""
+
+
+def test_what_moves_out_of_a_branch_must_not_fail_in_the_other_one():
+    taken = "w = Gather (t, i) o = Add (x, w)"
+    first, rest = taken.split(") o")
+    assert_open(ROWS % (CHOICE % taken), ROWS % (first + ") " + CHOICE % ("o" + rest)))
+    assert_proved(ROWS % (first + ") " + CHOICE % ("o" + rest)), ROWS % (CHOICE % taken))
+
+
+COUNTED = """g (float[3] x, int64 M) => (float[3] y)
+    <bool yes = {1}, int64 z = {0}, int64 o = {1}> {
+    %s r = Loop (m, yes) <body = b (int64 i, bool c) => (bool d, float[3] s) {
+    d = Identity (c) s = Neg (x) }> y = Gather (r, z) }"""
+
+
+def test_a_loop_of_fewer_trips_may_lack_a_row():
+    before = COUNTED % "m = Identity (M)"
+    assert_open(before, COUNTED % "m = Sub (M, o)", "Gather 'y'")
+
+
+CARRIED = """g (float[n] t, int64 i) => (int64 y) <int64 one = {1}, bool yes = {1}> { %s }"""
+BODY = "v = Gather (t, s) w = Cast <to = 7> (v) q = Equal (w, one) e = Not (q)"
+
+
+def test_loops_that_correspond_fail_alike():
+    one = """y = Loop (, yes, i) <body = b (int64 k, bool d, int64 s) => (bool e, int64 w) {
+        %s }>"""
+    two = """y, z = Loop (, yes, i, one) <body = b (int64 k, bool d, int64 s, int64 a)
+        => (bool e, int64 w, int64 f) { f = Add (s, one) %s }>"""
+    assert_proved(CARRIED % (two % BODY), CARRIED % (one % BODY))
+    assert_proved(CARRIED % (one % BODY), CARRIED % (two % BODY))
+    dead = BODY + " h = Gather (t, a)"
+    assert_open(CARRIED % (one % BODY), CARRIED % (two % dead), "Gather 'h'")
+
+
+SCAN = """g (float[4, 2] x, float[2] s) => (float[2] f, float[4, 2] y) {
+    f, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (%s t, %s o) {
+    t = Identity (e) o = Add (s, e) %s }> (s, x) }"""
+
+
+def test_what_a_body_gives_is_what_it_declares():
+    fine = SCAN % ("float[2]", "float[2]", "")
+    wrong = SCAN % ("float[2]", "float[3]", "")
+    assert_proved(fine, SCAN % ("float[2]", "float[k]", ""))
+    assert_open(fine, wrong, "it declares other sizes of an output than it gives")
+    assert_proved(wrong, fine)
+
+
+def test_the_states_of_a_scan_keep_their_sizes():
+    text = """g (float[4, 2] x, float[n] s) => (float[4, 2] y) {
+        f, y = Scan <num_scan_inputs = 1, body = b (float[m] s, float[2] e) =>
+        (float[k] t, float[2] o) { t = %s (s) o = Neg (e) }> (s, x) }"""
+    fine, grown = (
+        text % "Identity",
+        (text % "Identity").replace("Identity (s)", "Concat <axis = 0> (s, e)"),
+    )
+    assert_open(fine, grown, "may differ")
+    assert_proved(grown, fine)
+
+
+FUNCTION = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+g (float[n] x, int64 i, bool c) => (float y) {
+    %s }
+<domain: "local", opset_import: ["" : 18]> taken (x, i) => (y) { y = Gather (x, i) }"""
+
+
+def test_a_call_fails_wherever_it_stands():
+    inside = """y = If (c) <then_branch = a () => (float o) { o = local.taken (x, i) },
+        else_branch = b () => (float o) { o = ReduceSum <keepdims = 0> (x) }>"""
+    assert_open(FUNCTION % inside, FUNCTION % f"{inside} z = local.taken (x, i)", "Gather 'y'")
+    assert_proved(FUNCTION % f"{inside} z = local.taken (x, i)", FUNCTION % inside)
+
+
+def test_a_call_is_noted_although_a_body_is_run_again():
+    loop = """k, y = Loop (i, yes, x) <body = b (int64 n, bool d, float[] s) =>
+        (bool e, float[] t, float o) {
+        e = Identity (d) r = %s o = ReduceSum <keepdims = 0> (x) t = Concat <axis = 0> (s, s) }>
+        """
+    text = FUNCTION.replace("{\n    %s", "<bool yes = {1}> {\n %s z = Squeeze (y)").replace(
+        "(float y)", "(float[m] y)"
+    )
+    call, none = loop % "local.taken (x, i)", loop % "Identity (i)"
+    assert_open(text % none, text % call, "Gather 'y'")
+    assert_proved(text % call, text % none)
+
+
+def test_it_is_told_which_node_may_fail_and_why():
+    proof = prove(model(GIVEN % ""), model(GIVEN % FAILING["a failure in a loop"]))
+    assert proof.reason == (
+        "Gather 'o' of the rewrite may fail where the original does not:"
+        " 'k' may be out of range for an axis of size n"
+    )
+    assert proof.paths == ("", "Loop 'r' / body / Gather 'o'")
+    assert proof.first[0] == "absent"
+    assert proof.first[1].splitlines()[-1].startswith("Gather <axis = 0> (v, ")
+
+
+def test_an_input_that_makes_the_rewrite_fail_refutes_it():
+    proof = sl.prove(model(GIVEN % ""), model(GIVEN % FAILING["an index that is not there"]))
+    assert proof.status == "refuted"
+    assert isinstance(proof.feeds["x"], np.ndarray)
+
+
+def test_what_draws_has_operands_that_fail_alike():
+    text = """g (float[n] t) => (float[k] y) <int64 a = {0}> {
+        r = RandomUniform <shape = [3], low = 0.0, high = 9.0> () i = Cast <to = 7> (r) %s }"""
+    after = "j = Identity (i) y = Gather (t, j)"
+    assert_proved(text % "y = Gather (t, i)", text % after)
+    assert onnx.checker.check_model(model(text % after)) is None

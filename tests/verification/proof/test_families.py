@@ -1,0 +1,127 @@
+"""Parts of what operators compute are what they compute of parts, bit for bit."""
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline import reference
+from straightline.verification.proof import prove
+
+CUT = """b = Constant <value_ints = [1]> () e = Constant <value_ints = [2]> ()
+    a = Constant <value_ints = [%d]> ()"""
+WHOLE = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = %s z = Slice (y, b, e, a) }"
+PART = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = Slice (x, b, e, a) z = %s }"
+
+
+def outcome(nodes, axis, opset=18):
+    """Whether a part along an axis is proved to be what the operator makes of that part, and
+    whether a run says so."""
+    before = model(WHOLE % (CUT % axis, nodes % "x"), opset)
+    after = model(PART % (CUT % axis, nodes % "y"), opset)
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    try:
+        one, other = (reference.run(m, {"x": x})[0] for m in (before, after))
+        equal = one.shape == other.shape and one.tobytes() == other.tobytes()
+    except reference.EvaluationError:
+        equal = False
+    return prove(before, after).proved, equal
+
+
+UNARY = [
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "Ceil",
+    "Celu",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Neg",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+]
+
+
+@pytest.mark.parametrize("op_type", UNARY)
+@pytest.mark.parametrize("axis", [0, 2])
+def test_elementwise_operators_take_each_element_by_itself(op_type, axis):
+    opset = 20 if op_type == "Gelu" else 18
+    assert outcome(f"{op_type} (%s)", axis, opset) == (True, True)
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("opset", [12, 18])
+@pytest.mark.parametrize("own", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_along_an_axis_the_others_are_taken_by_themselves(op_type, opset, own, axis):
+    proved, equal = outcome(f"{op_type} <axis = {own}> (%s)", axis, opset)
+    assert equal or not proved
+    assert proved == (axis < own if opset == 12 else axis != own)
+
+
+@pytest.mark.parametrize(
+    "op_type", ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ReduceMean"]
+)
+@pytest.mark.parametrize("reduced", [0, 1, -1])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_reductions_take_the_axes_that_stay_one_by_one(op_type, reduced, axis):
+    nodes = f"{op_type} <axes = [{reduced}]> (%s)"
+    opset = 12
+    proved, equal = outcome(nodes, axis, opset)
+    assert equal or not proved
+    assert proved == (axis != reduced % 3)
+
+
+def test_a_batch_that_is_normalized_by_itself_is_taken_as_a_whole():
+    text = """g (float[2, 3] x, float[3] s) => (float[1, 3] z) {
+        b = Constant <value_ints = [0]> () e = Constant <value_ints = [1]> () %s }"""
+    whole = "y%s = BatchNormalization%s (x, s, s, s, s) z = Slice (y, b, e, b)"
+    part = "y = Slice (x, b, e, b) z%s = BatchNormalization%s (y, s, s, s, s)"
+    assert_proved(text % (whole % ("", "")), text % (part % ("", "")))
+    training = ", m, v", " <training_mode = 1>"
+    assert_open(text % (whole % training), text % (part % training))
+
+
+def test_operands_that_version_6_aligned_from_the_front_stay():
+    text = """g (float[2, 3] x, float[2] y, float[1] v) => (float[2, 1] z) { %s }"""
+    whole = """w = Add <broadcast = 1, axis = 0> (x, y)
+        z = Slice <axes = [1], starts = [0], ends = [1]> (w)"""
+    part = """w = Slice <axes = [1], starts = [0], ends = [1]> (x)
+        z = Add <broadcast = 1, axis = 0> (w, v)"""
+    assert_open(text % whole, text % part, opset=6)
+
+
+def test_products_of_rows_are_rows_of_products_as_far_as_a_kernel_does_not_choose():
+    text = """g (float[4, 3] x, float[3, 2] w) => (float[1, 2] z) {
+        b = Constant <value_ints = [1]> () e = Constant <value_ints = [2]> ()
+        a = Constant <value_ints = [0]> () %s }"""
+    proof = assert_proved(
+        text % "y = MatMul (x, w) z = Slice (y, b, e, a)",
+        text % "y = Slice (x, b, e, a) z = MatMul (y, w)",
+    )
+    assert proof.assumptions == ("MatMul of some rows gives the same bits as of all rows",)

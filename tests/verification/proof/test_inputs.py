@@ -1,0 +1,76 @@
+"""Inputs of both models: one term for each name, and the same defaults."""
+
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.reference.signature import type_text
+from straightline.verification.proof import prove
+
+
+def test_a_default_that_a_caller_may_override_is_the_same():
+    text = "g (float[2] x, float[1] w) => (float[2] z) <float[1] w = {%s}> { z = Add (x, w) }"
+    assert_open(text % 1, text % 2, "input 'w' has another default")
+    assert_proved(text % 1, text % 1)
+
+
+def test_a_default_may_be_overridden():
+    text = "g (float[2] x, float[1] w) => (float[2] z) <float[1] w = {1}> { z = %s }"
+    assert_open(
+        text % "Add (x, w)",
+        """g (float[2] x, float[1] w) => (float[2] z) <float[1] w = {1}> {
+            c = Constant <value_floats = [1.0]> () z = Add (x, c) }""",
+    )
+
+
+@pytest.mark.parametrize("place", ["input", "output"])
+def test_opaque_types_of_other_names_are_other_types(place):
+    models = []
+    for domain, name in (("A", ""), ("", "A")):
+        proto = model("g (float[2] x) => (float[2] y) { y = local.Read (x) }")
+        opaque = getattr(proto.graph, place)[0].type.opaque_type
+        opaque.domain, opaque.name = domain, name
+        models.append(proto)
+    answer = prove(*models)
+    assert answer.status == "open"
+    assert "opaque(A)" in answer.reason
+
+
+def test_a_size_called_like_a_product_is_none():
+    text = """g (float["a*b"] x, float[a] y, float[b] w, float[1] c) => (float[1] z) {
+        sx = Size (x) sy = Size (y) sw = Size (w) n = Mul (sy, sw)
+        z = Loop (%s, , c) <body = d (int64 j, bool e, float[1] p) => (bool e2, float[1] q)
+        { e2 = Identity (e) q = Sin (p) }> }"""
+    assert_open(text % "sx", text % "n")
+    assert_proved(text % "n", text % "n")
+
+
+def test_sizes_of_one_name_are_one_size():
+    text = "g (float[n] x, float[n] y) => (int64[1] z) { z = Shape (%s) }"
+    assert_proved(text % "x", text % "y")
+    assert_open(
+        (text % "x").replace("float[n] y", "float[m] y"),
+        (text % "y").replace("float[n] y", "float[m] y"),
+    )
+
+
+def test_signatures_that_differ_stay_open():
+    assert_open(
+        "g (float[2] x) => (float[2] z) { z = Neg (x) }",
+        "g (float[2] x) => (float[2] y) { y = Neg (x) }",
+        "signatures differ",
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [("float[n]", "float[3]"), ("float[]", "float[n]"), ("seq(float[n])", "seq(float[3])")],
+)
+def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
+    text = "g (%s x) => (%s y) { y = Identity (x) }"
+    before, after = (model(text % (kind, kind)) for kind in (declared, told))
+    proof = prove(before, after)
+    assert proof.assumptions == (
+        f"input 'x' is {type_text(after.graph.input[0].type)}, as the rewrite declares it",
+    )
+    assert "if input 'x' is" in proof.claim
+    assert prove(after, before).assumptions == ()
+    assert prove(before, before).assumptions == ()

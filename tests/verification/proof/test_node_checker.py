@@ -1,0 +1,60 @@
+"""Nodes that their opset does not have are no part of a proof."""
+
+import onnx
+import pytest
+from proofs import model as parsed
+from spelled import model
+from straightline.verification.proof import prove
+
+INTEGERS = "(int64[3] x) => (int64[3] y)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "opset", "signature", "reason"),
+    [
+        ("y = Max (x, x)", 11, INTEGERS, "takes no int64 in opset 11"),
+        ("y = Cast <to = 7, saturate = 0> (x)", 13, INTEGERS, "has no 'saturate' in opset 13"),
+        ("c = Cast <to = 1> (x) y = Add (x, c)", 13, INTEGERS, "types that do not fit"),
+        ("a = Add (x, x) c = Cast <to = 1> (a) y = Add (x, c)", 13, INTEGERS, "do not fit"),
+    ],
+)
+def test_they_are_open(nodes, opset, signature, reason):
+    bad = model(nodes, opset, signature)
+    proof = prove(bad, bad)
+    assert proof.status == "open" and reason in proof.reason
+
+
+def test_inputs_of_other_types_may_stand_side_by_side():
+    nodes = "<int64[1] a = {0}> { c = Unsqueeze (x, a) y = Gather (c, a) }"
+    good = model(nodes, 13, "(float[3] x) => (float[1,3] y)")
+    assert prove(good, good).proved
+
+
+INVALID = {
+    "Upsample": ("y = Upsample (x, s)", 9, 13),
+    "Scatter": ("y = Scatter (x, i, x)", 9, 13),
+    "Split": ("y, q = Split (x)", 13, 18),
+    "Gelu": ("y = Gelu (x)", 20, 18),
+    "Scale": ("y = Neg <scale = 3.0> (x)", 18, 18),
+}
+
+
+@pytest.mark.parametrize("what", INVALID)
+def test_a_rewrite_that_is_no_valid_model_is_refuted(what):
+    nodes, old, new = INVALID[what]
+    text = """g (float[2, 1, 2, 2] x, int64[2, 1, 2, 2] i) => (float[a, b, c, d] y)
+        <float[4] s = {1, 1, 1, 1}> { %s }"""
+    after = parsed(text % nodes, new)
+    before = parsed(text % (nodes if old != new else "y = Neg (x)"), old)
+    proof = prove(before, after)
+    assert proof.status == "refuted"
+    assert "not a valid model" in proof.reason
+    assert prove(after, before).status == "open"
+
+
+def test_a_domain_that_is_not_imported_is_refuted():
+    before = parsed("g (float[n] x) => (float[n] y) { y = local.Strange (x) }")
+    after = onnx.ModelProto.FromString(before.SerializeToString())
+    del after.opset_import[1:]
+    assert prove(before, before).proved
+    assert prove(before, after).status == "refuted"

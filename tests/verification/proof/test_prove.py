@@ -1,0 +1,251 @@
+"""Two models proved equal, and what makes the question stay open."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from proofs import assert_open, assert_proved
+from straightline import ir
+from straightline.runtimes.feeds import FeedError
+from straightline.verification.proof import prove
+from straightline.verification.proof.budget import Budget
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+LOOP = """g (float[N] x) => (float[N] y, float[K,N] all) <int64 three = {3}> {
+    y, all = Loop (three, , x)
+        <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e, float[N] s) {
+            d = Identity (c)
+            e = Add (a, a)
+            s = Identity (a)
+        }>
+}"""
+UNROLLED = """g (float[N] x) => (float[N] y, float[K,N] all) <int64[1] first = {0}> {
+    a = Add (x, x)  b = Add (a, a)  y = Add (b, b)
+    x0 = Unsqueeze (x, first)  a0 = Unsqueeze (a, first)  b0 = Unsqueeze (b, first)
+    all = Concat <axis = 0> (x0, a0, b0)
+}"""
+
+
+def model(text):
+    return onnx.parser.parse_model(HEADER + text)
+
+
+def test_a_loop_is_its_copies():
+    proof = prove(model(LOOP), model(UNROLLED))
+    assert proof, proof
+    assert list(proof.outputs) == ["y", "all"]
+    assert proof.seconds > 0 and proof.rules
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y = Add (b, b)", "y = Add (b, a)"),
+        ("y = Add (b, b)", "y = Mul (b, b)"),
+        ("(x0, a0, b0)", "(x0, b0, a0)"),
+        ("(x0, a0, b0)", "(x0, a0)"),
+    ],
+)
+def test_other_copies_are_not(old, new):
+    proof = prove(model(LOOP), model(UNROLLED.replace(old, new)))
+    assert proof.status == "open" and "output '" in proof.reason
+    assert proof.first is not None
+
+
+def test_every_kind_of_model_is_taken(tmp_path):
+    onnx.save(model(LOOP), tmp_path / "m.onnx")
+    after = ir.load(model(UNROLLED))
+    for before in (tmp_path / "m.onnx", model(LOOP).SerializeToString(), ir.load(model(LOOP))):
+        assert prove(before, after)
+
+
+def test_a_budget_that_is_spent_leaves_it_open():
+    for budget, words in ((Budget(terms=3), "terms"), (Budget(steps=3), "steps")):
+        proof = prove(model(LOOP), model(UNROLLED), budget=budget)
+        assert proof.status == "open" and words in proof.reason
+
+
+LONG = """g (float[2000,3] x) => (float[2000,3] y) <int64 n = {2000}, bool t = {1}> {
+    y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3] e) {
+        d = Identity (c)  r = Gather (x, i)  p = Gather (w, i)  q = Squeeze (p)  e = Mul (r, q)
+    }>
+}"""
+AT_ONCE = "g (float[2000,3] x) => (float[2000,3] y) { y = Mul (x, w) }"
+
+
+def weighted(text, weights):
+    """A model with weights beside its other constants."""
+    found = model(text)
+    found.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    return found
+
+
+def test_a_long_loop_is_compared_over_one_symbolic_iteration():
+    weights = np.arange(6000, dtype=np.float32).reshape(2000, 3)
+    before, after = weighted(LONG, weights[:, None]), weighted(AT_ONCE, weights)
+    proof = prove(before, after)
+    assert proof, proof
+    assert sum(proof.outputs.values()) < 50, "not a term for each of 2,000 iterations"
+    weights[1571, 0] += 1
+    assert not prove(before, weighted(AT_ONCE, weights))
+
+
+def test_a_long_loop_is_run_where_its_iterations_differ():
+    """No rule knows the mask of a constant, so each iteration is compared by itself."""
+    before = """g (float[100] x) => (float[100] y) <int64 n = {100}, int64 k = {7}, bool t = {1}> {
+        y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float e) {
+            d = Identity (c)  r = Gather (x, i)  m = Equal (i, k)  f = Neg (r)  e = Where (m, f, r)
+        }>
+    }"""
+    after = "g (float[100] x) => (float[100] y) { f = Neg (x) y = Where (w, f, x) }"
+    mask = np.arange(100) == 7
+    assert prove(model(before), weighted(after, mask))
+    mask[99] = True
+    assert not prove(model(before), weighted(after, mask))
+
+
+def test_a_long_loop_that_was_unrolled_is_run():
+    before = """g (float[3] x) => (float[3] y) <int64 n = {200}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[3] a) => (bool d, float[3] e) {
+            d = Identity (c)  e = Exp (a)
+        }>
+    }"""
+    chain = model("g (float[3] x) => (float[3] y) { y = Exp (x) }")
+    del chain.graph.node[:]
+    names = ["x", *(f"v{k}" for k in range(199)), "y"]
+    for one, other in itertools.pairwise(names):
+        chain.graph.node.add(op_type="Exp", input=[one], output=[other])
+    assert prove(model(before), chain)
+    del chain.graph.node[100]
+    chain.graph.node[100].input[0] = "v99"
+    assert not prove(model(before), chain)
+
+
+def test_depth_is_no_error():
+    """Ten thousand values, each made of the one before."""
+    chain = onnx.parser.parse_model(HEADER + "g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    del chain.graph.node[:]
+    names = ["x", *(f"v{k}" for k in range(9_999)), "y"]
+    for one, other in itertools.pairwise(names):
+        chain.graph.node.add(op_type="Neg", input=[one], output=[other])
+    assert prove(chain, chain)
+    other = onnx.ModelProto.FromString(chain.SerializeToString())
+    other.graph.node[0].op_type = "Abs"
+    assert not prove(chain, other)
+
+
+def test_recursion_that_ends_nowhere_is_open(monkeypatch):
+    def endless(*_):
+        raise RecursionError
+
+    monkeypatch.setattr("straightline.verification.proof.prove.Execution.run", endless)
+    proof = prove(model(LOOP), model(UNROLLED))
+    assert proof.status == "open" and "too deep" in proof.reason
+
+
+def test_an_interrupt_is_not_swallowed(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("straightline.verification.proof.prove.Execution.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prove(model(LOOP), model(UNROLLED))
+
+
+def test_signatures_that_differ_are_open():
+    other = "g (double[N] x) => (double[N] y) { y = Abs (x) }"
+    proof = prove(model("g (float[N] x) => (float[N] y) { y = Abs (x) }"), model(other))
+    assert proof.status == "open"
+    assert proof.reason == "the signatures differ: input 'x' was float[N], now double[N]"
+
+
+def test_values_of_inputs_are_typed_like_them():
+    before = model("g (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }")
+    after = model("g (float[2] x) => (float[2] y) <float k = {2}> { y = Mul (x, k) }")
+    assert prove(before, after, bound={"k": np.float32(2)})
+    assert not prove(before, after, bound={"k": np.float32(3)})
+    assert not prove(before, after)
+    with pytest.raises(FeedError, match="'k'"):
+        prove(before, after, bound={"k": np.zeros(7, np.int8)})
+
+
+class TestExternalData:
+    @staticmethod
+    def saved(folder, values, location):
+        made = model("g (float[3] x) => (float[3] y) <float[3] w = {0, 0, 0}> { y = Add (x, w) }")
+        made.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float32(values), "w"))
+        path = folder / f"{location}.onnx"
+        onnx.save(made, path, save_as_external_data=True, size_threshold=0, location=location)
+        return path
+
+    def test_it_is_read_beside_the_model(self, tmp_path):
+        one, two, three = (
+            self.saved(tmp_path, values, name)
+            for values, name in (([1, 2, 3], "a"), ([1, 2, 3], "b"), ([1, 2, 4], "c"))
+        )
+        assert prove(one, two)
+        assert not prove(one, three)
+
+    def test_in_a_folder_that_is_told(self, tmp_path):
+        path = self.saved(tmp_path, [1, 2, 3], "a")
+        message = onnx.load(path, load_external_data=False)
+        assert prove(message, message, base_dir=tmp_path)
+        proof = prove(message, message)
+        assert proof.status == "open" and "base_dir" in proof.reason
+
+    def test_what_is_missing_leaves_it_open(self, tmp_path):
+        path = self.saved(tmp_path, [1, 2, 3], "a")
+        (tmp_path / "a").unlink()
+        proof = prove(path, path)
+        assert proof.status == "open" and "'w'" in proof.reason
+
+
+def test_sizes_that_may_wrap_are_no_numbers():
+    """46341 squared is negative in 32 bits, 8000^5 in 64."""
+    narrow = """g (float[N] x) => (int64[1] y) { s = Shape (x) t = Cast <to = 6> (s)
+        u = Mul (t, t) y = Cast <to = 7> (u) }"""
+    wide = "g (float[N] x) => (int64[1] y) { s = Shape (x) y = Mul (s, s) }"
+    assert_open(narrow, wide)
+    text = """g (float[N] x) => (bool[1] y) <int64[1] none = {0}, int64[1] one = {1}> { %s }"""
+    power = """s = Shape (x) s2 = Mul (s, s) s4 = Mul (s2, s2) s5 = Mul (s4, s) t = Add (s5, one)
+        y = Greater (t, none)"""
+    assert_open(text % power, text % "y = Equal (one, one)")
+
+
+def test_sizes_in_32_bits_are_assumed_to_be_small():
+    text = "g (float[N] x) => (int64[1] y) <int32[1] one = {1}, int64[1] k = {1}> { %s }"
+    narrow = "s = Shape (x) t = Cast <to = 6> (s) u = Add (t, one) y = Cast <to = 7> (u)"
+    proof = assert_proved(text % narrow, text % "s = Shape (x) y = Add (s, k)")
+    assert proof.assumptions == ("no size that is computed in 32 bits is 2^30 or more",)
+
+
+def test_a_long_loop_that_differs_on_each_iteration_is_not_run_to_its_end():
+    text = """g (float[3] x) => (float[3] y) <int64 n = {400000}, bool yes = {1}> {
+        y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w) {
+            d = Identity (c) f = Cast <to = 1> (i) w = %s (v, f) }> }"""
+    proof = assert_open(
+        text % "Add", text % "Mul", "Add and, in the rewrite, Mul are not proved equal"
+    )
+    assert proof.paths == ("Loop 'y' / body / Add 'w'", "Loop 'y' / body / Mul 'w'")
+
+
+def test_a_brief_proof_gives_up_by_the_size_of_the_models():
+    """Sixteen functions, each of which calls the one before twice, apply 2 ** 16 operators."""
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("f", 1)]
+    exp = onnx.helper.make_node("Exp", ["x"], ["y"])
+    functions = [onnx.helper.make_function("f", "f0", ["x"], ["y"], [exp], opsets)]
+    for number in range(1, 17):
+        calls = [
+            onnx.helper.make_node(f"f{number - 1}", [source], [result], domain="f")
+            for source, result in (("x", "a"), ("a", "y"))
+        ]
+        functions.append(onnx.helper.make_function("f", f"f{number}", ["x"], ["y"], calls, opsets))
+    chain = model("g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    chain.graph.node[0].CopyFrom(onnx.helper.make_node("f16", ["x"], ["y"], domain="f"))
+    chain.opset_import.append(opsets[1])
+    chain.functions.extend(functions)
+    assert prove(chain, chain).proved
+    proof = prove(chain, chain, brief=True)
+    assert proof.status == "open" and "too many terms" in proof.reason

@@ -1,0 +1,51 @@
+"""Models whose results move by a unit in the last place."""
+
+import numpy as np
+import onnx
+import straightline as sl
+from harness import run_in_onnxruntime
+from straightline.verification.runs.perturbation import nudged
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[3000] x) => (float[3000] y) <int64 n = {3000}, bool t = {1}, float z = {0}> {
+  s, y = Loop (n, t, z) <body = b (int64 i, bool c, float a) => (bool d, float q, float r) {
+    d = Identity (c) e = Gather <axis = 0> (x, i) f = OPERATOR (e) q = Add (a, f) r = Identity (q)
+  }> }"""
+SUM = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin"))
+
+
+def test_results_move_a_little_in_each_iteration():
+    x = np.random.default_rng(0).normal(size=3000).astype(np.float32)
+    (before,) = run_in_onnxruntime(SUM, {"x": x})
+    runs = [run_in_onnxruntime(nudged(SUM, seed), {"x": x})[0] for seed in (0, 1)]
+    for found in runs:
+        moved = np.abs(found - before)
+        assert 0 < moved.max() < 1e-2
+        assert moved[:10].max() < 1e-5
+    assert (runs[0] != runs[1]).any()
+    assert onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin")) == SUM
+
+
+def test_what_is_copied_does_not_move():
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
+    model = onnx.parser.parse_model(text)
+    assert [node.op_type for node in nudged(model, 0).graph.node] == ["Neg"]
+
+
+def test_old_models_are_left():
+    text = '<ir_version: 3, opset_import: ["" : 6]> g (float[2] x) => (float[2] y) { y = Exp (x) }'
+    assert nudged(onnx.parser.parse_model(text), 0) is None
+
+
+def test_long_sums_may_be_off_by_what_rounding_makes():
+    rewrite = sl.rewrite(SUM, "vectorize-loops")
+    assert rewrite.graph.node[0].op_type == "Sin"
+    assert sl.verify(SUM, rewrite, prove=False).equal
+    wrong = onnx.ModelProto.FromString(rewrite.SerializeToString())
+    (loop,) = [node for node in wrong.graph.node if node.op_type == "Loop"]
+    for node in loop.attribute[0].g.node:
+        if node.op_type == "Add":
+            node.op_type = "Sub"
+    assert sl.verify(SUM, wrong, prove=False).status == "different"
+    other = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Tanh"))
+    assert sl.verify(SUM, other, prove=False).status == "different"

@@ -1,0 +1,58 @@
+"""Sizes that a caller gives for samples."""
+
+import numpy as np
+import onnx.parser
+import pytest
+from straightline.reference.signature import Signature
+from straightline.verification.runs.input_generator import Drawer
+from straightline.verification.runs.sample_shapes import SampleShapeError, narrowed
+
+
+def signature(inputs):
+    return Signature.of(
+        onnx.parser.parse_model(
+            f'<ir_version: 10, opset_import: ["": 21]> g ({inputs}) => (float[1] out)'
+            " { out = Constant<value_floats=[0.0]>() }"
+        )
+    )
+
+
+INPUTS = "float[N,M] x, float[N,3] w, float[] any, seq(float[K]) s"
+
+
+def test_shapes_hold_for_every_sample_and_for_symbols():
+    before = signature(INPUTS)
+    after = narrowed(before, before, {"x": (1, 512), "any": (2, None, 3)})
+    for sample in Drawer(before, after, {}, 0).samples(3):
+        feeds = next(sample.candidates)
+        assert feeds["x"].shape == (1, 512)
+        assert feeds["w"].shape == (1, 3)
+        assert feeds["any"].ndim == 3 and feeds["any"].shape[::2] == (2, 3)
+
+
+def test_nothing_given_changes_nothing():
+    before = signature(INPUTS)
+    assert narrowed(before, before, None) == narrowed(before, before, {}) == before
+
+
+def test_what_a_rewrite_no_longer_takes_needs_no_shape():
+    before, after = signature(INPUTS), signature("float[N,3] w")
+    assert narrowed(before, after, {"x": np.array([1, 2])}) == after
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"z": (1,)}, "no input 'z' is drawn; those that are: 'x', 'w', 'any', 's'"),
+        ({"x": (1,)}, "input 'x' has rank 2, not 1"),
+        ({"w": (1, 4)}, "input 'w': dimension 1 is 3, not 4"),
+        ({"x": (1, -2)}, "input 'x': -2 is not a dimension"),
+        ({"x": (1, True)}, "input 'x': True is not a dimension"),
+        ({"x": "1,2"}, "the samples of 'x' have dimensions such as"),
+        ({"s": (1,)}, "input 's' is not a tensor"),
+    ],
+)
+def test_what_does_not_fit_is_refused(shapes, message):
+    before = signature(INPUTS)
+    with pytest.raises(SampleShapeError, match=message):
+        narrowed(before, before, shapes)

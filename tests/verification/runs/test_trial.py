@@ -1,0 +1,261 @@
+"""Reaching a verdict: what counts as different, what is excused, and when to give up."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline.runtimes.source import Source
+from straightline.runtimes.workers import RuntimeFailure
+from straightline.verification.runs.comparison import Tolerance
+from straightline.verification.runs.input_generator import Sample
+from straightline.verification.runs.trial import Pair, Trial, disagreements
+
+TEXT = (
+    '<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y, float[2] z) {{ {} }}'
+)
+RANDOM = "y = RandomNormalLike (x) z = Neg (x)"
+PLAIN = "y = Exp (x) z = Neg (x)"
+
+
+def pair(body=PLAIN):
+    return Pair(*(Source(onnx.parser.parse_model(TEXT.format(body))) for _ in range(2)))
+
+
+class Worker:
+    """A runtime whose models are Python functions from x to outputs; an exception is a failure."""
+
+    def __init__(self, models, before, after, runtime="fake"):
+        self.runtime = runtime
+        self.timeout = 60.0
+        self.calls = {models.before.key: before, models.after.key: after}
+        self.asked = []
+        self.forgotten = []
+
+    def run(self, source, feeds, *, fresh=False):
+        self.asked.append((source.key, feeds["x"].tolist(), fresh, self.timeout))
+        # A copy of the original that is nudged is what it was.
+        found = self.calls.get(source.key, next(iter(self.calls.values())))(feeds["x"])
+        if isinstance(found, Exception):
+            raise found
+        return [np.array(value, np.float32) for value in found]
+
+    def forget(self, source):
+        self.forgotten.append(source.key)
+
+
+def sample(*candidates, label="one", **options):
+    feeds = [{"x": np.array(c, np.float32)} for c in candidates]
+    return Sample(label, iter(feeds), **options)
+
+
+def failed(reason="failed"):
+    return RuntimeFailure("onnxruntime", reason, "it cannot")
+
+
+def right(x):
+    return [2 * x, -x]
+
+
+def wrong(x):
+    return [2 * x + 1, -x]
+
+
+def tried(before, after, *samples, body=PLAIN, **options):
+    models = pair(body)
+    worker = Worker(models, before, after)
+    trial = Trial(worker, models, Tolerance(), **options)
+    trial.run(iter(samples or [sample([1, 2])]))
+    return trial, worker
+
+
+def test_equal_outputs():
+    trial, _ = tried(right, right, sample([1, 2]), sample([3, 4], label="two"))
+    verdict = trial.verdict()
+    assert (verdict.status, verdict.reason) == ("equal", "all outputs agree on 2 samples")
+    assert (
+        verdict.samples == ("one", "two") and [o.status for o in verdict.outputs] == ["equal"] * 2
+    )
+
+
+def test_a_difference_names_its_output_and_first_sample():
+    trial, _ = tried(
+        right,
+        lambda x: right(x) if x[0] < 2 else wrong(x),
+        *(sample([k, 2], label=str(k)) for k in (1, 2, 3)),
+    )
+    verdict = trial.verdict()
+    assert verdict.status == "different"
+    assert verdict.reason == "the rewrite differs in 'y' on 2 of 3 samples"
+    assert [(o.status, o.sample) for o in verdict.outputs] == [("different", "2"), ("equal", "")]
+
+
+def test_inputs_that_the_original_refuses_are_passed_over():
+    def picky(x):
+        return failed() if x[0] < 0 else right(x)
+
+    trial, worker = tried(picky, right, sample([-1, 0], [-2, 0], [5, 0]), keep=True)
+    (accepted,) = trial.accepted
+    assert accepted.feeds["x"].tolist() == [5, 0] and accepted.outputs[0].tolist() == [10, 0]
+    assert trial.verdict().notes == ("the original failed on 2 drawn inputs; others were drawn",)
+    assert [x for _, x, _, _ in worker.asked] == [[-1, 0], [-2, 0], [5, 0], [5, 0]]
+
+
+def test_where_it_refuses_all_nothing_is_verified():
+    trial, _ = tried(lambda _: failed(), right, sample([1, 2]))
+    verdict = trial.verdict()
+    assert (verdict.status, trial.beyond_runtime) == ("not verified", True)
+    assert verdict.reason.startswith("the original does not run on one: ")
+    assert verdict.outputs == () and not trial.timed_out
+
+
+def test_one_sample_that_all_else_needs():
+    samples = [sample([1, 2]), sample([-1, 2], label="given", essential=True), sample([3, 4])]
+    trial, worker = tried(lambda x: failed() if x[0] < 0 else right(x), right, *samples)
+    assert trial.status == "not verified" and "on given" in trial.reason
+    assert len(worker.asked) == 3, "no further sample"
+
+
+def test_a_runtime_that_takes_no_such_model_is_not_asked_again():
+    trial, worker = tried(
+        lambda _: failed("unsupported"), right, sample([1, 2], [3, 4]), sample([5, 6])
+    )
+    assert trial.beyond_runtime and len(worker.asked) == 1
+
+
+def test_a_timeout_ends_the_samples():
+    slow = lambda x: failed("timed out") if x[0] > 1 else right(x)  # noqa: E731
+    trial, worker = tried(slow, right, *(sample([k, 0], label=str(k)) for k in (1, 2, 3)))
+    assert trial.timed_out and len(worker.asked) == 3
+    assert trial.verdict().status == "equal" and trial.verdict().samples == ("1",)
+    trial, _ = tried(slow, right, sample([2, 0]))
+    assert (trial.status, trial.beyond_runtime) == ("not verified", False)
+
+
+@pytest.mark.parametrize("reason", ["failed", "crashed", "timed out"])
+def test_a_rewrite_that_does_not_run_is_different(reason):
+    trial, _ = tried(right, lambda _: failed(reason))
+    assert trial.status == "different" and trial.reason.startswith(
+        "the rewrite does not run on one"
+    )
+
+
+def test_want_of_memory_is_nobodys_difference():
+    trial, _ = tried(right, lambda _: failed("out of memory"))
+    assert (trial.status, trial.beyond_runtime) == ("not verified", False)
+    assert "of the rewrite, onnxruntime ran out of memory" in trial.reason
+    trial, worker = tried(lambda _: failed("out of memory"), right)
+    assert (trial.status, trial.beyond_runtime) == ("not verified", False)
+    assert len(worker.asked) == 1
+
+
+def test_a_valid_rewrite_that_the_runtime_refuses_is_none_of_its_faults():
+    trial, _ = tried(right, lambda _: failed("unsupported"))
+    assert (trial.status, trial.beyond_runtime) == ("not verified", True)
+
+
+def test_an_invalid_rewrite_that_the_runtime_refuses_is():
+    models = pair()
+    models.after.proto.graph.node[0].input[0] = "nowhere"
+    trial = Trial(Worker(models, right, lambda _: failed("unsupported")), models, Tolerance())
+    trial.run(iter([sample([1, 2])]))
+    assert trial.status == "different" and "is not a valid model" in trial.reason
+
+
+def test_what_the_original_does_not_repeat_is_excused_and_said():
+    draws = iter(range(100))
+
+    def drawing(x):
+        return [x + next(draws), -x]
+
+    trial, worker = tried(drawing, drawing, sample([1, 2]), sample([3, 4]), body=RANDOM)
+    verdict = trial.verdict()
+    assert verdict.status == "equal" and trial.unstable == {"y"}
+    assert (
+        verdict.reason
+        == "'z' agree on 2 samples; by type and shape only, as not deterministic: 'y'"
+    )
+    assert all(fresh for _, _, fresh, _ in worker.asked), "so that seeds count"
+
+
+def test_what_it_repeats_is_not_excused_by_what_it_does_not():
+    draws = iter(range(100))
+    trial, _ = tried(lambda x: [x + next(draws), -x], lambda x: [x - 9, x], body=RANDOM)
+    verdict = trial.verdict()
+    assert verdict.status == "different" and "'z'" in verdict.reason
+    assert [o.status for o in verdict.outputs] == ["not deterministic", "different"]
+
+
+def test_another_kind_of_difference_is_no_excuse():
+    draws = iter(range(100))
+    trial, _ = tried(lambda x: [x + next(draws), -x], lambda x: [x[:1], -x], body=RANDOM)
+    assert trial.verdict().status == "different", "another shape"
+
+
+def test_a_strained_sample_comes_after_a_plain_one_and_has_less_time():
+    strained = sample([1e6, 2], label="far", strained=True)
+    trial, worker = tried(right, right, strained)
+    assert worker.asked == [] and trial.status == "not verified"
+    strained = sample([1e6, 2], label="far", strained=True)
+    trial, worker = tried(right, right, sample([1, 2]), strained)
+    times = [timeout for *_, timeout in worker.asked]
+    assert times[0] == 60 and 2 <= times[2] < 60 and worker.timeout == 60
+    assert trial.verdict().samples == ("one", "far")
+
+
+def test_what_fails_under_strain_says_nothing():
+    trial, worker = tried(
+        lambda x: failed("timed out") if x[0] > 10 else right(x),
+        right,
+        *(sample([k, 2], label=str(k), strained=k > 1) for k in (1, 100, 200)),
+    )
+    assert trial.verdict().status == "equal" and trial.verdict().samples == ("1",)
+    assert len(worker.asked) == 3, "no other strained sample"
+
+
+def steep(x):
+    return [x * 1e4 % 7, -x]
+
+
+def test_under_strain_a_form_may_be_off_by_what_rounding_makes():
+    def other_form(x):
+        return [x * (1 + 1e-7) * 1e4 % 7, -x]
+
+    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5], strained=True))
+    assert trial.verdict().status == "equal"
+    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5]))
+    assert trial.verdict().status == "different", "a plain sample is no excuse"
+    trial, _ = tried(right, wrong, sample([3, 4]), sample([1e2, 2e2], strained=True))
+    assert trial.verdict().status == "different"
+
+
+def test_under_strain_another_runtime_must_agree():
+    def special(x):
+        return right(x) if x[0] < 10 else wrong(x)
+
+    samples = lambda: [sample([1, 2]), sample([100, 2], label="far", strained=True)]  # noqa: E731
+    for judge, status in ((right, "equal"), (special, "different")):
+        models = pair()
+        other = Worker(models, right, judge, "other")
+        trial = Trial(Worker(models, right, special), models, Tolerance(), other=lambda o=other: o)
+        trial.run(iter(samples()))
+        assert trial.verdict().status == status
+        assert other.forgotten[:2] == [models.before.key, models.after.key]
+        noted = any("fake alone tells the two apart" in note for note in trial.verdict().notes)
+        assert noted == (status == "equal")
+
+
+def test_two_runtimes_that_disagree_about_the_original():
+    models = pair()
+    trials = []
+    for name, form in (("one", right), ("other", lambda x: [2 * x, -x + 1])):
+        trial = Trial(Worker(models, form, form, name), models, Tolerance(), keep=True)
+        trial.run(iter([sample([1, 2]), sample([9, 9], label="far", strained=True)]))
+        trials.append(trial)
+    (found,) = disagreements(*trials, Tolerance())
+    assert (found.name, found.status, found.sample) == ("z", "different", "one")
+    assert disagreements(trials[0], trials[0], Tolerance()) == ()
+
+
+def test_only_what_the_rewrite_takes_is_given_to_it():
+    models = pair()
+    models.after.proto.graph.input[0].name = "other"
+    assert models.feeds_after({"x": 1, "other": 2}) == {"other": 2}

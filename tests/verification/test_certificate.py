@@ -1,0 +1,120 @@
+"""Proofs that are kept: what they are of, and that they hold when they are checked again."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from straightline.verification.certificate import place_of
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+LOOP = """g (float[N] x, int64 n) => (float[N] y) {
+    y = Loop (n, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
+        d = Identity (c)
+        e = Add (a, a)
+    }>
+}"""
+BOUND = {"n": np.array(2)}
+
+
+@pytest.fixture
+def before():
+    return onnx.parser.parse_model(HEADER + LOOP)
+
+
+@pytest.fixture
+def after(before):
+    return sl.rewrite(before, values={"n": 2})
+
+
+@pytest.fixture
+def certificate(before, after):
+    proof = sl.prove(before, after, bound=BOUND)
+    return sl.Certificate.of(before, after, proof, BOUND)
+
+
+def test_a_certificate_is_read_as_it_was_written(certificate, before, after, tmp_path):
+    path = tmp_path / "c.json"
+    certificate.write(path)
+    read = sl.Certificate.read(path)
+    assert (read.before, read.after) == (certificate.before, certificate.after)
+    assert read.proof.outputs == certificate.proof.outputs
+    assert read.proof.rules == certificate.proof.rules
+    assert read.bound["n"].item() == 2 and read.bound["n"].dtype == np.int64
+    read.require_models(before, after)
+    read.require_proof(sl.prove(before, after, bound=read.bound))
+    found = json.loads(path.read_text())
+    assert (found["verdict"], found["claim"]) == ("proved", "equal for every input")
+
+
+def test_other_models_are_refused(certificate, before, after):
+    with pytest.raises(sl.CertificateError, match="for another original: its digest is"):
+        certificate.require_models(after, after)
+    with pytest.raises(sl.CertificateError, match="for another rewrite"):
+        certificate.require_models(before, before)
+
+
+def test_a_proof_that_does_not_hold_any_more_is_refused(certificate):
+    with pytest.raises(sl.CertificateError, match="cannot be made again: out of steps"):
+        certificate.require_proof(sl.Proof("open", "out of steps"))
+    with pytest.raises(sl.CertificateError, match="none was tried"):
+        certificate.require_proof(None)
+    more = sl.Proof("proved", "", assumptions=("the moon is round",))
+    with pytest.raises(sl.CertificateError, match=r"more for granted .*: the moon is round"):
+        certificate.require_proof(more)
+
+
+def test_only_a_proof_can_be_kept(before, after):
+    with pytest.raises(sl.CertificateError, match="no proof to keep: why"):
+        sl.Certificate.of(before, after, sl.Proof("open", "why"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000, "\xff"]
+)
+def test_what_is_no_certificate_is_refused(tmp_path, text):
+    path = tmp_path / "c.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(sl.CertificateError, match=r"'.*c\.json' is not a certificate"):
+        sl.Certificate.read(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("version", 2),
+        ("verdict", "open"),
+        ("before", {}),
+        ("bound", {"n": "?"}),
+        ("bound", {"n": "AAAA"}),
+        ("terms", {"y": "many"}),
+        ("terms", []),
+        ("rules", 5),
+    ],
+)
+def test_a_damaged_certificate_is_refused(certificate, tmp_path, key, value):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({**certificate.to_dict(), key: value}))
+    with pytest.raises(sl.CertificateError, match="is not a certificate"):
+        sl.Certificate.read(path)
+
+
+def test_nothing_else_is_overwritten(certificate, tmp_path):
+    path, other = tmp_path / "c.json", tmp_path / "other.txt"
+    certificate.write(path)
+    certificate.write(path)  # a certificate may be replaced
+    other.write_text("mine")
+    with pytest.raises(sl.Error, match="no certificate is there"):
+        certificate.write(other)
+    assert other.read_text() == "mine"
+    certificate.write(other, force=True)
+    assert sl.Certificate.read(other).before == certificate.before
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for name in (path, link):
+        with pytest.raises(sl.Error, match="it is read, or the result itself"):
+            place_of(name, [path], force=True)
+    with pytest.raises(sl.Error, match=r"make the folder .* first"):
+        place_of(tmp_path / "none" / "c.json", [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c.json", "link", "other.txt"]

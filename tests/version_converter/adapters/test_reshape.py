@@ -1,0 +1,138 @@
+"""Reshape: zeros in the wanted shape."""
+
+import numpy as np
+import onnx.checker
+import onnx.parser
+import pytest
+from conversions import (
+    assert_becomes,
+    assert_carried_everywhere,
+    assert_refuses,
+    converted,
+    known_model,
+    placed,
+)
+from harness import assert_equal_outputs
+from straightline import convert_version
+from straightline.version_converter import ConversionError
+
+NODE = "y = Reshape <allowzero = 1> (x, s)"
+
+
+def test_a_shape_without_zeros_says_the_same():
+    body = f"s = Constant <value_ints = [3, -1]> () {NODE}"
+    assert converted(body, 14, 13, "float[6] x")[-1] == "Reshape (x, s)"
+    assert converted("y = Reshape (x, s)", 14, 13, "float[6] x, int64[2] s") == ["Reshape (x, s)"]
+
+
+def test_a_zero_in_the_place_of_a_zero_copies_it():
+    body = f"s = Constant <value_ints = [0, 3]> () {NODE}"
+    assert converted(body, 14, 13, "float[0, 4] x")[-1] == "Reshape (x, s)"
+
+
+def test_a_size_in_its_own_place_may_be_zero():
+    """As exporters write it: the batch comes from a Shape."""
+    body = f"""
+        sizes = Shape <end = 1> (x)
+        rest = Constant <value_ints = [2, 3]> ()
+        s = Concat <axis = 0> (sizes, rest)
+        {NODE}
+    """
+    assert converted(body, 15, 14, "float[N, 6] x")[-1] == "Reshape <allowzero = 1> (x, s)"
+    assert converted(body, 15, 13, "float[N, 6] x")[-1] == "Reshape (x, s)"
+    moved = body.replace("end", "start").replace("[2, 3]", "[6]")
+    assert "Reshape (x, s)" not in converted(moved, 15, 13, "float[6, N] x")
+
+
+def test_zeros_at_run_time_are_cut_off():
+    assert_becomes(
+        NODE,
+        14,
+        13,
+        """
+        is_zero = Equal (s, [0])
+        ones = Where (is_zero, [1], s)
+        product = ReduceProd <axes = [0]> (ones)
+        all = ReduceProd <axes = [0]> (s)
+        is_empty = Equal (all, [0])
+        missing = Where (is_empty, product, [0])
+        filling = Expand ([0.0], missing)
+        flat = Reshape (x, [-1])
+        whole = Concat <axis = 0> (flat, filling)
+        is_open = Less (s, [0])
+        ends = Where (is_open, [9223372036854775807], s)
+        starts = Sub (s, s)
+        filled = Reshape (whole, ones)
+        y = Slice (filled, starts, ends)
+        """,
+        "float[6] x, int64[2] s",
+    )
+
+
+@pytest.mark.parametrize("target", [13, 11, 9])
+@pytest.mark.parametrize(
+    ("sizes", "shape"),
+    [
+        ((6,), [2, 3]),
+        ((6,), [3, -1]),
+        ((2, 3), [6, 1]),
+        ((0,), [0, 3]),
+        ((0,), [4, 0]),
+        ((0, 5), [0, 0]),
+        ((3, 0), [7, 0]),
+        ((0,), [-1, 3]),
+    ],
+)
+def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
+    dims = ", ".join("AB"[: len(sizes)])
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 14]>
+        g (float[{dims}] x, int64[2] s) => (float[C, D] y) {{ {NODE} }}
+    """)
+    after = convert_version(before, target)
+    onnx.checker.check_model(after, full_check=True)
+    x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
+    assert_equal_outputs(before, after, {"x": x, "s": np.array(shape)})
+
+
+@pytest.mark.parametrize("name", ["string", "bool", "float16", "uint8", "double"])
+def test_every_type_has_something_to_fill_the_place_of_zeros(name):
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 14]>
+        g ({name}[A] x, int64[2] s) => ({name}[C, D] y) {{ {NODE} }}
+    """)
+    after = convert_version(before, 13)
+    onnx.checker.check_model(after, full_check=True)
+    kind = (
+        object
+        if name == "string"
+        else onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, name.upper()))
+    )
+    for x, shape in (([], [0, 3]), (list("101101"), [2, -1])):
+        given = np.array(x, object if name == "string" else np.int64).astype(kind)
+        assert_equal_outputs(before, after, {"x": given, "s": np.array(shape)})
+
+
+def test_a_type_that_is_not_known_cannot_fill_the_place_of_zeros():
+    body = f"x = com.example.Odd (w) {NODE}"
+    assert_refuses(body, 14, 13, "needs the one element type of input 0", "float w, int64[2] s")
+
+
+def test_a_shape_that_is_computed_from_a_known_one_has_no_zeros():
+    body = "s = Shape (x) y = Reshape <allowzero = 1> (x, s)"
+    proto = known_model(body, "float[2, 3]", 14)
+    onnx.checker.check_model(convert_version(proto, 13), full_check=True)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 4), (3, 0)])
+def test_down_to_opset_7_in_every_place(shape):
+    """Constants of functions too, which are floats below opset 9: one is the largest integer."""
+    x = np.arange(np.prod(shape), dtype=np.float32)
+    feeds = {"x": x, "s": np.array(shape)}
+    assert_carried_everywhere(NODE, 14, (13, 9, 8, 7), feeds, "float[N] x, int64[2] s")
+
+
+def test_a_function_has_no_text_below_opset_9():
+    before = placed(NODE, 14, "string[N] x, int64[2] s", "function")
+    with pytest.raises(ConversionError, match=r"no Constant of the type.*inline the func"):
+        convert_version(before, 8)

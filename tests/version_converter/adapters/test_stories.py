@@ -1,0 +1,102 @@
+"""Each operator's story stands in one file, with each version's place in the specification."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import onnx.defs
+import pytest
+from straightline.version_converter import adapters
+from straightline.version_converter.attribute_to_input import MOVES
+from straightline.version_converter.negative_axes import AXES, NEGATIVE_AXES
+from straightline.version_converter.registry import (
+    ADDED_VALUES,
+    DOWNGRADES,
+    HARMLESS,
+    LONGER_FORMS,
+    UPGRADES,
+)
+from straightline.version_converter.schemas import OLDEST, REVIEWED
+from straightline.version_converter.via_wider_type import DETOURS
+
+FILES: list[ModuleType] = [
+    sys.modules[f"{adapters.__name__}.{module.name}"]
+    for module in pkgutil.iter_modules(adapters.__path__)
+]
+STEPS = {*UPGRADES, *DOWNGRADES, *LONGER_FORMS, *MOVES, *DETOURS}
+STEPS |= {(op_type, NEGATIVE_AXES) for op_type in AXES}
+"""Operators with the opsets to and from which something is registered for them."""
+
+
+def test_a_file_is_found_by_itself():
+    there = {path.stem for path in Path(FILES[0].__file__ or "").parent.glob("*.py")} - {"__init__"}
+    assert {f"{adapters.__name__}.{name}" for name in there} <= sys.modules.keys()
+    assert len(FILES) == len(there) > 40
+
+
+def told(file: ModuleType) -> list[str]:
+    """The operators of which a file tells: those of whose pages it gives the address."""
+    return re.findall(r"onnx\.ai/onnx/operators/onnx__(\w+)\.html$", file.__doc__ or "", re.M)
+
+
+def links(file: ModuleType) -> set[tuple[str, int]]:
+    """The versions of operators whose specification it gives the address of."""
+    found = set()
+    for step in re.split(r"^- ", file.__doc__ or "", flags=re.M)[1:]:
+        version = re.match(r"(\d+): ", step)
+        linked = re.findall(r"https://github.com/onnx/onnx/blob/main/docs/Changelog.md#(\S+)", step)
+        assert version is not None and len(linked) == 1, step
+        op_type, _, since = linked[0].partition("-")
+        assert since == version[1], step
+        found.add((op_type, int(since)))
+    return found
+
+
+def versions(op_type: str) -> set[int]:
+    """The opsets in which an operator changed."""
+    return {
+        schema.since_version
+        for schema in onnx.defs.get_all_schemas_with_history()
+        if schema.domain == "" and schema.name == op_type and schema.since_version <= REVIEWED
+    }
+
+
+def test_an_operator_is_told_in_one_file():
+    counts = Counter(op_type for file in FILES for op_type in told(file))
+    spoken_of = {op_type for op_type, _ in STEPS | HARMLESS} | ADDED_VALUES.keys()
+    assert spoken_of <= counts.keys()
+    assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.__name__.rpartition(".")[2])
+def test_a_file_tells_of_each_version_from_the_one_that_opset_7_has(file):
+    operators = told(file)
+    linked = links(file)
+    history = {op_type: versions(op_type) for op_type in operators}
+    assert linked <= {(op_type, v) for op_type, found in history.items() for v in found}
+    at_first = {max((v for v in found if v <= OLDEST), default=0) for found in history.values()}
+    later = {v for found in history.values() for v in found if v > OLDEST}
+    assert later <= {v for _, v in linked} <= later | at_first
+
+
+@pytest.mark.parametrize(("op_type", "version"), sorted(STEPS))
+def test_a_step_is_one_in_which_the_operator_changed(op_type, version):
+    assert version in versions(op_type)
+
+
+def test_the_file_of_a_function_is_that_of_its_operator():
+    homes = {op_type: file.__name__ for file in FILES for op_type in told(file)}
+    for table in (UPGRADES, DOWNGRADES):
+        for (op_type, _), found in table.items():
+            for adapter in found:
+                assert adapter.__module__ in (
+                    homes[op_type],
+                    "straightline.version_converter.negative_axes",
+                )
+    for (op_type, _), form in LONGER_FORMS.items():
+        assert form.__module__ == homes[op_type]

@@ -1,0 +1,92 @@
+"""What conversion finds decided by constants, however the graph joins and however long it is."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs
+from onnx import helper
+from straightline import convert_version, reference
+from straightline.version_converter import ConversionError
+
+
+def summed(start, links, opset=13):
+    """Sums x along axes that hang on `start` by these nodes; the last of them gives "axes"."""
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])
+    given = helper.make_tensor_value_info("given", onnx.TensorProto.INT64, [1])
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    zero = helper.make_tensor("zero", onnx.TensorProto.INT64, [1], [0])
+    head = helper.make_node("Identity", [start], ["a0"])
+    last = helper.make_node("ReduceSum", ["x", links[-1].output[0]], ["y"], keepdims=0)
+    graph = helper.make_graph([head, *links, last], "g", [x, given], [y], [zero])
+    opsets = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def ladder(steps):
+    """Each step reads the one before twice: 2 ** steps ways lead back to the start."""
+    return [helper.make_node("Add", [f"a{i}", f"a{i}"], [f"a{i + 1}"]) for i in range(steps)]
+
+
+def ladder_of_joins(steps):
+    """The same with two nodes between that join again."""
+    nodes = []
+    for i in range(steps):
+        nodes.append(helper.make_node("Neg", [f"a{i}"], [f"b{i}"]))
+        nodes.append(helper.make_node("Abs", [f"a{i}"], [f"c{i}"]))
+        nodes.append(helper.make_node("Add", [f"b{i}", f"c{i}"], [f"a{i + 1}"]))
+    return nodes
+
+
+def chain(steps):
+    return [helper.make_node("Neg", [f"a{i}"], [f"a{i + 1}"]) for i in range(steps)]
+
+
+@pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
+def test_what_joins_again_is_looked_at_once(links):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    model = summed("zero", links)
+    down = convert_version(model, 12)
+    assert "ReduceSum" in [node.op_type for node in down.graph.node]
+    (y,) = reference.run(down, {"x": x, "given": np.array([1])})
+    np.testing.assert_array_equal(y, x.sum(0))
+
+
+@pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
+def test_what_an_input_decides_is_refused_as_soon(links):
+    with pytest.raises(ConversionError, match="what stands for it needs NonZero"):
+        convert_version(summed("given", links), 8)
+
+
+@pytest.mark.parametrize("first", ["ReduceSum", "Squeeze"])
+def test_nodes_on_the_way_are_computed_in_the_version_in_which_they_stand(first):
+    """The step carries nodes in no order that it owes anyone; each is what its own version says."""
+    text = f"""<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2,3] x) => (float[] y) <int64[1,1] c = {{1}}, int64[1] zero = {{0}}> {{
+        axes = {first} {"<keepdims = 0>" if first == "ReduceSum" else ""} (c, zero)
+        y = ReduceSum <keepdims = 0> (x, axes)
+    }}"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for model in (
+        text,
+        text.replace("axes", "b_axes").replace("y =", "a_y =").replace("y)", "a_y)"),
+    ):
+        down = convert_version(onnx.parser.parse_model(model), 12)
+        np.testing.assert_array_equal(reference.run(down, {"x": x})[0], x.sum(1))
+
+
+def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 18]>'
+        " g (int32[2, 3] x, int64[1] a = {1}) => (int32[2, 1] y) { y = ReduceMean (x, a) }"
+    )
+    with pytest.raises(ConversionError) as caught:
+        convert_version(proto, 17)
+    (failure,) = caught.value.failures
+    assert failure.reason.startswith(
+        "input 'axes' of it may be overridden by callers, and opset 17 wants it constant; it"
+        " depends on 'a', an initializer that callers may override; decide it with"
+        " --freeze-initializers"
+    )
+    after = convert_version(proto, 17, freeze_initializers=True)
+    assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.int32).reshape(2, 3)})

@@ -1,0 +1,374 @@
+"""Whole-model conversion: all or nothing, nothing lost, every kind of source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from straightline import convert_version, ir, reference
+from straightline.version_converter import ConversionError, convert
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(text)
+
+
+def operators(proto: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in proto.graph.node]
+
+
+REDUCE = """
+<ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+g (float[2, 3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }
+"""
+
+
+def test_a_constant_moves_between_input_and_attribute() -> None:
+    down = convert_version(model(REDUCE), 11)
+    (node,) = down.graph.node
+    assert list(node.input) == ["x"]
+    assert {a.name: helper.get_attribute_value(a) for a in node.attribute} == {
+        "keepdims": 0,
+        "axes": [1],
+    }
+    assert not down.graph.initializer
+    up = convert_version(down, 13)
+    assert operators(up) == ["ReduceSum"] and len(up.graph.node[0].input) == 2
+
+
+def test_the_callers_model_is_never_changed() -> None:
+    proto = model(REDUCE)
+    before = proto.SerializeToString(deterministic=True)
+    convert_version(proto, 9)
+    assert proto.SerializeToString(deterministic=True) == before
+    loaded = ir.load(proto)
+    convert_version(loaded, 9)
+    assert ir.to_proto(loaded).SerializeToString(deterministic=True) == before
+
+
+def test_the_answer_is_of_the_kind_of_the_source(tmp_path: Path) -> None:
+    proto = model(REDUCE)
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    assert isinstance(convert_version(proto, 11), onnx.ModelProto)
+    assert isinstance(convert_version(path, 11), onnx.ModelProto)
+    assert isinstance(convert_version(proto.SerializeToString(), 11), onnx.ModelProto)
+    assert isinstance(convert_version(ir.load(proto), 11), ir.Model)
+    assert isinstance(convert_version(onnx_ir.from_proto(proto), 11), onnx_ir.Model)
+
+
+def test_other_domains_keep_their_imports_and_operators() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+        g (float[2] x) => (float[2] y) { t = com.example.Odd <axes = [4]> (x)  y = Relu (t) }
+    """)
+    down = convert_version(proto, 9)
+    assert {o.domain: o.version for o in down.opset_import} == {"": 9, "com.example": 3}
+    assert down.graph.node[0] == proto.graph.node[0]
+
+
+def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, int64[1] axes, bool c) => (float[2, 3] y) {
+            [one] a = ReduceSum <keepdims = 0> (x, axes)
+            [two] b = If (c) <
+                then_branch = t () => (float[2, 3] p) { [three] p = Squeeze (x, axes) },
+                else_branch = e () => (float[2, 3] q) { q = Identity (x) }>
+            d = Add (a, b)
+            y = Relu (d)
+        }
+    """)
+    with pytest.raises(ConversionError) as caught:
+        convert_version(proto, 8)
+    found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
+    assert sorted(found) == [
+        ("one", "ReduceSum", 9, 8),
+        ("two", "If", 11, 10),
+        ("two/three", "Squeeze", 9, 8),
+    ]
+    assert "opset 13 to 8" in str(caught.value) and "it needs NonZero" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", [6, 0, 99])
+def test_a_target_out_of_range_is_refused(target: int) -> None:
+    with pytest.raises(ConversionError, match="7 to"):
+        convert_version(model(REDUCE), target)
+
+
+@pytest.mark.parametrize("target", ["13", None, True, 13.0])
+def test_the_target_is_a_whole_number(target: object) -> None:
+    with pytest.raises(ConversionError, match="target_opset is a whole number"):
+        convert_version(model(REDUCE), target)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["8", True, 8.0])
+def test_so_is_the_ir_version(version: object) -> None:
+    with pytest.raises(ConversionError, match="ir_version is a whole number"):
+        convert_version(model(REDUCE), 13, ir_version=version)  # type: ignore[arg-type]
+
+
+def test_a_model_of_an_opset_that_onnx_does_not_know_is_refused() -> None:
+    loaded = ir.load(model(REDUCE))
+    loaded.opset_imports[""] = 99
+    with pytest.raises(ConversionError, match="model 'g' is written in opset 99"):
+        convert(loaded, 13)
+
+
+def test_an_operator_that_the_target_lacks_is_refused() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 12]>
+        g (float[2, 3] x) => (float[3, 2] y) { y = Einsum <equation = "...ij->...ji"> (x) }
+    """)
+    with pytest.raises(ConversionError, match="does not exist"):
+        convert_version(proto, 11)
+
+
+def test_small_external_tensors_are_read_for_inference(tmp_path: Path) -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[1, 2, 3] x) => (float[2, 3] y) <int64[1] axes = {0}> {
+           s = Squeeze (x, axes)
+           y = Softmax <axis = 0> (s)
+        }
+    """)
+    path = tmp_path / "m.onnx"
+    proto.graph.initializer[0].raw_data = np.zeros(1, np.int64).tobytes()
+    proto.graph.initializer[0].ClearField("int64_data")
+    onnx.save_model(proto, path, save_as_external_data=True, size_threshold=0)
+    assert convert_version(path, 11).opset_import[0].version == 11
+
+
+def test_types_that_the_target_does_not_take_are_refused() -> None:
+    proto = model("""
+        <ir_version: 9, opset_import: ["": 19]>
+        g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity (x) }
+    """)
+    with pytest.raises(ConversionError, match="float8e4m3fn"):
+        convert_version(proto, 18)
+
+
+def test_bodies_see_constants_of_the_graphs_around_them() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] x, bool c) => (float[2, 3, 1] y) <int64[1] axes = {2}> {
+            y = If (c) <
+                then_branch = t () => (float[2, 3, 1] p) { p = Unsqueeze (x, axes) },
+                else_branch = e () => (float[2, 3, 1] q) {
+                    n = Neg (x)
+                    q = Unsqueeze (n, axes)
+                }>
+        }
+    """)
+    for target in (12, 11, 9, 8, 7, 21):
+        converted = convert_version(proto, target)
+        onnx.checker.check_model(converted, full_check=True)
+        for c in (True, False):
+            feeds = {"x": np.ones((2, 3), np.float32), "c": np.array(c)}
+            same(proto, converted, feeds)
+
+
+def test_functions_are_converted_with_their_own_imports() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 13, "f": 1]>
+        g (float[2, 3] x) => (float[2] y) { y = f.total <keep = 0> (x) }
+        <domain: "f", opset_import: ["": 13]>
+        total <keep> (a) => (b) {
+            axes = Constant <value_ints = [1]> ()
+            b = ReduceSum <keepdims : int = @keep> (a, axes)
+        }
+    """)
+    down = convert_version(proto, 10)
+    assert [o.version for o in down.functions[0].opset_import] == [10]
+    assert down.ir_version == 8
+    same(proto, down, {"x": np.ones((2, 3), np.float32)})
+    up = convert_version(down, 18)
+    assert [o.version for o in up.functions[0].opset_import] == [18]
+    same(proto, up, {"x": np.ones((2, 3), np.float32)})
+
+
+def test_an_attribute_of_the_function_stays_one() -> None:
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 17, "f": 1]>
+        g (float[2, 3] x) => (y) { y = f.peak <along = [1]> (x) }
+        <domain: "f", opset_import: ["": 17]>
+        peak <along> (a) => (b) { b = ReduceProd <axes : ints = @along> (a) }
+    """)
+    up = convert_version(proto, 18)
+    same(proto, up, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
+    same(up, convert_version(up, 17), {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
+
+
+def test_metadata_names_and_doc_strings_survive() -> None:
+    proto = model("""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float[2, 3] x) => (float[2, 3] y) {
+            [soft] s = Softmax <axis = 0> (x)
+            [cut] y = Clip (s)
+        }
+    """)
+    proto.doc_string, proto.graph.doc_string = "whole", "main"
+    proto.metadata_props.add(key="a", value="1")
+    proto.graph.metadata_props.add(key="b", value="2")
+    for node in proto.graph.node:
+        node.doc_string = f"about {node.name}"
+        node.metadata_props.add(key="c", value=node.name)
+    down = convert_version(proto, 11)
+    named = {node.name: node for node in down.graph.node if node.name}
+    assert {name: node.doc_string for name, node in named.items()} == {
+        "soft": "about soft",
+        "cut": "about cut",
+    }
+    assert named["cut"].metadata_props == proto.graph.node[1].metadata_props
+    assert (down.doc_string, down.graph.doc_string) == ("whole", "main")
+    assert down.graph.metadata_props == proto.graph.metadata_props
+    assert down.ir_version == 10  # metadata of nodes came with it
+
+
+def test_annotations_and_sparse_initializers_survive() -> None:
+    proto = model(
+        """
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[4] x) => (float[4] y) <float scale = {0.5}> {
+            s = Softmax <axis = 0> (x)
+            m = Mul (s, k)
+            y = Mul (m, scale)
+        }
+    """.replace("m = Mul (s, k)", "m = Mul (s, scale)")
+    )
+    proto.graph.node[1].input[1] = "k"
+    sparse = proto.graph.sparse_initializer.add(dims=[4])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.array([2.0], np.float32), "k"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1], np.int64)))
+    annotation = proto.graph.quantization_annotation.add(tensor_name="s")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="scale")
+    for target in (12, 11, 18, 21):
+        converted = convert_version(proto, target)
+        assert converted.graph.quantization_annotation == proto.graph.quantization_annotation
+        assert converted.graph.sparse_initializer == proto.graph.sparse_initializer
+        assert any("s" in node.output for node in converted.graph.node)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_node_that_comes_down_to_its_input_leaves_the_input_its_name(named: bool) -> None:
+    proto = model(
+        """<ir_version: 8, opset_import: ["": 10]>
+        g (float[3] x, int64[0] starts, int64[0] ends) => (float[3] z) <int64[0] axes = {}> {
+            y = Slice (x, starts, ends, axes)
+            z = Neg (y)
+        }"""
+    )
+    if named:
+        proto.graph.quantization_annotation.add(tensor_name="y")
+    older = convert_version(proto, 9)
+    assert [info.name for info in older.graph.input] == ["x", "starts", "ends"]
+    assert operators(older) == (["Identity", "Neg"] if named else ["Neg"])
+    if named:
+        assert list(older.graph.node[0].output) == ["y"], "the annotation speaks of it"
+
+
+def test_training_graphs_stay_or_stand_in_the_way() -> None:
+    proto = model(REDUCE)
+    info = proto.training_info.add()
+    info.algorithm.name = "step"
+    info.algorithm.node.append(helper.make_node("Abs", ["x"], ["z"]))
+    assert convert_version(proto, 18).training_info == proto.training_info
+    with pytest.raises(ConversionError, match="training"):
+        convert_version(proto, 12)
+
+
+def test_external_data_is_not_read(tmp_path: Path) -> None:
+    proto = model(
+        """
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 1000, 1000] x) => (float[1000, 1000] y) <int64[1] axes = {0}> {
+            s = ReduceSum <keepdims = 0> (x, axes)
+            y = MatMul (s, w)
+        }
+    """.replace("MatMul (s, w)", "MatMul (s, s)")
+    )
+    proto.graph.node[1].input[1] = "w"
+    weight = TensorProto(name="w", dims=[1000, 1000], data_type=TensorProto.FLOAT)
+    weight.data_location = TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="absent.bin")
+    proto.graph.initializer.append(weight)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    converted = convert_version(ir.load(path), 11)
+    (tensor,) = ir.to_proto(converted).graph.initializer
+    assert tensor.external_data[0].value == "absent.bin"
+    assert operators(ir.to_proto(converted)) == ["ReduceSum", "MatMul"]
+
+
+def test_a_conversion_to_the_own_version_changes_nothing() -> None:
+    proto = model(REDUCE)
+    assert convert_version(proto, 13) == proto
+
+
+def same(before: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> None:
+    for wanted, found in zip(
+        reference.run(before, feeds), reference.run(after, feeds), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        assert found.dtype == wanted.dtype and found.shape == wanted.shape
+
+
+@pytest.mark.parametrize("target", [13, 18])
+def test_an_operator_that_onnx_does_not_have_is_refused_by_name(target):
+    texts = {
+        "graph": "g (float[2] x) => (float[2] y) { y = ResizeBilinear (x) }",
+        "body": """g (float[2] x, bool c) => (float[2] y) { y = If (c) <
+            then_branch = t () => (float[2] a) { a = ResizeBilinear (x) },
+            else_branch = e () => (float[2] b) { b = Neg (x) }> }""",
+        "function": """g (float[2] x) => (float[2] y) { y = local.f (x) }
+            <domain: "local", opset_import: ["" : 16]> f (a) => (b) { b = ResizeBilinear (a) }""",
+    }
+    for text in texts.values():
+        model = ir.parse(f'<ir_version: 8, opset_import: ["" : 16, "local" : 1]> {text}')
+        reason = "ResizeBilinear does not exist in opset 16, nor in any that is known; give it a"
+        with pytest.raises(ConversionError, match=reason):
+            convert_version(model, target)
+
+
+def test_an_operator_that_is_mistyped_is_told_which_was_meant():
+    model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = SoftMaks (x) }')
+    with pytest.raises(ConversionError, match=r"did you mean 'Softmax'\? else give it a domain"):
+        convert_version(model, 13)
+
+
+def test_an_operator_that_came_later_is_refused_by_name():
+    model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = Gelu (x) }')
+    reason = "Gelu does not exist in opset 16; it came with opset 20"
+    with pytest.raises(ConversionError, match=reason):
+        convert_version(model, 13)
+
+
+def test_what_nothing_reads_any_more_is_gone() -> None:
+    """The longer form of a run-time `k` computes what no output needs."""
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 3] x, float[3] w) => (y) <float[1] unread = {1}> {
+            dead = Neg (x)
+            y, mean, deviation = LayerNormalization (x, w)
+            other = Mul (mean, deviation)
+        }
+    """)
+    after = convert_version(proto, 11)
+    read = {name for node in after.graph.node for name in node.input} | {"y"}
+    unread = [node.op_type for node in after.graph.node if read.isdisjoint(node.output)]
+    assert unread == ["Neg", "Mul"]  # which nothing read before
+    assert [t.name for t in after.graph.initializer if t.name not in read] == ["unread"]
+
+
+def test_what_a_function_leaves_is_folded() -> None:
+    """Casts to the type that is there, sizes that are known."""
+    proto = model("""
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Softsign (x) z = Mish (x) u = CastLike (x, y) }
+    """)
+    ops = [node.op_type for node in convert_version(proto, 9).graph.node]
+    assert "Cast" not in ops and "CastLike" not in ops

@@ -1,0 +1,134 @@
+"""Resize pixel by pixel, below opset 11, beside onnxruntime and the reference."""
+
+import numpy as np
+import onnx
+import pytest
+from conversions import assert_becomes, assert_refuses, converted
+from sessions import open_session
+from straightline import convert_version, reference
+from straightline.version_converter import ConversionError
+
+SCALES = [(1, 1, 2, 2), (1, 1, 0.5, 0.5), (1, 1, 1.5, 0.7), (1, 1, 3, 2.25)]
+SIZES = [(1, 2, 10, 7), (1, 2, 3, 2), (1, 2, 1, 1), (1, 2, 5, 6), (1, 2, 7, 13)]
+PLACES = [
+    "half_pixel",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+]
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+
+
+def resize(attributes, wanted, by_size, element="float", shape="1, 2, 5, 6"):
+    listed = ", ".join(map(str, wanted))
+    held = f"int64[4] s = {{{listed}}}" if by_size else f"float[4] s = {{{listed}}}"
+    inputs = "x, e, e, s" if by_size else "x, e, s"
+    return onnx.parser.parse_model(f"""
+        <ir_version: 6, opset_import: ["": 11]>
+        g ({element}[{shape}] x) => ({element}[A, B, C, D] y) <float[0] e = {{}}, {held}>
+        {{ y = Resize <{attributes}> ({inputs}) }}
+    """)
+
+
+def run(proto, x):
+    session = open_session(proto)
+    return session.run(None, {"x": x})[0]
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        *[f'mode = "nearest", nearest_mode = "{rounding}"' for rounding in ROUNDINGS],
+        'mode = "linear"',
+        'mode = "cubic"',
+        'mode = "cubic", exclude_outside = 1, cubic_coeff_a = -0.5',
+    ],
+)
+def test_numbers(places, mode):
+    x = np.random.default_rng(0).normal(size=(1, 2, 5, 6)).astype(np.float32)
+    ran = 0
+    for wanted, by_size in [*((s, False) for s in SCALES), *((s, True) for s in SIZES)]:
+        before = resize(f'{mode}, coordinate_transformation_mode = "{places}"', wanted, by_size)
+        try:
+            after = convert_version(before, 10)
+        except ConversionError as error:
+            assert "so close to the middle" in str(error) and "nearest" in mode
+            continue
+        ran += 1
+        onnx.checker.check_model(after, full_check=True)
+        wanted_numbers = run(before, x)
+        np.testing.assert_allclose(run(after, x), wanted_numbers, 1e-4, 1e-5)
+        if [node.op_type for node in after.graph.node] != ["Resize"]:  # the reference lacks 10
+            (found,) = reference.run(after, {"x": x})
+            np.testing.assert_allclose(found, wanted_numbers, 1e-4, 1e-5)
+    assert ran > 4
+
+
+@pytest.mark.parametrize("element", ["float16", "double", "uint8"])
+def test_types(element):
+    dtype = np.dtype(element)
+    x = np.arange(60).reshape(1, 2, 5, 6).astype(dtype)
+    nearest = resize('nearest_mode = "ceil"', (1, 1, 1.5, 2), False, element)
+    (found,) = reference.run(convert_version(nearest, 10), {"x": x})
+    assert found.dtype == dtype
+    floats = resize('nearest_mode = "ceil"', (1, 1, 1.5, 2), False)
+    assert (found == run(floats, x.astype(np.float32))).all()
+    linear = resize('mode = "linear"', (1, 1, 1.5, 2), False, element)
+    if element == "uint8":
+        with pytest.raises(ConversionError, match="needs floats"):
+            convert_version(linear, 10)
+        return
+    (found,) = reference.run(convert_version(linear, 10), {"x": x})
+    floats = resize('mode = "linear"', (1, 1, 1.5, 2), False)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, run(floats, x.astype(np.float32)), 1e-2)
+
+
+def test_pixels_are_gathered_and_weighed_along_the_axes_that_change():
+    assert_becomes(
+        "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
+        ' y = Resize <mode = "linear"> (x, e, s)',
+        12,
+        10,
+        """
+        low = Gather <axis = 1> (x, [0, 0, 0, 1])
+        high = Gather <axis = 1> (x, [1, 1, 1, 1])
+        part = Mul (low, [1.0, 0.75, 0.25, 1.0])
+        rest = Mul (high, [0.0, 0.25, 0.75, 0.0])
+        y = Add (part, rest)
+        """,
+        "float[N, 2] x",
+    )
+
+
+def test_what_is_not_known_is_asked_for():
+    body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
+    body += ' y = Resize <mode = "linear"> (x, e, s)'
+    assert_refuses(body, 12, 10, "needs the length of axis 1", "float[2, N] x")
+    assert_refuses(body, 12, 10, "by pixel needs the shape of input 0, which is not known", "x")
+    assert_refuses(
+        'y = Resize <mode = "linear"> (x, x, x)', 12, 10, "constant scales", "float[2] x"
+    )
+    crop = body.replace("<mode", '<coordinate_transformation_mode = "tf_crop_and_resize", mode')
+    assert_refuses(crop, 12, 10, "'tf_crop_and_resize' is not written out", "float[2, 3] x")
+
+
+def test_smaller_by_no_whole_factor_is_not_left_to_opset_10():
+    """There onnxruntime takes the pixel above, against the pixel below from opset 11 on."""
+    body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, SCALE]> ()"
+    body += ' y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
+    body += " (x, e, s)"
+    half = converted(body.replace("SCALE", "0.5"), 12, 10, "float[2, 6] x")
+    assert half[-1].startswith("Resize")
+    less = converted(body.replace("SCALE", "0.7"), 12, 10, "float[2, 6] x")
+    assert less[-1] == "Gather <axis = 1> (x, [0, 1, 2, 4])"
+
+
+def test_axes_without_pixels():
+    body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
+    body += ' y = Resize <mode = "linear"> (x, e, s)'
+    assert_refuses(body, 12, 10, "there are no pixels along axis 1", "float[2, 0] x")
+    reason = "it has 2 scales or sizes for 3 axes"
+    assert_refuses(body, 12, 10, reason, "float[2, 3, 4] x")

@@ -1,0 +1,160 @@
+"""If, Loop and Scan across all versions, and round trips of Scans between 8 and 13."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from sessions import open_session
+from straightline import convert_version, ir, reference
+from straightline.version_converter import ConversionError
+
+TARGETS = (8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 21, 23, 24, 25, 28)
+
+SCAN_13 = """
+<ir_version: 8, opset_import: ["": 13]>
+g (float[3, 4] x, float[4] s) => (float[4] last, float[4, 3] all) {
+    last, all = Scan <num_scan_inputs = 1, scan_output_axes = [-1], scan_input_directions = [1],
+        body = b (float[4] a, float[4] e) => (float[4] t, float[4] u) {
+            t = Add (a, e)
+            zero = Constant <value_ints = [0]> ()
+            q = ReduceSum (e, zero)
+            u = Mul (t, q)
+        }> (s, x)
+}
+"""
+
+SCAN_8 = """
+<ir_version: 3, opset_import: ["": 8]>
+g (float[2, 4] s, float[2, 3, 4] x) => (float[2, 4] last, float[2, 3, 4] all) {
+    last, all = Scan <num_scan_inputs = 1, directions = [1],
+        body = b (float[4] a, float[4] e) => (float[4] t, float[4] u) {
+            t = Add (a, e)
+            u = Softmax <axis = 0> (t)
+        }> (, s, x)
+}
+"""
+
+LOOP = """
+<ir_version: 8, opset_import: ["": 13]>
+g (int64 n, float[2] x) => (float[2] y, float[K, 2] rows) {
+    go = Constant <value = bool {1}> ()
+    y, rows = Loop (n, go, x) <
+        body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w, float[2] r) {
+        d = Identity (c)
+        p = Greater (v, x)
+        q = Cast <to = 1> (p)
+        one = If (c) <
+            then_branch = t () => (float[2] f) { f = Relu (v) },
+            else_branch = e () => (float[2] h) { h = Neg (v) }>
+        w = Add (one, q)
+        r = Identity (w)
+    }>
+}
+"""
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+
+
+def same(before: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> None:
+    onnx.checker.check_model(after, full_check=True)
+    ir.verify(ir.load(after))
+    for wanted, found in zip(
+        reference.run(before, feeds), reference.run(after, feeds), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        assert found.shape == wanted.shape
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_scan_of_13(target: int) -> None:
+    before = onnx.parser.parse_model(SCAN_13)
+    feeds = {"x": X, "s": np.ones(4, np.float32)}
+    after = convert_version(before, target)
+    same(before, after, feeds)
+    same(before, convert_version(after, 13), feeds)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_scan_of_8_with_a_batch(target: int) -> None:
+    before = onnx.parser.parse_model(SCAN_8)
+    feeds = {"x": np.stack([X, 2 - X]), "s": np.ones((2, 4), np.float32)}
+    after = convert_version(before, target)
+    same(before, after, feeds)
+    same(before, convert_version(after, 8), feeds)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loop_with_an_if(target: int) -> None:
+    before = onnx.parser.parse_model(LOOP)
+    feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
+    same(before, convert_version(before, target), feeds)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loop_that_carries_nothing(target: int) -> None:
+    before = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        g (int64 n, float[2] x) => (float[K, 2] rows) {
+            go = Constant <value = bool {1}> ()
+            rows = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
+                d = Identity (c)
+                q = Cast <to = 1> (i)
+                r = Mul (x, q)
+            }>
+        }
+    """)
+    feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
+    same(before, convert_version(before, target), feeds)
+
+
+def test_there_is_no_scan_below_8() -> None:
+    with pytest.raises(ConversionError) as caught:
+        convert_version(onnx.parser.parse_model(SCAN_8), 7, rewrite=False)
+    assert [(f.path, f.op_type) for f in caught.value.failures] == [("last", "Scan")]
+
+
+def test_a_failure_is_told_of_the_node_that_the_user_knows() -> None:
+    with pytest.raises(ConversionError) as caught:
+        convert_version(onnx.parser.parse_model(SCAN_13), 7, rewrite=False)
+    assert [(f.path, f.op_type) for f in caught.value.failures] == [("last", "Scan")]
+
+
+@pytest.mark.parametrize(
+    ("opset", "target", "type_"), [(13, 12, "seq(float[2])"), (16, 15, "optional(float[2])")]
+)
+def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> None:
+    proto = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": {opset}]>
+        g (bool c, {type_} s) => ({type_} y) {{
+            y = If (c) <
+                then_branch = t () => ({type_} p) {{ p = com.example.Keep (s) }},
+                else_branch = e () => ({type_} q) {{ q = com.example.Keep (s) }}>
+        }}
+    """)
+    proto.opset_import.add(domain="com.example", version=1)
+    with pytest.raises(ConversionError, match=r"If 'y'.* (seq|optional)\(tensor\(float\)\)"):
+        convert_version(proto, target)
+
+
+@pytest.mark.parametrize(
+    "body", ["sh = Concat <axis = 0> (k, rest) z = Reshape (o, sh)", "z = Range (zero, n, one)"]
+)
+def test_the_rank_of_what_a_body_gives_out_is_declared(body: str) -> None:
+    """onnxruntime infers it in opset 14, asks for it at run time, and does not see it in 8."""
+    rank = "p, q" if "Reshape" in body else "p"
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 7, opset_import: ["": 14]>
+        g (float[2] s, float[n, 2] x, int64[1] k, float n) => (float[2] last, float[n, {rank}] all)
+        <int64[1] rest = {{-1}}, float zero = {{0}}, float one = {{1}}> {{
+            last, all = Scan <num_scan_inputs = 1,
+                body = b (float[2] a, float[2] e) => (float[2] o, z) {{ o = Add (a, e) {body} }}
+            > (s, x)
+        }}
+    """)
+    feeds = {"s": X[0, :2], "x": X[:, :2], "k": np.array([2]), "n": np.array(3, np.float32)}
+    after = convert_version(before, 8)
+    sessions = [open_session(proto) for proto in (before, after)]
+    wanted, found = [session.run(None, feeds) for session in sessions]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)

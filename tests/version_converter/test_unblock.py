@@ -1,0 +1,214 @@
+"""What the next version cannot hold and passes can dissolve: that alone is rewritten."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.parser
+import pytest
+from harness import assert_equal_outputs, assert_same_text
+from straightened import X, Y, assert_straightens, straightened, told
+from straightline import convert_version, ir
+from straightline.version_converter import ConversionError, convert
+from straightline.version_converter.unblock import PIPELINES, Straightened, straighten_constructs
+
+
+def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}, int64 one = {1}> {
+            s = SequenceConstruct (x, x)
+            y = SequenceAt (s, one)
+            z = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
+            z = If (yes) <
+                then_branch = t () => (float[2] a) { a = Neg (x) },
+                else_branch = e () => (float[2] b) { b = Exp (x) }>
+            y = Identity (x)
+        }
+        """,
+        {"x": X},
+    )
+
+
+def test_shapes_decide_an_if_whose_branches_differ() -> None:
+    assert_straightens(
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) {
+            s = Shape (x)
+            rank = Size (s)
+            one = Constant <value_int = 1> ()
+            axes = Constant <value_ints = [1]> ()
+            c = Equal (rank, one)
+            k = Relu (x)
+            y = If (c) <
+                then_branch = t () => (float[N] a) { a = Neg (k) },
+                else_branch = e () => (float[N, 1] b) { b = Unsqueeze (k, axes) }>
+        }
+        """,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) { k = Relu (x)  y = Neg (k) }
+        """,
+        {"x": X},
+    )
+
+
+def test_a_scan_below_opset_8_becomes_a_loop() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 11]>
+        g (float[N, 2] x, float[2] h) => (float[2] y, float[N, 2] z) {
+            y, z = Scan <num_scan_inputs = 1,
+                body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) {
+                    a = Mul (s, s)
+                    t = Add (a, e)
+                    o = Identity (t)
+                }> (h, x)
+        }
+    """
+    made, found = straightened(text, 7)
+    assert "Loop" in {node.op_type for node in made.graph.node}
+    assert "Scan 'y': rewritten, is a Loop now, because" in "\n".join(told(found))
+    for length in (1, 4):
+        x = np.linspace(-1, 1, 2 * length, dtype=np.float32).reshape(length, 2)
+        assert_equal_outputs(text, made, {"x": x, "h": X / 4})
+
+
+FUNCTION = """
+    <ir_version: 8, opset_import: ["": 17, "local": 1]>
+    g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 one = {1}> {
+        p = local.pick (x, y, zero)
+        q = local.pick (x, y, one)
+        b = Sub (p, q)
+    }
+    <domain: "local", opset_import: ["": 17]> pick (p, q, k) => (r) {
+        s = SequenceConstruct (p, q)
+        r = SequenceAt (s, k)
+    }
+"""
+
+
+def test_calls_decide_what_a_function_does_not() -> None:
+    """It is gone then, since nothing calls it any more."""
+    _, found = assert_straightens(
+        FUNCTION,
+        10,
+        """
+        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2] x, float[2] y) => (float[2] b) { b = Sub (x, y) }
+        """,
+        {"x": X, "y": Y},
+    )
+    assert told(found)[0].startswith("SequenceAt 'r_p': rewritten, lowered, it is element 0, becau")
+
+
+def test_a_function_decides_by_itself() -> None:
+    text = FUNCTION.replace("SequenceAt (s, k)", "SequenceAt (s, m)").replace(
+        "s = SequenceConstruct", "m = Constant <value_int = 1> ()  s = SequenceConstruct"
+    )
+    made, found = straightened(text, 10)
+    assert [node.op_type for node in made.functions[0].node] == ["Identity"]
+    assert [remark.path for remark in found.remarks] == ["local::pick/r", "local::pick/s"]
+    assert_equal_outputs(text, made, {"x": X, "y": Y})
+
+
+UNDECIDED = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] y, int64 k) => (float[2] b) <int64 one = {1}> {
+        s = SequenceConstruct (x, y)
+        a = SequenceAt (s, k)
+        t = SequenceConstruct (y, x)
+        c = SequenceAt (t, one)
+        b = Add (a, c)
+    }
+"""
+
+
+def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
+    made, found = straightened(UNDECIDED, 10)
+    assert [node.op_type for node in made.graph.node] == ["SequenceConstruct", "SequenceAt", "Add"]
+    assert [remark.path for remark in found.remarks] == ["c", "t"]
+    assert found.kept["SequenceAt", "a"] == (
+        "its position depends on input 'k'; decide it with --set k=... (values= in Python)"
+    )
+
+
+def test_what_is_named_from_outside_stays() -> None:
+    proto = onnx.parser.parse_model(UNDECIDED)
+    note = proto.graph.quantization_annotation.add(tensor_name="c")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
+    with pytest.raises(ConversionError) as caught:
+        convert(ir.load(proto), 10)
+    model = ir.load(proto)
+    remarks, kept = straighten_constructs(model, caught.value.failures, PIPELINES[0])
+    assert remarks == ()
+    assert "its output 'c' is named from outside the data flow" in kept["SequenceAt", "c"]
+    assert_same_text(ir.to_proto(model), proto)
+
+
+def test_other_failures_are_not_looked_at() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 21]>
+        g (string[2] p, string[2] q) => (bool[2] y) { y = Equal (p, q) }
+    """
+    made, found = straightened(text, 11)
+    assert found == Straightened((), {})
+    assert_same_text(made, text)
+
+
+def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
+    """As the refusal says."""
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 8]>
+        g (float[2, 3] x, int64[2] k) => (float[2] l, float[2, 3] y) <float[2] s = {1, 2}> {
+            l, y = Scan <num_scan_inputs = 1, body = b (float before, float e)
+                => (float after, float r) { after = Add (before, e)  r = Neg (after) }> (k, s, x)
+        }
+        """)
+    with pytest.raises(ConversionError, match="convert to opset 9 first"):
+        convert_version(proto, 7)
+    converted = convert_version(convert_version(proto, 9), 7)
+    onnx.checker.check_model(converted, full_check=True)
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    for lengths in ([3, 3], [1, 2], [3, 1]):
+        assert_equal_outputs(proto, converted, {"x": x, "k": np.array(lengths)})
+
+
+def test_what_another_construct_alone_has_read_is_gone_with_it() -> None:
+    """The first Loop holds a construct of its own, which nothing needs any more."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, int64 n) => (float[2] y)
+        <int64 two = {2}, bool yes = {1}, bool no = {0}, int64 zero = {0}> {
+            u = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] a) => (bool go, float[2] r) {
+                go = Identity (k)  first = SequenceConstruct (a)
+                last = Loop (two, yes, first) <body = c (int64 j, bool m, seq(float[2]) s)
+                                               => (bool on, seq(float[2]) t) {
+                    on = Identity (m)  t = SequenceInsert (s, a)
+                }>
+                r = SequenceAt (last, zero)
+            }>
+            y = Loop (n, yes, x) <body = d (int64 i2, bool k2, float[2] a2)
+                                  => (bool go2, float[2] r2) {
+                go2 = Identity (k2)
+                z = If (no) <then_branch = e () => (seq(float[2]) p) { p = SequenceConstruct (u) },
+                             else_branch = f () => (seq(float[2]) q) { q = SequenceConstruct (a2) }>
+                w = SequenceAt (z, zero)  r2 = Add (w, w)
+            }>
+        }"""
+    made, _ = straightened(text, 11)
+    assert [node.output[0] for node in made.graph.node] == ["y"]
+    converted = convert_version(onnx.parser.parse_model(text), 11)
+    for n in (0, 3):
+        assert_equal_outputs(text, converted, {"x": X, "n": np.array(n)})

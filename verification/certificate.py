@@ -1,0 +1,190 @@
+"""Proofs that are kept: of which two models, and what was found, to be checked again."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from ..ir import Array, BaseDir, Error, ModelSource, SaveError, Tensor, read_bytes
+from ..ir.io.files import replacing
+from ..ir.io.fingerprint import digest_of
+from ..ir.io.write_target import place_beside
+from ..ir.option_names import by
+from ..ir.package_version import __version__
+from .proof.result import Proof
+
+_FORMAT, _VERSION = "straightline certificate", 1
+_MOST_BYTES = 1 << 30
+
+
+class CertificateError(Error):
+    """A certificate cannot be read, or is not one for these models."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """A proof with what it is of.
+
+    Attributes:
+        before: the digest of the original.
+        after: the digest of the rewrite.
+        proof: what was found.
+        bound: values of inputs that the rewrite no longer has.
+    """
+
+    before: str
+    after: str
+    proof: Proof
+    bound: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        before: ModelSource,
+        after: ModelSource,
+        proof: Proof,
+        bound: Mapping[str, Array] | None = None,
+        base_dir: BaseDir = None,
+    ) -> Certificate:
+        """The certificate of a proof that was found for two models.
+
+        Raises:
+            CertificateError: nothing is proved.
+            LoadError: a model, or external data of it, cannot be read.
+        """
+        if not proof.proved:
+            raise CertificateError(f"there is no proof to keep: {proof.reason}")
+        digests = [digest_of(model, base_dir) for model in (before, after)]
+        return cls(digests[0], digests[1], proof, dict(bound or {}))
+
+    @classmethod
+    def read(cls, path: Path) -> Certificate:
+        """The certificate in a file.
+
+        Raises:
+            CertificateError: it is none.
+            LoadError: it cannot be read.
+        """
+        content = bytes(read_bytes(path, _MOST_BYTES))
+        try:
+            return _read(json.loads(content))
+        except (ValueError, KeyError, TypeError, DecodeError, RecursionError) as error:
+            raise CertificateError(f"'{path}' is not a certificate of straightline") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as JSON takes it."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "straightline": __version__,
+            "verdict": self.proof.status,
+            "claim": self.proof.claim,
+            "before": {"sha256": self.before},
+            "after": {"sha256": self.after},
+            "bound": {name: _encoded(value) for name, value in self.bound.items()},
+            "rules": list(self.proof.rules),
+            "assumptions": list(self.proof.assumptions),
+            "terms": dict(self.proof.outputs),
+        }
+
+    def write(self, path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> None:
+        """Write the certificate, whole or not at all.
+
+        Args:
+            path: where to.
+            taken: files that must stay as they are.
+            force: overwrite also what is no certificate.
+
+        Raises:
+            SaveError: the file cannot be written, or something would be lost.
+        """
+        with replacing(place_of(path, taken, force=force)) as (temporary,):
+            temporary.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+    def require_models(
+        self, before: ModelSource, after: ModelSource, base_dir: BaseDir = None
+    ) -> None:
+        """Check that the certificate is one for two models.
+
+        Raises:
+            CertificateError: it is for others.
+        """
+        for what, expected, model in (
+            ("original", self.before, before),
+            ("rewrite", self.after, after),
+        ):
+            found = digest_of(model, base_dir)
+            if found != expected:
+                raise CertificateError(
+                    f"the certificate is for another {what}: its digest is {expected}, that of the"
+                    f" model {found}"
+                )
+
+    def require_proof(self, proof: Proof | None) -> None:
+        """Check that a proof that was made again shows what the certificate says.
+
+        Raises:
+            CertificateError: it does not.
+        """
+        if proof is None or not proof.proved:
+            reason = "none was tried" if proof is None else proof.reason
+            raise CertificateError(f"the proof cannot be made again: {reason}")
+        more = sorted({*proof.assumptions} - {*self.proof.assumptions})
+        if more:
+            raise CertificateError(
+                f"the proof takes more for granted than the certificate tells: {'; '.join(more)}"
+            )
+
+
+def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
+    """The file that a certificate may be written to; nothing is touched.
+
+    Raises:
+        SaveError: the path is no place for a file, is one of those that are taken, or holds
+            something else than a certificate.
+    """
+    file = place_beside(path, taken)
+    if force or not file.exists() or not file.stat().st_size:
+        return file
+    try:
+        Certificate.read(file)
+    except Error as error:
+        raise SaveError(
+            f"cannot write '{path}': a file that is no certificate is there; name another file, or"
+            f" overwrite it with {by('--force')}"
+        ) from error
+    return file
+
+
+def _read(found: dict[str, Any]) -> Certificate:
+    if (found["format"], found["version"], found["verdict"]) != (_FORMAT, _VERSION, "proved"):
+        raise ValueError("another format")
+    if not all(isinstance(found[name], dict) for name in ("terms", "bound")):
+        raise TypeError("no values by name")
+    proof = Proof(
+        "proved",
+        str(found["claim"]),
+        tuple(map(str, found["rules"])),
+        {str(name): int(count) for name, count in found["terms"].items()},
+        tuple(map(str, found["assumptions"])),
+    )
+    digests = [str(found[side]["sha256"]) for side in ("before", "after")]
+    bound = {str(name): _decoded(text) for name, text in found["bound"].items()}
+    return Certificate(digests[0], digests[1], proof, bound)
+
+
+def _encoded(value: Array) -> str:
+    message = Tensor(array=value).message()
+    return base64.b64encode(message.SerializeToString(deterministic=True)).decode("ascii")
+
+
+def _decoded(text: str) -> Array:
+    message = onnx.TensorProto.FromString(base64.b64decode(text, validate=True))
+    return Tensor(message).numpy()

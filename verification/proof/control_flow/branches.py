@@ -1,0 +1,83 @@
+"""If: the branch that is taken, or a choice between what both give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..budget import OpenError
+from ..obligations import ONE_ELEMENT, Guard
+from ..simplify.choosing import choose
+from .registry import construct
+
+if TYPE_CHECKING:
+    from ..compile_graph import Program, Step
+    from ..symbolic_execution import Execution, Frame, Value
+    from ..terms import Term
+
+
+@construct("If")
+def run_if(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """If (operator specification): in each branch its condition is certain."""
+    (given,) = args
+    assert given is not None
+    terms = execution.terms
+    shape = given.fact.shape
+    require_one(execution, step, given)
+    condition = given if shape is None else terms.view(given, ())
+    holds = truth(execution, condition)
+    if holds is not None:
+        branch = step.bodies["then_branch" if holds else "else_branch"]
+        return execution.run(branch, [], frame)
+    sign, condition = stripped_of_not(condition)
+    one, other = ("then_branch", "else_branch") if sign else ("else_branch", "then_branch")
+    x = _under(execution, step.bodies[one], condition, True, frame)
+    y = _under(execution, step.bodies[other], condition, False, frame)
+    return [_chosen(execution, condition, *pair) for pair in zip(x, y, strict=True)]
+
+
+def require_one(execution: Execution, step: Step, term: Term) -> None:
+    """Demand that a condition or a trip count holds one element."""
+    shape = term.fact.shape
+    if shape is None or any(dim.value != 1 for dim in shape):
+        execution.demand(execution.terms.heads.own(ONE_ELEMENT), (term,), step)
+
+
+def truth(execution: Execution, condition: Term) -> bool | None:
+    """Whether a condition holds; None where run time tells."""
+    tensor = execution.terms.tensor(condition)
+    if tensor is not None:
+        return bool(tensor.numpy().reshape(-1)[0])
+    sign, bare = stripped_of_not(condition)
+    known = execution.assumed.get(bare)
+    return None if known is None else known is sign
+
+
+def stripped_of_not(condition: Term) -> tuple[bool, Term]:
+    """A condition without Not, and whether it means the same."""
+    sign = True
+    while condition.is_op("Not") and condition.args[0] is not None:
+        sign, condition = not sign, condition.args[0]
+    return sign, condition
+
+
+def _under(
+    execution: Execution, branch: Program, condition: Term, holds: bool, frame: Frame
+) -> list[Value]:
+    before, around = execution.assumed, execution.guards
+    execution.assumed = {**before, condition: holds}
+    execution.guards = (*around, Guard(("if", condition, holds), condition=condition, holds=holds))
+    try:
+        return execution.run(branch, [], frame)
+    finally:
+        execution.assumed, execution.guards = before, around
+
+
+def _chosen(execution: Execution, condition: Term, x: Value, y: Value) -> Value:
+    if x is y:
+        return x
+    if x is None or y is None:
+        raise OpenError("a branch of an If gives out an absent value")
+    return choose(execution.terms, condition, x, y)

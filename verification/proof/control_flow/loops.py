@@ -1,0 +1,289 @@
+"""Loop: run by its definition where the trips are known, else a recurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact, element
+from ....facts.polynomial import Dimension
+from ....ir.lazy import lazy_property
+from ....reference.bodies import label
+from ....reference.errors import EvaluationError
+from ..budget import OpenError
+from ..terms import descendants
+from .branches import require_one, truth
+from .recurrences import Recurrence, recur
+from .registry import construct
+from .stacks import empty_stack, reader_of, require_same, stack
+
+if TYPE_CHECKING:
+    from ..compile_graph import Program, Step
+    from ..symbolic_execution import Execution, Frame, Value
+    from ..terms import Term
+
+INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+
+_TRIP = 8
+"""Steps that a trip takes beside those of its nodes."""
+
+MOST_TRIED = 20_000
+"""So many steps are made to see whether a condition ends a loop whose trip count does not."""
+
+
+@construct("Loop")
+def run_loop(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """Loop (operator specification, versions 1 to 25), in every input mode."""
+    limit, condition, *carried = (*args, None, None)[: max(len(args), 2)]
+    terms, body = execution.terms, step.bodies["body"]
+    run = execution.bound(body, frame)
+    for value in (limit, condition):
+        if value is not None:
+            require_one(execution, step, value)
+    if limit is not None and limit.fact.shape is not None:
+        limit = terms.view(limit, ())
+    if condition is None and limit is not None and terms.heeded:
+        condition = terms.constant(np.array(True))
+    known = None if limit is None else _number(execution, limit)
+    keep = True if condition is None else truth(execution, _scalar(execution, condition))
+    trips = None if known is None else max(known, 0)
+    small = trips is not None and terms.runs_loop(trips, len(body.steps))
+    if keep is False or trips == 0:
+        return _collected(execution, step, run, carried, [])
+    if keep and (small or limit is None or (trips is not None and condition is not None)):
+        start = len(execution.log)
+        done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
+        if done is not None:
+            return done
+        execution.forget(start)
+    if keep is None and limit is not None and condition is not None:
+        count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
+        if count.value == 0:
+            return _collected(execution, step, run, carried, [])
+    return _symbolic(execution, step, run, limit, condition, carried)
+
+
+def _number(execution: Execution, limit: Term) -> int | None:
+    """A trip count that is a number."""
+    told = execution.terms.numbers(limit)
+    return told[0] if told else most_trips(execution, limit).value
+
+
+def _scalar(execution: Execution, condition: Term) -> Term:
+    if condition.fact.shape is None:
+        return condition
+    return execution.terms.view(condition, ())
+
+
+Run = Callable[[Sequence["Value"]], "list[Value]"]
+
+
+def _iterate(
+    execution: Execution,
+    step: Step,
+    run: Run,
+    count: tuple[int | None, bool],
+    honoured: bool,
+    carried: Sequence[Value],
+) -> Sequence[Value] | None:
+    """The outputs, trip by trip; None where run time decides whether there is another one, or there
+    are too many."""
+    trips, small = count
+    terms, values = execution.terms, list(carried)
+    body = step.bodies["body"]
+    elements: list[list[Value]] = []
+    index = _ones(one_of(body, 0))
+    keep: Value = terms.constant(np.full(one_of(body, 1), True))
+    trip, steps = 0, terms.budget.steps
+    while trips is None or trip < trips:
+        keep, *rest = run([terms.view(terms.size(trip), index), keep, *values])
+        values = rest[: len(carried)]
+        elements.append(rest[len(carried) :])
+        trip += 1
+        terms.budget.step(_TRIP)
+        if not small and steps - terms.budget.steps > min(MOST_TRIED, terms.loop_steps):
+            terms.generalized |= terms.loop_steps < MOST_TRIED
+            return None
+        assert keep is not None
+        holds = truth(execution, _scalar(execution, keep))
+        if holds is None and (honoured and trip != trips):
+            return None
+        if not honoured and holds is not True:
+            terms.two_readings = True
+        if honoured and holds is False:
+            break
+    return _collected(execution, step, run, values, elements)
+
+
+def one_of(body: Program, index: int) -> tuple[int, ...]:
+    """The shape in which a body takes its iteration number or condition: as it declares it."""
+    assert isinstance(body.proto, onnx.GraphProto)
+    name = body.names[index]
+    tensor = next(info for info in body.proto.input if info.name == name).type.tensor_type
+    return (1,) * (len(tensor.shape.dim) if tensor.HasField("shape") else 0)
+
+
+def _collected(
+    execution: Execution,
+    step: Step,
+    run: Run,
+    values: Sequence[Value],
+    elements: list[list[Value]],
+) -> list[Value]:
+    body = step.bodies["body"]
+    outputs = list(values)
+    first = 1 + len(values)
+    read, untouched = step.read, Untouched(execution, step, run)
+    for k in range(len(body.outputs) - first):
+        if len(values) + k not in read:
+            outputs.append(None)
+        elif elements:
+            made = [trip[k] for trip in elements]
+            require_same(execution, step, made)
+            outputs.append(stack(execution.terms, made, step.head))
+        else:
+            outputs.append(empty_stack(execution.terms, untouched.of(len(values) + k)))
+    return outputs
+
+
+class Untouched:
+    """The elements of the scan outputs of a Loop that makes no trips.
+
+    The one reading of the proof: each size is a number if the body declares it or onnx's plain
+    shape inference finds it, which all runtimes begin with. Else it is 0 if nothing that the proof
+    knows tells a number either, whatever is carried into the body. Anything between is open, since
+    it depends on how much of the model a runtime computes while it loads it.
+
+    Args:
+        execution: what runs the body.
+        step: the Loop.
+        run: the body with what it captures.
+    """
+
+    def __init__(self, execution: Execution, step: Step, run: Run) -> None:
+        self._execution, self._step, self._run = execution, step, run
+
+    def of(self, k: int) -> Fact:
+        """The element of a scan output.
+
+        Args:
+            k: its place among the outputs of the Loop.
+
+        Raises:
+            OpenError: runtimes may differ.
+        """
+        elem_type, sizes = self._told(1 + k)
+        if not all(sizes or ()):
+            self._require_no_number(1 + k, sizes)
+        return Fact(elem_type, tuple(map(Dimension.constant, sizes or ())))
+
+    def _told(self, index: int) -> tuple[int, list[int] | None]:
+        """The element type, and the sizes, 0 for what is no number; None where not even the rank is
+        told."""
+        step, types = self._step, self._execution.element_types
+        reader = reader_of(step.bodies["body"])
+        found = None if types is None else types.of(step.node, index)
+        try:
+            if found is None:
+                found = reader.inferred(index)
+            elem_type, _ = reader.completed(index, found)
+        except EvaluationError:
+            elem_type = self._in_body[index].elem_type
+        if not elem_type:
+            raise OpenError(f"{label(step.node)}: without a trip its type is not known")
+        if found is None or not found.HasField("shape"):
+            return elem_type, None
+        return elem_type, [dim.dim_value for dim in found.shape.dim]
+
+    def _require_no_number(self, index: int, sizes: list[int] | None) -> None:
+        """Ask for sizes that are not told to be ones that nothing tells."""
+        shape = self._in_body[index].shape
+        known = shape is not None and len(shape) == len(sizes or ())
+        if not known or any(
+            not told and dim.value for told, dim in zip(sizes or (), shape or (), strict=True)
+        ):
+            raise OpenError(
+                f"{label(self._step.node)}: without a trip runtimes may take its scan output for"
+                " one of other sizes"
+            )
+
+    @lazy_property
+    def _in_body(self) -> list[Fact]:
+        """What is known of the outputs of the body, nothing being known of what is carried into it
+        but its declarations."""
+        execution, step = self._execution, self._step
+        terms, body = execution.terms, step.bodies["body"]
+        terms.symbols.depth += 1
+        start = len(execution.log)
+        try:
+            inputs = reader_of(body).inputs
+            facts = [terms.symbols.fact(info.type) for info in inputs]
+            leaves: list[Value] = [
+                terms.leaf("bound", (execution.level, "untouched", k, step.node.output[0]), fact)
+                for k, fact in enumerate(facts)
+            ]
+            made = self._run(leaves)
+        finally:
+            terms.symbols.depth -= 1
+            execution.forget(start)
+        if any(term.head.name == "drawn" for term in descendants(made)):
+            raise OpenError(
+                f"{label(step.node)}: without a trip its sizes follow from an unknown operator"
+            )
+        return [Fact() if value is None else value.fact for value in made]
+
+
+def _symbolic(
+    execution: Execution,
+    step: Step,
+    run: Run,
+    limit: Value,
+    condition: Value,
+    carried: Sequence[Value],
+) -> list[Value]:
+    """The outputs as terms over the trips, however many there are."""
+    terms, body = execution.terms, step.bodies["body"]
+    if condition is None and limit is None:
+        raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
+    shapes = one_of(body, 0), one_of(body, 1)
+    if any(value is None for value in carried):
+        raise OpenError(f"{label(step.node)} is given an absent initial value")
+
+    def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+        number = terms.view(terms.size(index), _ones(shapes[0]))
+        keep = terms.constant(np.full(shapes[1], True))
+        again, *rest = run([number, keep, *states])
+        assert again is not None
+        return _scalar(execution, again), rest
+
+    read = step.read
+    trips = None if limit is None else most_trips(execution, limit)
+    made = Recurrence(
+        execution,
+        trips=trips,
+        limit=None if trips is None else terms.size(trips),
+        condition=condition and _scalar(execution, condition),
+        inits=[value for value in carried if value is not None],
+        trip=trip,
+        read=read,
+        empty=Untouched(execution, step, run).of,
+        step=step,
+    )
+    return recur(made)
+
+
+def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
+    return tuple([Dimension.constant(n) for n in shape])
+
+
+def most_trips(execution: Execution, limit: Term) -> Dimension:
+    """How many trips a limit allows: itself, or none where it is negative."""
+    told: Dimension | None = element(limit.fact)
+    if told is not None and told.less(0) is False:
+        return told
+    return execution.terms.not_negative(limit)

@@ -1,0 +1,59 @@
+"""Optional values: what they hold, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....facts.fact import Fact
+from .registry import construct
+
+if TYPE_CHECKING:
+    from ..compile_graph import Step
+    from ..symbolic_execution import Execution, Frame, Value
+    from ..terms import Term
+
+
+@construct("Optional")
+def run_optional(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """Optional(x) = x, as the reference has it."""
+    if args and args[0] is not None:
+        return [args[0]]
+    return [execution.terms.leaf("nothing", None, Fact())]
+
+
+@construct("OptionalHasElement")
+def run_has_element(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """True of what is no optional, false of nothing and of an absent input."""
+    terms = execution.terms
+    value = args[0] if args else None
+    if value is None or value.head.name == "nothing":
+        return [terms.constant(np.array(False))]
+    if _is_certain(value):
+        return [terms.constant(np.array(True))]
+    return terms.apply(step.head, args)
+
+
+@construct("OptionalGetElement")
+def run_get_element(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """What an optional holds."""
+    (value,) = args
+    if value is not None and _is_certain(value):
+        return [value]
+    execution.demand(step.head, args, step)
+    return execution.terms.apply(step.head, args)
+
+
+def _is_certain(term: Term) -> bool:
+    fact = term.fact
+    if fact.other is not None:
+        return not fact.other.HasField("optional_type")
+    return bool(fact.elem_type)

@@ -1,0 +1,605 @@
+"""A loop whose trips only run time tells, as one term over variables that it binds.
+
+A recurrence has initial values, what one trip makes of the states and of the number of the trip,
+and how many trips there are. Terms of it are its states after all trips ("final"), its states
+before a trip ("state") and what it stacks ("stacked"). States that are the same on every trip, and
+integers that grow by the same number on each, are none: they are put in as what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ....facts.fact import PRIVATE, Fact, Shape, content_from, element
+from ....facts.polynomial import Dimension
+from ....ir import Signal
+from ....ops.axes import ONE
+from ....reference.bodies import label
+from ..budget import OpenError
+from ..obligations import ENDS, SAME_SIZES, Guard, Guards
+from ..terms import Term, descendants
+from . import counters
+from .collecting import rows_added, together
+from .ends import ended_by_number, holds, untouched
+
+if TYPE_CHECKING:
+    from ..compile_graph import Step
+    from ..symbolic_execution import Execution, Value
+    from ..term_manager import Terms
+
+Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
+MOST_ROUNDS = 6
+
+MOST_TRIPS = 1 << 40
+"""A loop of more trips is one that does not end."""
+
+_RUN = 16
+"""Steps that it takes to look at a loop inside another one, times the square of how many are around
+it: one that its condition ends is looked at twice, and so is all that stands in it."""
+
+MOST_ALIKE = 4
+"""With so many loops that begin alike a loop is compared, to see whether it is one of them."""
+
+
+@dataclasses.dataclass
+class Recurrence:
+    """A loop, as its construct describes it.
+
+    Attributes:
+        execution: what runs its body.
+        trips: how many trips it makes at most; None where only its condition tells.
+        limit: the term of its trip count; None where it has none.
+        condition: whether it makes a first trip; None where its condition does not count.
+        inits: the initial values.
+        trip: one trip: given its number and the states, whether there is another, and the outputs.
+        read: the outputs that are read.
+        empty: an element of the scan output after so many outputs, if there are no trips.
+        step: its node.
+        tag: what its variables are called by.
+        start: how many obligations there were before it.
+    """
+
+    execution: Execution
+    trips: Dimension | None
+    limit: Term | None
+    condition: Term | None
+    inits: list[Term]
+    trip: Trip
+    read: set[int]
+    empty: Callable[[int], Fact]
+    step: Step
+    tag: str = ""
+    start: int = 0
+
+    @property
+    def place(self) -> str:
+        """The node as messages call it."""
+        return label(self.step.node)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a recurrence binds, and what ends it; the key of its head.
+
+    Attributes:
+        index: the symbol of the number of a trip.
+        states: its variables.
+        honoured: whether a condition ends it.
+        limited: whether a trip count does.
+    """
+
+    index: str
+    states: tuple[Term, ...]
+    honoured: bool
+    limited: bool
+
+
+def recur(loop: Recurrence) -> list[Value]:
+    """The outputs of a loop: its final states, and what it stacks."""
+    execution, terms = loop.execution, loop.execution.terms
+    level = execution.level
+    name = _name_of_trip(loop)
+    index = terms.symbols.trip(name, level)
+    if loop.trips is not None:
+        terms.limits[name] = loop.trips
+        if loop.condition is None and not (level or execution.assumed):
+            terms.symbols.magnitudes.exists((loop.trips,))
+    execution.level, around, guards = level + 1, execution.trip, execution.guards
+    execution.trip = (*around, terms.size(index))
+    terms.symbols.depth += 1
+    loop.start = len(execution.log)
+    try:
+        states, again, outputs = _identified(loop, level, index)
+        _demand_same_sizes(loop, outputs)
+    finally:
+        guard = execution.guards[-1] if execution.guards is not guards else None
+        execution.level, execution.trip, execution.guards = level, around, guards
+        terms.symbols.depth -= 1
+    if loop.condition is not None:
+        ended = ended_by_number(
+            loop, loop.condition, counters.Loop(level, index, loop.inits, states, outputs), again
+        )
+        if ended is not None:
+            execution.forget(loop.start)
+            return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
+    assert guard is not None
+    guard.collected = functools.partial(_collected, loop, name, states, again, outputs)
+    _demand_end(loop, guard)
+    return _results(loop, name, states, again, outputs)
+
+
+def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
+    """What says when a trip is made."""
+    (name,), first = index.symbols, loop.condition
+    if first is None:
+        return Guard(name, level, loop.trips)
+    certain = holds(loop.execution.terms, first)
+    trips = ONE if loop.trips is None else loop.trips
+    return Guard((name, loop.tag), level, trips if certain else None)
+
+
+def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
+    """Demand of what is stacked that it is of one shape on all trips."""
+    terms, level = loop.execution.terms, loop.execution.level - 1
+    for output in outputs[len(loop.inits) :]:
+        shape = None if output is None else output.fact.shape
+        symbols = {name for dim in shape or () for name in dim.symbols}
+        inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
+        varies = not terms.symbols.varying.isdisjoint(symbols) or any(
+            name.startswith(inside) for name in symbols
+        )
+        if shape is None or varies:
+            loop.execution.demand(terms.heads.own(SAME_SIZES), (output,), loop.step)
+
+
+def _demand_end(loop: Recurrence, guard: Guard) -> None:
+    """Demand of a loop that nothing but run time ends that it ends."""
+    terms = loop.execution.terms
+    assert guard.collected is not None
+    if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:
+        every = guard.collected(terms.constant(np.array(True)))
+        loop.execution.demand(terms.heads.own(ENDS), (every,), loop.step)
+
+
+def _collected(
+    loop: Recurrence,
+    name: str,
+    states: list[Term],
+    again: Term,
+    outputs: list[Value],
+    term: Term,
+) -> Term:
+    """What a loop would stack if a term of its body were a scan output."""
+    made = dataclasses.replace(loop, read={len(outputs)})
+    live = _live(made, states, again, [*outputs, term])
+    recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
+    head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
+    return loop.execution.terms.keep(head, (recurrence,), Fact())
+
+
+def _name_of_trip(loop: Recurrence) -> str:
+    """The symbol of the number of a trip; loops in the same place that make as many share it."""
+    limit = "" if loop.trips is None else str(loop.trips)
+    return f"{PRIVATE}trip{loop.execution.level}:{limit}"
+
+
+Settled = tuple[list[Term], Term, "list[Value]"]
+
+
+def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
+    """What a trip is over variables of its own: two loops have them in common only if they are the
+    same, so that what is known of a variable, such as its sizes, says whose it is."""
+    execution, terms = loop.execution, loop.execution.terms
+    begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
+    alike = terms.loops.setdefault(begin, {})
+    around = loop.execution.guards
+    for tag, known in list(alike.items())[:MOST_ALIKE]:
+        loop.tag = tag
+        if _tried(loop, level, index, around) == known:
+            return known
+    if execution.tries:
+        raise _UnlikeError("what stands around this loop is another loop, too")
+    terms.loop_count += 1
+    loop.tag = f"{level}.{terms.loop_count}"
+    found = alike[loop.tag] = _settled(loop, level, index, around)
+    return found
+
+
+class _UnlikeError(Signal):
+    """A loop is compared with one before it, and a loop inside of it is none of that one's."""
+
+
+def _tried(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled | None:
+    """What a trip is over the variables of another loop; None where the two are not the same."""
+    loop.execution.tries += 1
+    try:
+        return _settled(loop, level, index, around)
+    except _UnlikeError:
+        return None
+    finally:
+        loop.execution.tries -= 1
+
+
+class _Form(NamedTuple):
+    """What a state was found to be.
+
+    Attributes:
+        counted: whether its initial value was one known integer.
+        step: by how much it grows on each trip; None for a state that is a true one.
+        open: the axes whose sizes may be others on each trip; None for all of it.
+    """
+
+    counted: bool
+    step: int | None
+    open: tuple[int, ...] | None
+
+
+def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled:
+    """The states as a trip finds them, whether another one follows, and what it gives out: as was
+    found when this loop was met before, or else from the beginning. So a nest of loops takes no
+    more than one run of a body for each loop around it."""
+    loop.execution.terms.budget.step(_RUN * level * level)
+    loop.execution.guards = (*around, _guard(loop, level, index))
+    forms = loop.execution.forms.get(loop.place)
+    found = None if forms is None else _as_before(loop, level, index, forms)
+    if found is None:
+        found = _found(loop, level, index)
+    return found
+
+
+def _as_before(
+    loop: Recurrence, level: int, index: Dimension, forms: Sequence[_Form]
+) -> Settled | None:
+    """One trip over states of forms that are known; None where they are not these."""
+    if len(forms) != len(loop.inits):
+        return None
+    states = []
+    for k, (init, form) in enumerate(zip(loop.inits, forms, strict=True)):
+        if form.counted is not _is_counted(init.fact):
+            return None
+        if form.step is not None:
+            moved = form.step and _number(loop, element(init.fact) + index * form.step, init)
+            states.append(moved or init)
+        else:
+            states.append(_variable(loop, level, k, _opened(loop, init.fact, k, form.open)))
+    loop.execution.forget(loop.start)
+    again, outputs = loop.trip(index, states)
+    for k, (state, form) in enumerate(zip(states, forms, strict=True)):
+        made = outputs[k]
+        if made is None:
+            return None
+        if form.step is not None:
+            if made is not _next(loop, state, index):
+                return None
+        elif _wider(loop, state.fact, made.fact, k) or not _is_needed(loop, k, made, form.open):
+            return None
+    return states, again, outputs
+
+
+def _is_counted(fact: Fact) -> bool:
+    return fact.content is not None and isinstance(element(fact), Dimension)
+
+
+def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
+    """What is said of a state: the type and shape of its initial value, but for some axes."""
+    fact = dataclasses.replace(_plain(fact), count=None)
+    if axes == () or fact.other is not None:
+        return fact if axes == () else Fact()
+    if axes is None or fact.shape is None or axes[-1] >= len(fact.shape):
+        return Fact(fact.elem_type)
+    shape = [_any_size(loop, k, n) if n in axes else dim for n, dim in enumerate(fact.shape)]
+    return Fact(fact.elem_type, tuple(shape))
+
+
+def _is_needed(loop: Recurrence, k: int, made: Term, axes: tuple[int, ...] | None) -> bool:
+    """Whether less is said of a state than of its initial value for a reason."""
+    first, after = loop.inits[k].fact.shape, made.fact.shape
+    if axes == ():
+        return True
+    if axes is None or first is None or after is None or len(first) != len(after):
+        return axes is None and (first is None or after is None or len(first) != len(after))
+    return all(first[axis] != after[axis] for axis in axes)
+
+
+def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
+    """The same, run until what is said of the states holds of what a trip makes of them."""
+    count, execution = len(loop.inits), loop.execution
+    facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
+    closed: dict[int, Term | None] = {}
+    for _ in range(MOST_ROUNDS):
+        states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
+        execution.forget(loop.start)
+        again, outputs = loop.trip(index, states)
+        changed = False
+        for k in range(count):
+            made = outputs[k]
+            if made is None:
+                raise OpenError(f"{loop.place} makes an absent state")
+            if k in closed and closed[k] is not None:
+                if made is not _next(loop, states[k], index):
+                    closed[k], facts[k], changed = None, _plain(facts[k]), True
+                continue
+            form = None if k in closed else _closed(loop, k, states[k], made, index)
+            if form is not None:
+                closed[k], changed = form, True
+                continue
+            if k not in closed:
+                closed[k] = None
+                if facts[k].content is not None:
+                    facts[k], changed = _plain(facts[k]), True
+                    continue
+            wider = _wider(loop, facts[k], made.fact, k)
+            if wider is not None:
+                facts[k], changed = wider, True
+        if not changed:
+            execution.forms[loop.place] = [
+                _form(loop, k, closed.get(k), fact, index) for k, fact in enumerate(facts)
+            ]
+            return states, again, outputs
+    raise OpenError(f"{loop.place}: the sizes of its states do not settle")
+
+
+def _form(loop: Recurrence, k: int, closed: Term | None, fact: Fact, index: Dimension) -> _Form:
+    init = loop.inits[k].fact
+    counted = _is_counted(init)
+    if closed is not None:
+        step = 0 if closed is loop.inits[k] else (element(closed.fact) - element(init)).terms
+        (symbol,) = index.symbols
+        return _Form(counted, step if isinstance(step, int) else step.get((symbol,), 0), ())
+    if fact.shape is None or init.shape is None or len(fact.shape) != len(init.shape):
+        return _Form(counted, None, () if fact.shape is init.shape is None else None)
+    pairs = enumerate(zip(fact.shape, init.shape, strict=True))
+    return _Form(counted, None, tuple([axis for axis, (a, b) in pairs if a != b]))
+
+
+def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
+    terms = loop.execution.terms
+    fact = terms.facts.one(fact)
+    return terms.leaf("bound", (level, loop.tag, k, id(fact)), fact)
+
+
+def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
+    """What is said of a state first: the type and shape of its initial value; of one integer that
+    it is some number, so that it is seen what a trip makes of it."""
+    if fact.content is not None and isinstance(element(fact), Dimension):
+        symbol = Dimension.symbol(f"{PRIVATE}state{tag}.{k}")
+        content = content_from(symbol).reshape(fact.content.shape)
+        return dataclasses.replace(fact, content=content)
+    return dataclasses.replace(_plain(fact), count=None)
+
+
+def _plain(fact: Fact) -> Fact:
+    return fact.without_content()
+
+
+def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension) -> Term | None:
+    """A state as a function of the number of the trip; None where it is a true one."""
+    _terms, init = loop.execution.terms, loop.inits[k]
+    if made is state:
+        return init
+    before, after, first = (element(term.fact) for term in (state, made, init))
+    numbers = (before, after, first)
+    if any(not isinstance(number, Dimension) for number in numbers):
+        return None
+    step = after - before
+    if step.value is None or made.fact.shape != init.fact.shape:
+        return None
+    form = first + index * step.value
+    if not loop.execution.terms.symbols.magnitudes.hold(form, init.fact.elem_type):
+        return None  # it may wrap
+    return _number(loop, form, init)
+
+
+def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:
+    terms = loop.execution.terms
+    content = content_from(number)
+    assert like.fact.content is not None
+    return terms.content(content.reshape(like.fact.content.shape), like.fact.elem_type)
+
+
+def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
+    """What a closed form is on the next trip."""
+    told = element(state.fact)
+    if state.fact.content is None or not isinstance(told, Dimension):
+        return state
+    (symbol,) = index.symbols
+    return _number(loop, told.replaced({symbol: index + 1}), state)
+
+
+def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
+    """What holds of a state before and after a trip; None where that was said already."""
+    if fact.other is not None:
+        return None if made.other == fact.other else Fact()
+    if made.other is not None:
+        return None if fact == Fact() else Fact()
+    elem_type = fact.elem_type if fact.elem_type == made.elem_type else 0
+    if fact.shape is None or made.shape is None or len(fact.shape) != len(made.shape):
+        shape = None
+    else:
+        shape = tuple(
+            [
+                a if a == b else _any_size(loop, k, axis)
+                for axis, (a, b) in enumerate(zip(fact.shape, made.shape, strict=True))
+            ]
+        )
+    if (elem_type, shape) == (fact.elem_type, fact.shape):
+        return None
+    return Fact(elem_type, shape)
+
+
+def _any_size(loop: Recurrence, k: int, axis: int) -> Dimension:
+    """A size of a state that may be another one on each trip."""
+    return loop.execution.terms.symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
+
+
+def _results(
+    loop: Recurrence, name: str, states: list[Term], again: Term, outputs: list[Value]
+) -> list[Value]:
+    terms = loop.execution.terms
+    if loop.condition is None and not holds(terms, again):
+        terms.two_readings = True
+    rows = rows_added(terms, loop.inits, states, again, outputs)
+    count = len(states)
+    live = _live(loop, states, again, outputs) - rows.keys()
+    recurrence, kept = _recurrence(loop, name, states, again, outputs, live)
+    trips = loop.trips
+    if loop.condition is not None or trips is None:
+        trips = terms.symbols.told_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
+    results: list[Value] = []
+    for k, output in enumerate(outputs):
+        if k not in loop.read or output is None:
+            results.append(None)
+        elif k in rows:
+            stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
+            results.append(together(terms, loop.inits[k], output, stacked))
+        elif k < count:
+            results.append(_final(loop, recurrence, states[k], k, kept, trips))
+        else:
+            results.append(_stacked(loop, recurrence, name, output, k, trips))
+    return results
+
+
+def _recurrence(
+    loop: Recurrence,
+    name: str,
+    states: list[Term],
+    again: Term,
+    outputs: list[Value],
+    live: set[int],
+) -> tuple[Term, list[int]]:
+    """The term of a loop with some of its states, and which these are."""
+    terms = loop.execution.terms
+    kept = [k for k in range(len(states)) if k in live]
+    honoured = loop.condition is not None
+    bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
+    ends = (again,) if honoured else ()
+    updates = [outputs[k] for k in kept]
+    head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
+    inits = [loop.inits[k] for k in kept]
+    return terms.keep(head, (loop.limit, loop.condition, *inits), Fact()), kept
+
+
+def _live(
+    loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
+) -> set[int]:
+    """The states that are read: by an output that is, by the condition, or by another such."""
+    count = len(states)
+    variables = {s: k for k, s in enumerate(states) if s.head.name == "bound"}
+    live: set[int] = set()
+    found = {k for k in loop.read if k < count and states[k] in variables}
+    roots = [o for k, o in enumerate(outputs) if k >= count and k in loop.read]
+    found |= {variables[t] for t in descendants([again, *roots]) if t in variables}
+    while found:
+        live |= found
+        reached = descendants([outputs[k] for k in sorted(found)])
+        found = {variables[t] for t in reached if t in variables} - live
+    return live
+
+
+def _final(
+    loop: Recurrence,
+    recurrence: Term,
+    state: Term,
+    k: int,
+    kept: Sequence[int],
+    trips: Dimension,
+) -> Term:
+    terms = loop.execution.terms
+    if state.head.name == "bound":
+        head = terms.heads.own("final", kept.index(k))
+        fact = dataclasses.replace(state.fact, shape=_closed_shape(loop, state.fact))
+        return terms.keep(head, (recurrence,), fact)
+    told = element(state.fact) if state.fact.content is not None else None
+    if isinstance(told, Dimension):
+        return _number(loop, _after(loop, told, trips), state)
+    return state
+
+
+def _after(loop: Recurrence, told: Dimension, trips: Dimension) -> Dimension:
+    """A closed form once all trips are made."""
+    name = _name_of_trip(loop)
+    return told.replaced({name: trips})
+
+
+def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
+    """A shape outside of a loop: what its states are called inside means nothing there."""
+    if fact.shape is None:
+        return None
+    level = loop.execution.level
+    symbols = loop.execution.terms.symbols
+    inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
+    return tuple(
+        [
+            symbols.fresh() if any(s.startswith(inside) for s in dim.symbols) else dim
+            for dim in fact.shape
+        ]
+    )
+
+
+def _stacked(
+    loop: Recurrence, recurrence: Term, name: str, output: Term, k: int | None, trips: Dimension
+) -> Term:
+    """What output k adds in each trip, one after the other; None for a list, of which nobody sees
+    the sizes if there are no trips."""
+    terms = loop.execution.terms
+    certain = k is None or (trips - 1).less(0) is False
+    declared = None if certain else _declared(loop, k or 0, output.fact)
+    head = terms.heads.own("stacked", (name, declared), (output,))
+    known = terms.get(head, (recurrence,))
+    if known is not None:
+        return known
+    shape = _closed_shape(loop, output.fact)
+    if declared is not None and shape is not None:
+        shape = _any_trips(terms, shape, declared[1], trips)
+    fact = Fact(output.fact.elem_type, None if shape is None else (trips, *shape))
+    return terms.keep(head, (recurrence,), fact)
+
+
+def _any_trips(
+    terms: Terms, shape: Shape, untouched: Shape | None, trips: Dimension
+) -> Shape | None:
+    """The sizes of elements where there may be no trips, and others then.
+
+    They are those of the body where no trips can be a case of its own; else a size that differs is
+    one that neither tells.
+    """
+    if shape == untouched:
+        return shape
+    if _is_a_case(terms, trips):
+        terms.positive.add(trips)
+        return shape
+    if untouched is None or len(shape) != len(untouched):
+        return None
+    return tuple(
+        [
+            a if a == b else terms.symbols.named(f"{PRIVATE}scan:{trips}:{a}:{b}")
+            for a, b in zip(shape, untouched, strict=True)
+        ]
+    )
+
+
+_STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
+"""How sizes begin that may be set in a case (`Terms.following`)."""
+
+
+def _is_a_case(terms: Terms, trips: Dimension) -> bool:
+    """Whether models can be compared where there are no trips, by setting one size."""
+    products = [product for product in trips.terms if product]
+    if len(products) != 1 or len(products[0]) != 1 or terms.symbols.free(terms.size(trips)):
+        return False
+    (name,) = products[0]
+    return name in terms.facts.declared or name.startswith(_STEADY)
+
+
+def _declared(loop: Recurrence, k: int, made: Fact) -> tuple[int, Shape | None]:
+    """The type of an element if there are no trips."""
+    try:
+        element = loop.empty(k)
+    except OpenError:
+        return made.elem_type, None
+    return element.elem_type, element.shape

@@ -1,0 +1,350 @@
+"""Wherever the original gives outputs, so does the rewrite.
+
+Each node of the rewrite that may fail needs a twin in the original: the same operator on equal
+operands, which runs at least as often. Then the rewrite fails only where the original does. A node
+without a twin must be shown not to fail (`safety.py`), and a loop without one to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ...facts.fact import Fact
+from ...facts.polynomial import Dimension
+from ...ops.axes import ONE
+from ...reference.bodies import label
+from .budget import OpenError
+from .function_symbols import Head
+from .obligations import (
+    AS_DECLARED,
+    ENDS,
+    IS_PART,
+    IS_SIZE,
+    ONE_ELEMENT,
+    SAME_SIZES,
+    Guard,
+    Guards,
+    Log,
+    Obligation,
+)
+from .terms import Args, Term
+
+if TYPE_CHECKING:
+    from .equality import Comparison
+    from .term_manager import Terms
+
+Demand = tuple[Head, Args]
+"""An operator, or a demand by name, and its operands."""
+
+_MOST_TWINS = 8
+"""With so many nodes of the original a node of the rewrite is compared."""
+
+_MOST_LOOPS = 8
+"""In so many loops of the original the rows of a node of the rewrite are looked for."""
+
+_DIVIDING = ("Div", "Mod")
+"""These fail for the same operands."""
+
+_MAKING = {"ConstantOfShape": 0, "Expand": 1}
+"""Operators that make a tensor of some sizes, and the input that holds these."""
+_MOST_AXES = 16
+
+_RENAMED = ("Scatter", "Upsample")
+
+_TAKING_PARTS = ("Gather", "Split")
+
+_FAULTS = {
+    ENDS: "it may never end",
+    ONE_ELEMENT: "its condition or trip count may not hold exactly one element",
+    SAME_SIZES: "the sizes of what it reads or stacks may differ",
+    IS_SIZE: "a length may be negative",
+    IS_PART: "a length may be larger than what it is a part of",
+    AS_DECLARED: "it declares other sizes of an output than it gives",
+}
+"""What could go wrong where a demand that is no operator does not hold."""
+
+
+class UndefinedError(OpenError):
+    """A node of the rewrite may fail where the original gives outputs.
+
+    Attributes:
+        obligation: the node, and what it is applied to.
+        fault: what could go wrong.
+    """
+
+    def __init__(self, obligation: Obligation, fault: str) -> None:
+        node = label(obligation.node)
+        super().__init__(f"{node} of the rewrite may fail where the original does not: {fault}")
+        self.obligation = obligation
+        self.fault = fault
+
+
+class Definedness:
+    """Compares the nodes of two models that may fail.
+
+    Args:
+        comparison: what has found their outputs equal.
+        before: those of the original.
+
+    Attributes:
+        positive: numbers of trips that are taken to be 1 or more.
+    """
+
+    def __init__(self, comparison: Comparison, before: Log) -> None:
+        self.comparison = comparison
+        self.terms = comparison.terms
+        self.positive: set[Dimension] = set()
+        self._before = before
+        self._promised: dict[Demand, list[Guards]] = {}
+        for each in before:
+            for demand in [*_demands(self.terms, each), *self._elements(each)]:
+                self._promised.setdefault(demand, []).append(each.guards)
+        self._by_head: dict[Head, list[Obligation]] | None = None
+        self._loops: list[Guard] | None = None
+
+    def require(self, after: Iterable[Obligation]) -> None:
+        """See that each node of the rewrite gives a result wherever the original does.
+
+        Raises:
+            UndefinedError: one of them may fail there.
+        """
+        done: set[Hashable] = set()
+        for each in after:
+            key = each.head, each.args, tuple([guard.key for guard in each.guards])
+            if key not in done:
+                done.add(key)
+                self._require(each)
+
+    def _require(self, obligation: Obligation) -> None:
+        around = {guard.key for guard in obligation.guards}
+        demands = _demands(self.terms, obligation)
+        if any(self._trips_taken(demand, around) == set() for demand in demands):
+            return
+        fault = self._fault(obligation)
+        if not fault or any(self._holds(demand, around) for demand in demands):
+            return
+        if self._is_made(obligation, around) or self._is_row_by_row(obligation, around):
+            return
+        if not self._has_twin(obligation, around):
+            raise UndefinedError(obligation, fault)
+
+    def _fault(self, obligation: Obligation) -> str:
+        """What could go wrong, with the names that the node has for its inputs."""
+        if obligation.head.op is None:
+            return _FAULTS[obligation.head.name]
+        fault = self.terms.safety.fault(obligation.head, obligation.args, obligation.width)
+        for index, name in enumerate(obligation.node.input):
+            fault = fault.replace(f"'i{index}'", repr(name))
+        return fault
+
+    def _holds(self, demand: Demand, around: set[Hashable]) -> bool:
+        """Whether the original demands the same, at least as often."""
+        taken = self._trips_taken(demand, around)
+        if taken is None:
+            return False
+        self.positive |= taken
+        return True
+
+    def _trips_taken(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
+        """The numbers of trips that must be 1 or more for the original to demand the same wherever
+        the rewrite does; None where it may not."""
+        found = None
+        for guards in self._promised.get(demand, ()):
+            taken = self._taken(guards, around, demand[1])
+            if taken == set():
+                return taken
+            found = taken if found is None else found
+        return found
+
+    def _taken(
+        self, guards: Guards, around: set[Hashable], operands: Sequence[Term | None]
+    ) -> set[Dimension] | None:
+        """The same for one node of the original.
+
+        Args:
+            guards: what is around that node.
+            around: the keys of what is around the node of the rewrite.
+            operands: what it is applied to.
+        """
+        found = set()
+        for guard in guards:
+            if guard.key in around:
+                continue
+            if guard.trips is None or not self._is_steady(operands, guard.level):
+                return None
+            if (guard.trips - 1).less(0) is not False:
+                if not _is_linear(guard.trips):
+                    return None
+                found.add(guard.trips)
+        return found
+
+    def _is_steady(self, operands: Sequence[Term | None], level: int) -> bool:
+        """Whether operands are the same on all trips of a loop."""
+        free = self.terms.symbols.free
+        return not any(operand is not None and level in free(operand) for operand in operands)
+
+    def _is_made(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Whether the original makes a tensor of the sizes that are asked for."""
+        if obligation.head.name == "Expand" and not _is_one(obligation.args[0]):
+            return False
+        elements = self._elements(obligation)
+        return bool(elements) and all(
+            self.terms.safety.is_size(number) or self._holds((head, (number,)), around)
+            for head, (number,) in elements
+        )
+
+    def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
+        """The demands that each size of a tensor that is made is one."""
+        place = _MAKING.get(obligation.head.name)
+        sizes = None if place is None else obligation.args[place]
+        count = sizes.fact.shape[0].value if sizes is not None and sizes.fact.shape else None
+        if sizes is None or not count or count > _MOST_AXES:
+            return []
+        head = self.terms.heads.own(IS_SIZE)
+        places = map(Dimension.constant, range(count))
+        parts = [self.comparison.narrowing.of(sizes, 0, place, ONE) for place in places]
+        return [(head, (self.terms.view(part, ()),)) for part in parts]
+
+    def _is_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Whether a loop of the original computes row by row what a node of the rewrite computes of
+        all rows."""
+        result = obligation.result
+        if result is None or result.fact.shape is None or result.head.name in ("void", "constant"):
+            return False
+        for guard in self._loops_of_before():
+            name = str(guard.key)
+            for axis, size in enumerate(result.fact.shape):
+                if size != guard.trips or guard.key in around:
+                    continue
+                part = self.comparison.narrowing.of(result, axis, Dimension.symbol(name), ONE)
+                demand = _demand_of(self.terms, part, obligation.args[0])
+                if demand is None or demand[0].name not in (obligation.head.name, IS_PART):
+                    continue
+                taken = self._trips_taken(demand, around | {guard.key})
+                first = self._taken((guard,), around, ())
+                if taken is not None and first is not None:
+                    self.positive |= taken | first
+                    return True
+        return False
+
+    def _loops_of_before(self) -> list[Guard]:
+        """The loops of the original that a number of trips ends, each number once."""
+        if self._loops is None:
+            guards = {
+                guard.key: guard
+                for each in self._before
+                for guard in each.guards
+                if guard.is_loop and isinstance(guard.key, str)
+            }
+            self._loops = list(guards.values())[:_MOST_LOOPS]
+        return self._loops
+
+    def _has_twin(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Whether the original has the same operator on operands that are found equal."""
+        if self._by_head is None:
+            self._by_head = {}
+            for each in self._before:
+                self._by_head.setdefault(each.head, []).append(each)
+        tried: set[Hashable] = set()
+        for twin in self._by_head.get(obligation.head, ()):
+            key = twin.args, tuple([guard.key for guard in twin.guards])
+            if key in tried or len(twin.args) != len(obligation.args):
+                continue
+            tried.add(key)
+            if len(tried) > _MOST_TWINS:
+                break
+            if self._is_twin(twin, obligation, around):
+                return True
+        return False
+
+    def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Whether a node of the original has equal operands, and runs as often: under the same
+        guards, or under those that correspond to the ones around the node of the rewrite."""
+        taken = self._taken(twin.guards, around, twin.args)
+        if taken is not None and self._is_equal(twin, obligation, ((), ())):
+            self.positive |= taken
+            return True
+        guards = twin.guards, obligation.guards
+        return bool(guards[0]) and _alike(*guards) and self._is_equal(twin, obligation, guards)
+
+    def _is_equal(
+        self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards]
+    ) -> bool:
+        """Whether the operands of two nodes are found equal, whenever their guards let them run."""
+        one, other = self._wrapped(twin, guards[0]), self._wrapped(obligation, guards[1])
+        return self.comparison.holds(one, other)
+
+    def _wrapped(self, obligation: Obligation, guards: Guards) -> Term:
+        """A term that is equal for nodes with equal operands, whenever they run."""
+        terms = self.terms
+        head = terms.heads.own("operands", (obligation.head, len(obligation.args)))
+        term = terms.keep(head, obligation.args, Fact())
+        for guard in reversed(guards):
+            if guard.condition is not None:
+                both = terms.heads.own("operands", ("if", guard.holds))
+                term = terms.keep(both, (guard.condition, term), Fact())
+            elif guard.collected is not None:
+                term = guard.collected(term)
+        return term
+
+
+def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
+    """What a node demands, in each of the forms in which another one may demand it."""
+    head, args, result = obligation.head, obligation.args, obligation.result
+    found = [(head, args)]
+    if result is None or not args or args[0] is None:
+        return found
+    if head.name == "Gather" and _is_one(args[1]) and args[1] is not None:
+        found.append((head, (args[0], terms.view(args[1], ()))))
+    if head.name in _DIVIDING:
+        found.append((terms.heads.own("quotient"), args))
+    if head.name in ("Squeeze", "Split"):
+        found.append((terms.heads.own(head.name, _listed(terms, obligation)), args[:1]))
+    renamed = head.name in _RENAMED and result.head.op is not None
+    if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
+        found.append((result.head, result.args))  # as it is spelled at another opset
+    if head.name in _TAKING_PARTS:
+        part = _demand_of(terms, result, args[0])
+        if part is not None and part[0].name == IS_PART:
+            found.append(part)
+    return found
+
+
+def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
+    """What must hold for a term to be there: of a part of a tensor, that the tensor is so large."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    if term.is_op("Gather") and _is_one(term.args[1]) and term.args[1] is not None:
+        return term.head, (term.args[0], terms.view(term.args[1], ()))
+    if term.head.name == "narrow":
+        return (terms.heads.own(IS_PART), (term,)) if term.args[0] is whole else None
+    return None if term.head.op is None else (term.head, term.args)
+
+
+def _listed(terms: Terms, obligation: Obligation) -> Hashable:
+    """The axes of a Squeeze, or the axis and the sizes of a Split, however an opset spells them."""
+    head, args = obligation.head, obligation.args
+    name = "axes" if head.name == "Squeeze" else "split"
+    listed = terms.numbers(args[1]) if len(args) > 1 else head.attribute(name)
+    if listed is None and len(args) > 1:
+        return head, args[1]
+    return None if listed is None else tuple(listed), head.attribute("axis"), obligation.width
+
+
+def _is_one(term: Term | None) -> bool:
+    """Whether a tensor holds one element."""
+    shape = None if term is None else term.fact.shape
+    return shape is not None and all(dim.value == 1 for dim in shape)
+
+
+def _alike(one: Guards, other: Guards) -> bool:
+    """Whether the guards are of the same kinds, one by one."""
+    kinds = [[(guard.is_loop, guard.holds) for guard in guards] for guards in (one, other)]
+    return kinds[0] == kinds[1]
+
+
+def _is_linear(trips: Dimension) -> bool:
+    """Whether one size alone tells that there is no trip."""
+    products = [product for product in trips.terms if product]
+    return len(products) == 1 and len(products[0]) == 1

@@ -1,0 +1,169 @@
+"""What terms are made of: operators by their meaning, and what is no operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from ...ir import Operator, attribute_message, normal_domain
+from .op_history import BODIES
+from .op_semantics import has_any_outputs, meaning_of
+
+if TYPE_CHECKING:
+    from .terms import Args, Term
+
+
+class Head:
+    """What is applied to terms; the same object where the meaning is the same.
+
+    Attributes:
+        name: the operator ("Loop", "domain::Name"), or what is no operator ("input", "view").
+        key: what tells it from others of its name: version and attributes, a constant, a name.
+        op: the operator; None where it is none.
+        imports: the opsets that it is written for: the last ones that spell it so.
+        parts: terms inside it, over variables that it binds.
+        outputs: how many outputs it has, where its meaning depends on that; 0 for others.
+        draws: whether it may draw random numbers; None where that was not asked yet.
+        unknown: whether ONNX does not say what it does.
+        made: what it gives, by what it is applied to.
+        numbers: attributes that are integers, as far as they were asked for.
+    """
+
+    __slots__ = (
+        "draws",
+        "imports",
+        "kernels",
+        "key",
+        "made",
+        "name",
+        "numbers",
+        "op",
+        "outputs",
+        "parts",
+        "unknown",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        key: Any = None,
+        op: Operator | None = None,
+        imports: Mapping[str, int] | None = None,
+        parts: tuple[Term, ...] = (),
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.op = op
+        self.imports = imports or {}
+        self.parts = parts
+        self.outputs = 0
+        self.draws: bool | None = None
+        self.unknown = False
+        self.numbers: dict[str, int] = {}
+        self.made: dict[Args, list[Term | None]] = {}
+        self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute of its operator."""
+        if self.op is None:
+            return default
+        found = self.numbers.get(name)
+        if found is None:
+            found = self.op.attribute(name, default)
+            if isinstance(found, int) and name in self.op.attributes:
+                self.numbers[name] = found
+        return found
+
+    def text(self, name: str) -> str:
+        """An attribute that is text; empty where it is absent."""
+        value = self.attribute(name, "")
+        return value.decode() if isinstance(value, bytes) else str(value)
+
+    @property
+    def opset(self) -> int:
+        """The version of the default domain that it was written for."""
+        return self.imports.get("", 0)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Heads:
+    """All heads of a proof."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Head] = {}
+        self._spelled: dict[Hashable, Head] = {}
+
+    def __iter__(self) -> Iterator[Head]:
+        return iter(self._known.values())
+
+    def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
+        """A head that is no operator."""
+        found = self._known.get((name, key, parts))
+        if found is None:
+            found = self._known[name, key, parts] = Head(name, key, parts=parts)
+        return found
+
+    def of(self, op: Operator, imports: Mapping[str, int], outputs: int = 0) -> Head:
+        """An operator, as it is written for some opsets.
+
+        Args:
+            op: the operator; of one that holds bodies only its attributes count.
+            imports: the opsets.
+            outputs: how many outputs its node has, where that may be a part of its meaning.
+        """
+        version = imports.get(normal_domain(op.domain), 0)
+        spelled = (op.qualname, op.overload, version, _written(op.attributes), outputs)
+        head = self._spelled.get(spelled)
+        if head is None:
+            head = self._spelled[spelled] = self._meant(op, version, imports, outputs)
+        return head
+
+    def with_attributes(self, head: Head, **changed: Any) -> Head:
+        """The same operator with other attributes."""
+        operator = changed_operator(head, tuple(changed.items()))
+        return self.of(operator, head.imports, head.outputs)
+
+    def made(self, op_type: str, like: Head, **attributes: Any) -> Head:
+        """An operator of the default domain, written for the opsets of another head."""
+        return self.of(Operator.make(op_type, **attributes), like.imports)
+
+    def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
+        meant, since, opset = meaning_of(op, version, outputs)
+        outputs = outputs if has_any_outputs(op, version) else 0
+        key = (op.qualname, op.overload, since, _written(meant.attributes), outputs)
+        found = self._known.get(key)
+        if found is None:
+            if not normal_domain(op.domain) and op.op_type not in BODIES:
+                imports = {**imports, "": opset}
+            found = self._known[key] = Head(op.qualname, key, meant, imports)
+            found.outputs = outputs
+        return found
+
+
+def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
+    """The operator of a head with some attributes set, or, where None is given, left out."""
+    assert head.op is not None
+    names = {name for name, _ in changed}
+    kept = [m for m in head.op.attributes.values() if m.name not in names]
+    given = [attribute_message(n, v) for n, v in changed if v is not None]
+    return head.op.with_attributes([*kept, *given])
+
+
+def _written(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
+    if not attributes:
+        return ()
+    return tuple(sorted([_bytes(message) for message in attributes.values()]))
+
+
+def _bytes(message: onnx.AttributeProto) -> bytes:
+    if message.doc_string:
+        bare = onnx.AttributeProto()
+        bare.CopyFrom(message)
+        bare.ClearField("doc_string")
+        message = bare
+    found: bytes = message.SerializeToString(deterministic=True)
+    return found

@@ -1,0 +1,416 @@
+"""`prove`: run both models on terms and compare what they give out."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from ...facts.polynomial import Dimension
+from ...ir import (
+    Array,
+    LoadError,
+    Model,
+    ModelError,
+    ModelSource,
+    base_dir_of,
+    load,
+    read,
+    to_proto,
+)
+from ...ir.checker import check_well_formed
+from ...ir.gc_pause import paused_collector
+from ...limits import governed
+from ...reference.element_types import ElementTypes
+from ...reference.signature import Signature, mismatches, output_mismatches
+from .budget import Budget, OpenError
+from .compile_graph import Compiler, subgraphs_of
+from .constants import Places, key_of
+from .definedness import Definedness, UndefinedError
+from .equality import Comparison
+from .exact import assumed
+from .function_symbols import Head
+from .inputs import input_terms, narrower, overridable, require_same_defaults
+from .mismatch import Difference
+from .missing_rule import needed
+from .node_checker import InvalidError
+from .obligations import Log
+from .op_history import BODIES
+from .printing import applied, shown
+from .provenance import Trace, TracedExecution, places, users
+from .result import Proof
+from .symbolic_execution import Execution
+from .term_manager import MOST_STEPS, Terms
+from .terms import Args, Term, reach
+
+FEW_LOOP_STEPS = 64
+"""A loop whose iterations have at most so many nodes together, or as many as the models have, is
+run by its definition at once. A longer one is compared over a symbolic iteration first: if the
+rewrite had unrolled it, the rewrite would be as large."""
+
+GENERAL_SHARE = 8
+"""The first attempt may take one in so many of the steps of a proof; so may one that runs loops by
+their definition where a symbolic iteration showed a difference, and one that is asked once more."""
+
+NARROW = "no size that is computed in 32 bits is 2^30 or more"
+"""What is taken for granted where a model has sizes in 32 bits."""
+
+BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
+BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
+"""The budget of a proof that every rewrite makes: it gives up within a second or two where models
+are small. A proof that is asked for by name may take more."""
+
+MOST_CASES = 16
+"""So many cases of loops without a trip are looked at."""
+
+_TWIN = (
+    "the same operator on equal operands in the original, wherever this node runs; or types, sizes"
+    " and bounds that exclude a failure"
+)
+"""What is needed where a node of the rewrite may fail."""
+
+
+@paused_collector
+def prove(
+    before: ModelSource,
+    after: ModelSource,
+    *,
+    bound: Mapping[str, Any] | None = None,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    base_dir: str | os.PathLike[str] | None = None,
+    budget: Budget | None = None,
+    brief: bool = False,
+) -> Proof:
+    """Whether two models give equal outputs for every input.
+
+    Both are run on symbols by the reference semantics, and what they give out is compared as terms.
+
+    Args:
+        before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        after: the rewrite.
+        bound: values of inputs that the rewrite no longer has.
+        shapes: sizes that the caller fixed, by input, None for one that is open; the claim is about
+            inputs of these sizes.
+        base_dir: the folder of the external data of models given in memory.
+        budget: what the proof may cost.
+        brief: give up where the proof takes long for models of their size.
+
+    Raises:
+        LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
+        FeedError: a value of `bound` does not fit its input.
+    """
+    start = time.perf_counter()
+    # What the passes have spent is not missing here, so that an answer is always the same one.
+    with governed(anew=True):
+        fixed = bound or {}, shapes or {}
+        question = _Question(before, after, fixed, base_dir, budget or Budget())
+        if brief:
+            question.limit_to_size()
+        answer = question.answer()
+    return dataclasses.replace(answer, seconds=time.perf_counter() - start)
+
+
+class _Question:
+    """Two models that are to be compared."""
+
+    def __init__(
+        self,
+        before: ModelSource,
+        after: ModelSource,
+        fixed: tuple[Mapping[str, Any], Mapping[str, Sequence[int | None]]],
+        base_dir: str | os.PathLike[str] | None,
+        budget: Budget,
+    ) -> None:
+        bound, self.shapes = fixed
+        self.sources = read(before), read(after)
+        self.protos = [to_proto(source) for source in self.sources]
+        self.folders = [base_dir_of(source, base_dir) for source in self.sources]
+        self._require_well_formed(0)
+        self.element_types = [ElementTypes(proto) for proto in self.protos]
+        self.bound = _typed(bound, self.protos[0])
+        self.budget = budget
+        self.whole = dataclasses.replace(budget)
+        self.spent = 0
+        self.trace: Trace | None = None
+        self.places: Places | None = Places()
+
+    def limit_to_size(self) -> None:
+        """Lower the budget to what a proof of models of this size may take."""
+        nodes = sum(map(_node_count, self.protos))
+        self.budget = self.whole = Budget(
+            min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
+            min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
+        )
+
+    def _require_well_formed(self, side: int) -> None:
+        proto = self.protos[side]
+        if isinstance(self.sources[side], Model):
+            return
+        if _holds_bodies(proto):
+            load(proto)  # whether bodies fit their nodes is found out there
+        else:
+            check_well_formed(proto)
+
+    def answer(self) -> Proof:
+        """The answer; weights in files are read only where it may depend on their content."""
+        answer = self._answer()
+        if self.places is not None and self.places.in_doubt and not answer.proved:
+            self.places, self.trace = None, None
+            self.budget = dataclasses.replace(self.whole)
+            answer = self._answer()
+        return answer
+
+    def _answer(self) -> Proof:
+        try:
+            self._require_well_formed(1)
+        except ModelError as error:
+            return _invalid(str(error), 1)
+        fault = self._fault()
+        if fault:
+            return Proof("open", fault)
+        size = sum(map(_node_count, self.protos))
+        self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // GENERAL_SHARE)
+        answer = self._attempt()
+        proved = isinstance(answer, Proof) and answer.proved
+        if not proved and (self.generalized or self.budget.steps < 0):
+            answer = self._by_definition(answer)
+        if isinstance(answer, UndefinedError):
+            return self._undefined(answer)
+        return self._open(answer) if isinstance(answer, Difference) else answer
+
+    def _by_definition(
+        self, first: Proof | Difference | UndefinedError
+    ) -> Proof | Difference | UndefinedError:
+        """Compare the models with their loops run by definition; where that takes too long, what
+        a symbolic iteration showed is the answer."""
+        few, spent = self.loop_steps, self.spent
+        share = 1 if self.budget.steps < 0 else GENERAL_SHARE
+        self.loop_steps = MOST_STEPS
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+        answer = self._attempt()
+        if share > 1 and self.budget.steps < 0:
+            self.loop_steps, self.spent = few, spent
+            return first
+        return answer
+
+    def _attempt(self) -> Proof | Difference | UndefinedError:
+        """Compare the models; where they are not known to be equal, what differs first, or which
+        node of the rewrite may fail."""
+        self.used: set[str] = set()
+        self.assumptions = narrower(self.protos[0], self.protos[1], self.bound, self.shapes)
+        begin = self.budget.steps
+        try:
+            counts = self._all_readings()
+        except Difference as difference:
+            return difference
+        except UndefinedError as error:
+            return error
+        except InvalidError as error:
+            return _invalid(str(error), error.side)
+        except RecursionError:
+            return Proof("open", "values stand too deep inside each other to be compared")
+        except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
+            return Proof("open", str(error), tuple(sorted(self.used)))
+        finally:
+            self.spent = begin - self.budget.steps
+        rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
+        return Proof("proved", "equal for every input", rules, counts, assumptions)
+
+    def _open(self, difference: Difference) -> Proof:
+        """What differs, and where: the question is asked once more, and it is recorded which nodes
+        give which terms."""
+        again = self._asked_again()
+        difference = again if isinstance(again, Difference) else difference
+        one, other = difference.before, difference.after
+        return Proof(
+            "open",
+            str(difference),
+            tuple(sorted(self.used)),
+            first=(shown(one), shown(other)),
+            paths=places(self.trace or Trace(), one, other, difference.compared),
+            needed=needed(one, other, users(one, other, difference.compared)),
+        )
+
+    def _asked_again(self) -> OpenError | None:
+        """What an open question ends with where it is recorded which nodes give which terms; None
+        where it took too long to be asked once more."""
+        if self.spent * GENERAL_SHARE > self.whole.steps:
+            return None
+        self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
+        try:
+            self._all_readings()
+        except OpenError as again:
+            return again
+        return None
+
+    def _undefined(self, error: UndefinedError) -> Proof:
+        """Which node of the rewrite may fail, and where: the question is asked once more."""
+        again = self._asked_again()
+        error = again if isinstance(again, UndefinedError) else error
+        node = error.obligation
+        return Proof(
+            "open",
+            str(error),
+            tuple(sorted(self.used)),
+            first=(shown(None), applied(node.head, node.args)),
+            paths=("", node.path),
+            needed=_TWIN,
+        )
+
+    def _fault(self) -> str:
+        """What stands against a comparison before anything is run; empty where nothing does."""
+        before, after = map(Signature.of, self.protos)
+        problems = mismatches(before, after, self.bound)
+        problems = problems or output_mismatches(before, after)
+        return f"the signatures differ: {'; '.join(problems)}" if problems else ""
+
+    def _all_readings(self) -> dict[str, int]:
+        """Compare the models; once more where a Loop that is given no condition computes one, which
+        the specification ignores and onnxruntime heeds: they must be equal in either reading."""
+        self.heeded = self.two_readings = False
+        try:
+            counts = self._all_cases()
+            if self.two_readings:
+                self.heeded = True
+                self._all_cases()
+        except Difference as found:
+            if not self.two_readings:
+                raise
+            how = "heeded, as in onnxruntime" if self.heeded else "ignored, as specified"
+            reason = f"{found}, where a condition of a Loop that is given none is {how}"
+            raise Difference(reason, found.before, found.after, found.compared) from found
+        return counts
+
+    def _all_cases(self) -> dict[str, int]:
+        """Compare the models where loops make at least one trip, then where one of them makes none,
+        as far as that is another case."""
+        first: dict[str, int] | None = None
+        waiting: list[dict[str, Dimension]] = [{}]
+        for _ in range(MOST_CASES):
+            given = waiting.pop()
+            counts, positive = self._case(given)
+            first = counts if first is None else first
+            waiting += [given | none_of(trips) for trips in sorted(positive, key=str)]
+            if not waiting:
+                return first
+        raise OpenError("too many loops may make no trip, each of which is a case of its own")
+
+    def _case(self, given: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
+        """Compare the models where some sizes are known.
+
+        Returns:
+            The number of terms of each output, and what is taken to be at least 1.
+        """
+        terms = self.terms = Terms(self.budget, given)
+        terms.trace, terms.heeded = self.trace, self.heeded
+        terms.loop_steps = self.loop_steps
+        terms.key_of = key_of if self.places is None else self.places.key_of
+        try:
+            inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
+            self.defaults: tuple[dict[str, Term], ...] = {}, {}
+            self.folded: list[set[tuple[Head, Args]]] = []
+            (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
+            require_same_defaults(*self.defaults)
+            comparison = Comparison(terms)
+            for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
+                comparison.require(a, b, info.name)
+            definedness = Definedness(comparison, required)
+            definedness.require(obligations)
+        finally:
+            self.used |= terms.used
+            self.generalized |= terms.generalized
+            self.two_readings |= terms.two_readings
+        folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
+        self.assumptions |= comparison.assumptions | assumed((), folded)
+        if terms.symbols.magnitudes.narrow:
+            self.assumptions.add(NARROW)
+        names = [info.name for info in self.protos[0].graph.output]
+        positive = comparison.positive | terms.positive | definedness.positive
+        return _counts(names, one), positive
+
+    def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
+        """The outputs of a model, and its nodes that may fail."""
+        try:
+            return self._executed(side, inputs)
+        except InvalidError as error:
+            error.side = side
+            raise
+
+    def _executed(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
+        proto = self.protos[side]
+        made = Execution if self.trace is None else TracedExecution
+        name, types = ("before", "after")[side], self.element_types[side]
+        execution = made(self.terms, name, self.folders[side], types)
+        program = Compiler(self.terms.heads, proto).main
+        free = overridable(proto)
+        given: list[Term | None] = []
+        fixed = {place for place, _ in program.constants}
+        by_place = dict(program.constants)
+        for name, place in zip(program.names, program.inputs, strict=True):
+            default = place in fixed and name not in free
+            if name in free and name not in self.bound:
+                self.defaults[side][name] = execution.constant(by_place[place])
+            given.append(execution.constant(by_place[place]) if default else inputs[name])
+        self.folded.append(execution.folded)
+        return execution.run(program, given), execution.log
+
+
+def _invalid(fault: str, side: int) -> Proof:
+    """The answer where a model is none: against the rewrite only if the original is one."""
+    if side:
+        return Proof("refuted", f"the rewrite is not a valid model: {fault}")
+    return Proof("open", f"the original is not a valid model: {fault}")
+
+
+def none_of(trips: Dimension) -> dict[str, Dimension]:
+    """The size for which a loop makes no trip.
+
+    Raises:
+        OpenError: that is not one size.
+    """
+    rest = trips.terms.get((), 0)
+    symbols = [monomial for monomial in trips.terms if monomial]
+    if len(symbols) == 1 and len(symbols[0]) == 1:
+        factor = trips.terms[symbols[0]]
+        if rest % factor == 0 and -rest // factor >= 0:
+            return {symbols[0][0]: Dimension.constant(-rest // factor)}
+    raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
+
+
+def _node_count(model: onnx.ModelProto) -> int:
+    """Count the nodes of the main graph and of the functions, not of bodies."""
+    return len(model.graph.node) + sum(len(function.node) for function in model.functions)
+
+
+def _holds_bodies(model: onnx.ModelProto) -> bool:
+    """Whether a node has bodies that must fit it; functions may be given some, too."""
+    nodes = model.graph.node
+    if any(node.op_type in BODIES for node in nodes):
+        return True
+    return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
+
+
+def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
+    """Values of inputs as arrays of the declared types."""
+    if not bound:
+        return {}
+    from ...runtimes.feeds import check_feeds
+
+    return check_feeds(bound, model, partial=True)
+
+
+def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
+    """How many terms each output adds to those of the outputs before it."""
+    seen: set[Term | None] = {None}
+    counts = {}
+    for name, root in zip(names, roots, strict=True):
+        before = len(seen)
+        reach(root, seen)
+        counts[name] = len(seen) - before
+    return counts

@@ -1,0 +1,119 @@
+"""What a proof found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from ...display import Block, Code, Line, as_html, time_of
+from .exact import FOLDED, OF_ROWS
+
+Status = Literal["proved", "refuted", "open"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """Whether two models give equal outputs for every input. True only where that is proved.
+
+    Attributes:
+        status: "proved"; "refuted", by an input on which runs differ, or since the rewrite is not a
+            valid model; or "open".
+        reason: one sentence that says why.
+        rules: the rules that the proof used.
+        outputs: for each output the number of terms that it is made of.
+        assumptions: what the proof takes for granted, a sentence each.
+        first: where it is not proved, the first terms that differ, as ONNX text.
+        paths: the nodes of both models that these are from, with what they stand in.
+        needed: where it is open, what rule would make these one, in words.
+        feeds: where it is refuted by an input, that input.
+        seconds: time spent.
+    """
+
+    status: Status
+    reason: str
+    rules: tuple[str, ...] = ()
+    outputs: dict[str, int] = dataclasses.field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    first: tuple[str, str] | None = None
+    paths: tuple[str, str] | None = None
+    needed: str = ""
+    feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is "proved"."""
+        return self.status == "proved"
+
+    @property
+    def claim(self) -> str:
+        """What is proved, with what it takes for granted."""
+        condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
+        return f"equal for every input{condition}"
+
+    def _sides(self) -> list[str]:
+        """Both models, with the place of what differs."""
+        pairs = zip(("before", "after"), self.paths or ("", ""), strict=True)
+        return [f"{side}, {path}" if path else side for side, path in pairs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in types that JSON has, without the input that refutes."""
+        found = dataclasses.asdict(dataclasses.replace(self, feeds=None))
+        del found["feeds"]
+        return {"proved": self.proved, **found}
+
+    def blocks(self) -> Iterator[Block]:
+        """What it has to tell, for people."""
+        if self.proved:
+            yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
+            return
+        yield Line(f": {self.reason}", status=self.status)
+        for side, text in zip(self._sides(), self.first or (), strict=False):
+            yield Line(f"{side}:")
+            yield from map(Code, text.splitlines())
+        if self.needed:
+            yield Line(f"needed: {self.needed}", "left")
+
+    def _repr_html_(self) -> str:
+        return as_html("straightline: proof", self.blocks())
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    def __str__(self) -> str:
+        if self.proved:
+            return f"proved: {self.claim} ({time_of(self.seconds)})"
+        lines = [f"{self.status}: {self.reason}"]
+        if self.first is not None:
+            for side, text in zip(self._sides(), self.first, strict=True):
+                lines += [f"  {side}:", *_indented(text)]
+        if self.needed:
+            lines.append(f"  needed: {self.needed}")
+        return "\n".join(lines)
+
+
+_NAMED = 3
+"""So many operators are named of those of which the same is taken for granted."""
+
+
+def _clauses(assumptions: Sequence[str]) -> list[str]:
+    """What is taken for granted, in short: one clause for all operators of which it is the same."""
+    names: dict[str, list[str]] = {}
+    for text in assumptions:
+        ending = next((each for each in (OF_ROWS, FOLDED) if text.endswith(each)), text)
+        names.setdefault(ending, []).append(text.removesuffix(ending).strip())
+    return [_clause(each, ending) for ending, each in names.items()]
+
+
+def _clause(names: Sequence[str], ending: str) -> str:
+    if len(names) == 1:
+        return f"{names[0]} {ending}".strip()
+    named = list(names[:_NAMED]) if len(names) <= _NAMED else list(names[: _NAMED - 1])
+    if len(names) > len(named):
+        named.append(f"{len(names) - len(named)} others")
+    return f"{', '.join(named[:-1])} and {named[-1]} {ending.replace(' gives ', ' give ')}"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" for line in text.splitlines()]

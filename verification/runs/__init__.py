@@ -1,0 +1,1 @@
+"""Comparison of two models by running both on samples."""

@@ -1,0 +1,54 @@
+"""Inputs that may make a loop run long, to find what a maximum of trips leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import ml_dtypes
+import numpy as np
+
+from ...ir import Array
+from ...runtimes.session import Feeds
+from .input_generator import Drawer
+
+_FACTORS = (0.0, 1e-6, -1e-6, 1e6, -1e6)
+"""What floats are multiplied by: a loop may wait for them to grow or to shrink."""
+
+
+def long_running(drawer: Drawer, steering: Collection[str], most: int) -> Iterator[Feeds]:
+    """Inputs on which a loop may make more trips than some number.
+
+    Args:
+        drawer: draws inputs that the model may take.
+        steering: the inputs that decide about trips; they alone get other numbers.
+        most: the trips that are to be surpassed.
+    """
+    base = list(drawer.tame())
+    yield from base
+    for feeds in base:
+        yield from _with_larger_numbers(feeds, steering, most + 1)
+        yield from _with_other_floats(feeds, steering)
+    yield from drawer.tame(most + 1)
+
+
+def _with_larger_numbers(feeds: Feeds, steering: Collection[str], number: int) -> Iterator[Feeds]:
+    """All whole numbers that steer, then each of them alone: another may be an index."""
+    found = [name for name in steering if _is_of(feeds.get(name), "iu")]
+    for names in [found, *([name] for name in found)] if found else ():
+        yield {**feeds, **{name: _filled(feeds[name], number) for name in names}}
+
+
+def _with_other_floats(feeds: Feeds, steering: Collection[str]) -> Iterator[Feeds]:
+    found = [name for name in steering if _is_of(feeds.get(name), "f")]
+    for factor in _FACTORS if found else ():
+        yield {**feeds, **{n: np.asarray(feeds[n] * feeds[n].dtype.type(factor)) for n in found}}
+
+
+def _is_of(value: object, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+def _filled(value: Array, number: int) -> Array:
+    """An array of the same kind that holds one number, or the largest of its type."""
+    largest: int = ml_dtypes.iinfo(value.dtype).max  # type: ignore[no-untyped-call]
+    return np.full_like(value, min(number, largest))

@@ -1,0 +1,101 @@
+"""Nudging a model: the result of each float operator moves by one unit in the last place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from ...ir.errors import reason
+from ...ir.places import normal_domain
+
+_LARGEST = 1 << 26
+"""A model of more bytes is not copied."""
+_BROADCASTING = 7
+"""From this opset on a scalar is stretched."""
+_EPSILONS: dict[int, float] = {
+    TensorProto.FLOAT16: 2.0**-11,
+    TensorProto.FLOAT: 2.0**-23,
+    TensorProto.DOUBLE: 2.0**-52,
+}
+_EXACT = (
+    "Abs Cast Ceil Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand"
+    " EyeLike Flatten Floor Gather GatherElements GatherND GlobalMaxPool Identity If Loop"
+    " Max MaxPool Min Neg OneHot Pad Relu Reshape ReverseSequence Round Scan"
+    " ScatterElements ScatterND Shape Sign Size Slice SpaceToDepth Split Squeeze Tile TopK"
+    " Transpose Trilu Unique Unsqueeze Where"
+)
+_WITHOUT_ROUNDING = frozenset(_EXACT.split())
+"""Operators whose results are copied, or held by what other nodes give."""
+
+
+def nudged(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
+    """Multiply the results of float operators by random factors next to 1, anew at each run.
+
+    Functions of the model are copied as they are. Returns None for a model that is too large, too
+    old, or of which the element types cannot be inferred.
+
+    Args:
+        model: the model, which stays as it is.
+        seed: of the random factors.
+    """
+    opset = next((o.version for o in model.opset_import if not normal_domain(o.domain)), 0)
+    if opset < _BROADCASTING or model.ByteSize() > _LARGEST:
+        return None
+    try:
+        copy = onnx.shape_inference.infer_shapes(model)
+    except Exception as error:  # noqa: BLE001 - C++ lets out anything
+        _ = reason(error)
+        return None
+    Nudging(seed).graph(copy.graph)
+    return copy
+
+
+class Nudging:
+    """The nudging of one model.
+
+    Args:
+        seed: of the random factors.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._count = 0
+
+    def graph(self, graph: onnx.GraphProto) -> None:
+        """Nudge in a graph and in those that its nodes hold."""
+        infos = (*graph.value_info, *graph.output)
+        types = {info.name: info.type.tensor_type.elem_type for info in infos}
+        nodes: list[onnx.NodeProto] = []
+        for node in graph.node:
+            for attribute in node.attribute:
+                held = [attribute.g] if attribute.HasField("g") else attribute.graphs
+                for body in held:
+                    self.graph(body)
+            nodes.append(node)
+            if node.op_type in _WITHOUT_ROUNDING and not normal_domain(node.domain):
+                continue
+            for place, name in enumerate(node.output):
+                if types.get(name) in _EPSILONS:
+                    nodes.extend(self._moved(node, place, types[name]))
+        made = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(made)
+
+    def _moved(self, node: onnx.NodeProto, place: int, elem_type: int) -> Iterator[onnx.NodeProto]:
+        """Nodes that multiply an output by `1 + epsilon * r`, r between -1 and 1."""
+        self._count += 1
+        name, label = node.output[place], f"straightline_nudged_{self._count}"
+        node.output[place] = label
+        dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+        for part, number in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
+            value = numpy_helper.from_array(np.array(number, dtype))
+            yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
+        seed = float(self._seed * 1000 + self._count)
+        drawn = [f"{label}_drawn"]
+        yield helper.make_node("RandomUniformLike", [label], drawn, low=-1.0, high=1.0, seed=seed)
+        yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
+        yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_factor"])
+        yield helper.make_node("Mul", [label, f"{label}_factor"], [name])

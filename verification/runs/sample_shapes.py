@@ -1,0 +1,96 @@
+"""Sizes that a caller gives for the samples that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ...ir import Error, instead
+from ...ir.option_names import by
+from ...reference.signature import Signature, dims_of
+
+SampleShapes = Mapping[str, Sequence[int | None]]
+_WHOLE = int, np.integer
+
+
+class SampleShapeError(Error):
+    """A shape for samples does not fit the input that it was given for."""
+
+
+def narrowed(before: Signature, after: Signature, shapes: SampleShapes | None) -> Signature:
+    """The signature of a rewrite with sizes for what it leaves open.
+
+    Args:
+        before: the signature of the original.
+        after: that of the rewrite.
+        shapes: by input name; None leaves a dimension to be drawn.
+
+    Raises:
+        SampleShapeError: there is no such input, or the shape contradicts its type.
+    """
+    inputs = dict(after.inputs)
+    require_drawn(before, shapes or {})
+    for name, dims in (shapes or {}).items():
+        if name in inputs:
+            inputs[name] = _sized(name, inputs[name], dims)
+    return replace(after, inputs=inputs)
+
+
+def require_drawn(
+    signature: Signature,
+    shapes: SampleShapes,
+    bound: Collection[str] = (),
+    *,
+    are_given: bool = False,
+) -> None:
+    """Check shapes for samples before anything is drawn.
+
+    Args:
+        signature: that of the original.
+        shapes: by input name.
+        bound: the inputs that have a value.
+        are_given: inputs are not drawn at all.
+
+    Raises:
+        SampleShapeError: there is no such input, the shape contradicts its type, or it is not
+            drawn.
+    """
+    if are_given:
+        raise SampleShapeError(
+            f"inputs are given, so none is drawn; leave out {by('--inputs')} or the sizes"
+        )
+    for name, dims in shapes.items():
+        if name not in signature.inputs:
+            drawn = instead(name, signature.inputs, are="those that are:")
+            raise SampleShapeError(f"no input '{name}' is drawn; {drawn}")
+        if name in bound:
+            raise SampleShapeError(f"input '{name}' is set; no values are drawn for it")
+        _sized(name, signature.inputs[name], dims)
+
+
+def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
+    if not declared.HasField("tensor_type"):
+        raise SampleShapeError(f"input '{name}' is not a tensor; it has no shape to draw")
+    if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
+        raise SampleShapeError(f"the samples of '{name}' have dimensions such as (1, 512)")
+    old = dims_of(declared.tensor_type)
+    if old is not None and len(old) != len(dims):
+        raise SampleShapeError(f"input '{name}' has rank {len(old)}, not {len(dims)}")
+    found = onnx.TypeProto()
+    found.CopyFrom(declared)
+    found.tensor_type.shape.SetInParent()
+    for axis, size in enumerate(dims):
+        known = None if old is None else old[axis]
+        dim = found.tensor_type.shape.dim[axis] if old else found.tensor_type.shape.dim.add()
+        if size is None:
+            continue
+        if not isinstance(size, _WHOLE) or isinstance(size, bool) or size < 0:
+            raise SampleShapeError(f"input '{name}': {size!r} is not a dimension")
+        if isinstance(known, int) and known != size:
+            raise SampleShapeError(f"input '{name}': dimension {axis} is {known}, not {size}")
+        dim.dim_value = int(size)
+    return found

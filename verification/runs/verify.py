@@ -1,0 +1,218 @@
+"""Run an original and its rewrite on the same inputs and compare every output."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+from ...display import OnProgress, silent
+from ...ir import ModelSource
+from ...ir.errors import ModelError
+from ...reference.signature import Signature, mismatches
+from ...runtimes.feeds import Given, check_feeds, read_feeds
+from ...runtimes.session import Feeds
+from ...runtimes.source import Source
+from ...runtimes.workers import RuntimeName, Worker, Workers
+from .comparison import Tolerance
+from .input_generator import Drawer, DrawError, Sample
+from .options import RuntimeChoice, check_options, has_onnxruntime
+from .sample_shapes import SampleShapes, narrowed
+from .shape_inputs import steering_inputs
+from .trial import Pair, Trial, disagreements
+from .verdict import Verdict
+
+_log = logging.getLogger(__name__)
+
+
+def verify(
+    before: ModelSource,
+    after: ModelSource,
+    *,
+    feeds: Given | None = None,
+    runtime: RuntimeChoice = "auto",
+    rtol: float | None = None,
+    atol: float | None = None,
+    samples: int = 3,
+    seed: int = 0,
+    sample_shapes: SampleShapes | None = None,
+    timeout: float | None = None,
+    bound: Mapping[str, Any] | None = None,
+    base_dir: str | PathLike[str] | None = None,
+    workers: Workers | None = None,
+    on_progress: OnProgress = silent,
+) -> Verdict:
+    """Whether two models give the same outputs.
+
+    Args:
+        before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
+        after: the rewrite.
+        feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
+            ONNX's test-data layout. Without them inputs are drawn.
+        runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
+            is installed and runs the original, else the reference.
+        rtol: relative tolerance for floats of all types; see `compare.Tolerance` for the default.
+        atol: absolute tolerance for floats of all types.
+        samples: how many plain samples are drawn; overridable initializers add more, and so do
+            values far from zero, large and tiny values, special values and a single infinity, of
+            which one more is drawn (at most one of each kind) where the original takes them, and no
+            `atol` is given.
+        seed: the same seed draws the same inputs.
+        sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
+            size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
+        timeout: seconds for loading one model or running it once; 60 without. After a
+            timeout of the original nothing else is tried.
+        bound: values of inputs that the rewrite no longer has.
+        base_dir: the folder of the external data of models given in memory.
+        workers: child processes to use again; without them they live for this call only.
+        on_progress: told of each sample: stage, what, done, total.
+
+    Raises:
+        VerifyError: an option is out of range.
+        SampleShapeError: a shape for samples does not fit its input.
+        FeedError: given inputs do not fit the original or cannot be read.
+        LoadError: a model cannot be read.
+        ModelError: the original is not well formed.
+    """
+    check_options(runtime, rtol, atol, samples, seed, timeout)
+    start = time.perf_counter()
+    pair = Pair(Source(before, base_dir), Source(after, base_dir))
+    pair.before.require_well_formed()
+    fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
+    verdict = _untried(pair, fixed)
+    if verdict is None:
+        try:
+            # A distance that is given is one for values of an ordinary magnitude.
+            most_strained = samples if atol is None else 0
+            drawn = narrowed(pair.before_signature, pair.after_signature, sample_shapes)
+            inputs = _inputs(pair, drawn, feeds, fixed, (samples, most_strained), seed)
+            with ExitStack() as stack:
+                pool = workers or stack.enter_context(Workers())
+                slack = pair.slack if atol is None else 0.0
+                tolerance = Tolerance(rtol, atol, slack=slack)
+                trials = _Trials(pair, pool, tolerance, timeout, on_progress)
+                verdict = _verdict(trials, inputs, runtime)
+        except DrawError as error:
+            verdict = Verdict("not verified", str(error))
+    return replace(verdict, seconds=time.perf_counter() - start)
+
+
+def _untried(pair: Pair, bound: Feeds) -> Verdict | None:
+    """The verdict on models that need not or cannot be run; None on others."""
+    fault = _fault(pair, bound)
+    if fault:
+        return Verdict("different", fault)
+    unreadable = pair.before.unreadable or pair.after.unreadable
+    return Verdict("not verified", unreadable) if unreadable else None
+
+
+def _fault(pair: Pair, bound: Feeds) -> str:
+    """What is wrong with the rewrite before it is run; empty where nothing is."""
+    try:
+        pair.after.require_well_formed()
+    except ModelError as error:
+        return f"the rewrite is not a valid model: {error}"
+    problems = mismatches(pair.before_signature, pair.after_signature, bound)
+    return f"the signatures differ: {'; '.join(problems)}" if problems else ""
+
+
+Inputs = Callable[[], Iterator[Sample]]
+
+
+def _inputs(
+    pair: Pair,
+    after: Signature,
+    given: Given | None,
+    bound: Feeds,
+    counts: tuple[int, int],
+    seed: int,
+) -> Inputs:
+    """The samples, as a function because each runtime goes through them anew; they fit `after`, and
+    `counts` says how many plain ones are drawn, and how many strained ones at most."""
+    if given is None:
+        steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
+        drawer = Drawer(pair.before_signature, after, bound, seed, steering)
+        plain, most_strained = counts
+        return lambda: itertools.chain(drawer.samples(plain), drawer.strained(most_strained))
+    feeds = read_feeds(given, pair.before.proto, bound)
+    return lambda: (
+        Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
+    )
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """What all trials of one verification share."""
+
+    pair: Pair
+    workers: Workers
+    tolerance: Tolerance
+    timeout: float | None
+    on_progress: OnProgress
+
+    def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
+        worker = self.workers.get(runtime, self.timeout)
+        trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
+        trial.run(self._told(samples, runtime))
+        for source in self.pair.sources:
+            worker.forget(source)
+        return trial
+
+    def _told(self, samples: Iterator[Sample], runtime: RuntimeName) -> Iterator[Sample]:
+        """The samples, each told of before it is tried."""
+        for number, sample in enumerate(samples):
+            _log.debug("%s: %s", runtime, sample.label)
+            self.on_progress("verifying", f"{runtime}: {sample.label}", number, 0)
+            yield sample
+
+    def _other_than(self, runtime: RuntimeName) -> Callable[[], Worker] | None:
+        if runtime == "onnxruntime":
+            return lambda: self.workers.get("reference", self.timeout)
+        if has_onnxruntime():
+            return lambda: self.workers.get("onnxruntime", self.timeout)
+        return None
+
+
+def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict:
+    if runtime == "both":
+        return _both(trials, inputs)
+    if runtime != "auto":
+        return trials.run(runtime, inputs()).verdict()
+    if has_onnxruntime():
+        first = trials.run("onnxruntime", inputs())
+        if not first.beyond_runtime:
+            return first.verdict()
+        reason = first.reason
+    else:
+        reason = "onnxruntime is not installed"
+    verdict = trials.run("reference", inputs()).verdict()
+    note = f"the reference was used, because {reason}"
+    return replace(verdict, notes=(note, *verdict.notes))
+
+
+def _both(trials: _Trials, inputs: Inputs) -> Verdict:
+    """Run both runtimes on the same inputs; tell a fault of a runtime from one of the rewrite."""
+    first = trials.run("onnxruntime", inputs(), keep=True)
+    if first.timed_out and not first.accepted:
+        return first.verdict()
+    same = (Sample(r.label, iter([r.feeds]), strained=r.strained) for r in first.accepted)
+    second = trials.run("reference", same if first.accepted else inputs(), keep=True)
+    one, two = first.verdict(), second.verdict()
+    notes = tuple(f"onnxruntime: {note}" for note in one.notes)
+    notes += tuple(f"reference: {note}" for note in two.notes)
+    found = disagreements(first, second, trials.tolerance)
+    if "not verified" in (one.status, two.status):
+        blind, seeing = (one, two) if one.status == "not verified" else (two, one)
+        notes = (f"{blind.runtimes[0]} gave no verdict: {blind.reason}", *notes)
+        return replace(seeing, notes=notes, disagreements=found)
+    worse, better = (one, two) if one.status == "different" else (two, one)
+    reason = worse.reason
+    if worse.status != better.status:
+        reason = f"under {worse.runtimes[0]} only (equal under {better.runtimes[0]}): {reason}"
+    runtimes = (*one.runtimes, *two.runtimes)
+    return replace(worse, reason=reason, runtimes=runtimes, disagreements=found, notes=notes)

@@ -1,0 +1,40 @@
+"""BatchNormalization: what says that it is in training.
+
+https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
+
+- 7: it trains where it has more than one output; `spatial` = 0 normalises each element apart.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-7
+- 9: `spatial` is gone.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-9
+- 14: `training_mode` says whether it trains, and two of the four statistics are left; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-14
+- 15: scale and bias, and the statistics, may have types of their own.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-15
+"""
+
+from __future__ import annotations
+
+from ..form import Form, writes
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, upgrade
+
+
+def _gives_statistics(form: Form) -> bool:
+    return form.outputs > 1
+
+
+@upgrade(14, "BatchNormalization", where=_gives_statistics)
+@upgrade(9, "BatchNormalization", where=_gives_statistics)
+def only_inference(site: Site) -> Outcome:
+    """Outputs beyond the first meant training, in ways that later versions changed."""
+    if any(site.is_used(index) for index in range(1, len(site.node.outputs))):
+        site.refuse("it gives out training statistics, whose meaning changed")
+    return None
+
+
+@downgrade(14, "BatchNormalization", where=writes("training_mode"))
+def not_training(site: Site) -> Outcome:
+    """Before opset 14 a node with one output does inference."""
+    if site.attribute("training_mode"):
+        site.refuse("training_mode = 1 does not exist in opset 13")
+    return None

@@ -1,0 +1,28 @@
+"""Bernoulli: truth drawn at random, with a probability for each element.
+
+https://onnx.ai/onnx/operators/onnx__Bernoulli.html
+
+- 15: the operator appears.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Bernoulli-15
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Bernoulli-22
+"""
+
+from __future__ import annotations
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, inexact_body
+
+# It gives 1 where the number drawn is greater than the probability.
+inexact_body("Bernoulli")
+
+
+@downgrade(15, "Bernoulli")
+def draw_below(site: Site) -> Outcome:
+    """Opset 14: a number drawn from 0 to 1 is below the probability."""
+    site.required_dtype(0, "a number to compare it with")
+    probability, own = site.input(0), site.elem_type(0)
+    assert probability is not None and own is not None
+    seed = {name: m for name, m in site.attributes.items() if name == "seed"}
+    drawn = site.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
+    is_one = site.emit("Less", [drawn, probability], "is_one")
+    return [site.emit("Cast", [is_one], to=site.attribute("dtype") or own)]

@@ -1,0 +1,68 @@
+"""Clip: bounds that were attributes and are inputs.
+
+https://onnx.ai/onnx/operators/onnx__Clip.html
+
+- 6: `min` and `max` are attributes, by default the lowest and the largest 32-bit float.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-6
+- 11: they are inputs of the type of the data; one that is absent is no bound.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-11
+- 12: integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..attribute_to_input import Move, moved, single
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, longer_form
+from ..snippets import is_float, pick
+
+
+@downgrade(12, "Clip")
+def clip_integers(site: Site) -> Outcome:
+    """Before opset 12 Clip takes floats only. The upper bound is applied last, so that it wins."""
+    if is_float(site):
+        return None
+    value, low, high = site.input(0), site.input(1), site.input(2)
+    assert value is not None
+    if low is not None:
+        value = pick(site, "Greater", value, low)
+    if high is not None:
+        value = pick(site, "Less", value, high)
+    return [value if value is not site.input(0) else site.emit("Identity", [value])]
+
+
+@downgrade(11, "Clip")
+def bounds_that_cross(site: Site) -> Outcome:
+    """Runtimes refuse attributes of which `min` is the larger; then all becomes `max`."""
+    low, high = site.constant(1), site.constant(2)
+    if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():
+        return None
+    least, most = single(site, "min", low), single(site, "max", high)
+    raised = site.emit("Clip", [site.input(0)], "raised", min=least, max=np.inf)
+    return [site.emit("Clip", [raised], min=-np.inf, max=most)]
+
+
+@longer_form(11, "Clip")
+def clip_at_run_time(site: Site) -> Outcome:
+    """Bounds that are no attributes: the larger of two, then the smaller."""
+    value = site.input(0)
+    for index, op_type in ((1, "Max"), (2, "Min")):
+        bound = site.input(index)
+        if bound is not None:
+            number = site.emit("Reshape", [bound, site.ints([], "rank_0")], "bound")
+            value = site.emit(op_type, [value, number])
+    return [value]
+
+
+moved(
+    11,
+    "Clip",
+    # Infinities pass an absent bound, and not the older version's default, the largest float.
+    moves=[
+        Move("min", 1, "like data", absent=-np.inf),
+        Move("max", 2, "like data", absent=np.inf),
+    ],
+)

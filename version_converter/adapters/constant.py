@@ -1,0 +1,60 @@
+"""Constant: what it may hold, and in which form.
+
+https://onnx.ai/onnx/operators/onnx__Constant.html
+
+- 1: a dense tensor of floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-1
+- 9: a dense tensor of any type. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-9
+- 11: a sparse tensor too. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-11
+- 12: numbers and strings too, and lists of them.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-13
+- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-19
+- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-25
+"""
+
+from __future__ import annotations
+
+from ...ir import Function, Tensor, constant_operator
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+
+@downgrade(9, "Constant")
+def initializer_instead(site: Site) -> Outcome:
+    """Before opset 9 a Constant holds floats; an initializer holds anything."""
+    value = site.node.outputs[0]
+    if value is None or value.constant is None or site.takes_constant(value.constant):
+        return None
+    if isinstance(site.graph.root, Function):
+        return [site.cast_constant(value.constant, value.name)]
+    return [site.graph.add_initializer(value.name, value.constant)]
+
+
+@downgrade(11, "Constant")
+def no_sparse_value(site: Site) -> Outcome:
+    """Before opset 11 a Constant holds a dense tensor."""
+    if "value" not in site.attributes:
+        _as_tensor(site)
+    return None
+
+
+@downgrade(12, "Constant")
+def dense_value(site: Site) -> Outcome:
+    """Before opset 12 a Constant has no numbers and strings of its own, only tensors."""
+    if not site.attributes.keys() & {"value", "sparse_value"}:
+        _as_tensor(site)
+    return None
+
+
+def _as_tensor(site: Site) -> None:
+    if "sparse_value" in site.attributes:
+        tensor: Tensor | None = Tensor(site.attributes["sparse_value"].sparse_tensor)
+    else:
+        value = site.node.outputs[0]
+        tensor = None if value is None else value.constant
+    if tensor is None:
+        site.refuse("its value comes from the calls of the function; inline it first")
+    site.attributes = dict(constant_operator(tensor).attributes)

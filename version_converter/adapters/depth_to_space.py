@@ -1,0 +1,40 @@
+"""DepthToSpace: in which order the depth is spread.
+
+https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
+
+- 1: depth, then columns, then rows.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-1
+- 11: `mode` = "CRD" spreads columns and rows first.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-11
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-13
+- 28: defined by a function.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-28
+"""
+
+from __future__ import annotations
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+
+@downgrade(11, "DepthToSpace")
+def columns_then_rows(site: Site) -> Outcome:
+    """Opset 10 spreads the depth in one order only; the other one is a Transpose of blocks."""
+    mode = site.text("mode")
+    if mode not in ("DCR", "CRD"):
+        site.refuse(f"there is no mode '{mode}'")
+    if mode == "DCR":
+        return None
+    shape, size = site.shape(), site.attribute("blocksize")
+    if shape is None or len(shape) != 4 or None in shape[1:]:
+        site.refuse_unknown("mode = 'CRD' before opset 11 needs the shape of input 0, which")
+    depth, height, width = (dim or 0 for dim in shape[1:])
+    if size < 1 or depth % (size * size):
+        site.refuse(f"a depth of {depth} is not made of blocks of {size} by {size}")
+    depth //= size * size
+    blocks = site.ints([0, depth, size, size, height, width], "blocks")
+    apart = site.emit("Reshape", [site.input(0), blocks])
+    turned = site.emit("Transpose", [apart], perm=[0, 1, 4, 2, 5, 3])
+    return [
+        site.emit("Reshape", [turned, site.ints([0, depth, height * size, width * size], "shape")])
+    ]

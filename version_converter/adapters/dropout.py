@@ -1,0 +1,58 @@
+"""Dropout: its ratio, its mask, and what says that it is in training.
+
+https://onnx.ai/onnx/operators/onnx__Dropout.html
+
+- 7: inference only; `ratio` is an attribute, the mask has the type of the data.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-7
+- 10: the mask is a bool. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-10
+- 12: `ratio` and `training_mode` are inputs, and `seed` fixes what is drawn in training.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-13
+- 22: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-22
+"""
+
+from __future__ import annotations
+
+from ...ir import Value
+from ..attribute_to_input import Move, moved
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, harmless, upgrade
+
+
+@upgrade(10, "Dropout")
+@downgrade(10, "Dropout")
+def mask_is_unused(site: Site) -> Outcome:
+    """The mask is a bool from opset 10 on and of the type of the data before."""
+    if site.is_used(1):
+        site.refuse("its mask is used, which has another type in the other version")
+    return None
+
+
+@downgrade(12, "Dropout")
+def dropout_for_inference(site: Site) -> Outcome:
+    """In inference a Dropout passes its input on, whatever the ratio is."""
+    if site.input(2) is not None:
+        training = site.required_constant(2, "the training mode")
+        if training.any():
+            site.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
+        site.set_input(2, None)
+    if site.input(1) is not None and site.constant(1) is None:
+        site.set_input(1, None)
+    return _with_constant_mask(site) if site.is_used(1) else None
+
+
+def _with_constant_mask(site: Site) -> list[Value]:
+    """From opset 12 on the mask of an inference is true everywhere; before, runtimes differ.
+
+    That nothing is less than itself, opset 7 can say too.
+    """
+    ratio = site.constant(1)
+    share = 0.5 if ratio is None else float(site.one_number(ratio, "'ratio'"))
+    passed = site.emit("Dropout", [site.input(0)], ratio=share)
+    never = site.emit("Less", [site.input(0), site.input(0)], "never")
+    return [passed, site.emit("Not", [never], "mask")]
+
+
+moved(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])
+# It fixes the random numbers of a training mode that is refused.
+harmless("Dropout", attribute="seed")

@@ -1,0 +1,146 @@
+"""Einsum: sums of products, by an equation.
+
+https://onnx.ai/onnx/operators/onnx__Einsum.html
+
+- 12: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-12
+- 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-28
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...ir import Value
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+
+@longer_form(12, "Einsum")
+def as_product_of_matrices(site: Site) -> Outcome:
+    """Below opset 12: a MatMul, where one label at most is summed over."""
+    terms, output = _parsed(site)
+    stretched = _stretched(site, terms, output)
+    others = _others(terms, output)
+    values = [
+        _summed(site, site.input(index), term, besides)
+        for index, (term, besides) in enumerate(zip(terms, others, strict=True))
+    ]
+    terms = [
+        "".join(label for label in term if label in besides)
+        for term, besides in zip(terms, others, strict=True)
+    ]
+    for index, label in stretched:
+        values[index] = _as_long(site, values, terms, index, label)
+    if len(terms) == 1:
+        result = _ordered(site, values[0], terms[0], output)
+        return [site.emit("Identity", [result]) if result in site.inputs else result]
+    one, other = terms
+    batch = [label for label in output if label in one and label in other]
+    inner = [label for label in one if label in other and label not in output]
+    left, right = ([label for label in t if label in output and label not in batch] for t in terms)
+    if max(len(inner), len(right), min(len(left), 1 + len(batch))) > 1:
+        # Several stand on the left where the right is one matrix.
+        site.refuse("a product of matrices sums over one label, and has one free on each side")
+    rows, columns = (
+        _matrix(site, value, term, batch, sides)
+        for value, term, sides in (
+            (values[0], one, (left, inner)),
+            (values[1], other, (inner, right)),
+        )
+    )
+    product = site.emit("MatMul", [rows, columns], "product")
+    absent = _absent(batch, (left, right))
+    if absent:
+        product = site.emit("Squeeze", [product], "product", axes=absent)
+    return [_ordered(site, product, "".join([*batch, *left, *right]), output)]
+
+
+def _parsed(site: Site) -> tuple[list[str], str]:
+    """The labels of each input and of the output."""
+    equation = site.text("equation").replace(" ", "")
+    if "." in equation:
+        site.refuse("an ellipsis is not written out")
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    counts = Counter(label for label in left if label != ",")
+    if not arrow:
+        output = "".join(sorted(label for label, count in counts.items() if count == 1))
+    if len(terms) > 2 or any(len(set(term)) < len(term) for term in terms):
+        site.refuse("only one or two inputs with different labels are written out")
+    ranks = [site.rank(index) for index in range(len(site.inputs))]
+    fits = len(ranks) == len(terms) and all(
+        rank in (None, len(term)) for rank, term in zip(ranks, terms, strict=True)
+    )
+    if not fits or len(set(output)) < len(output) or not set(output) <= counts.keys():
+        site.refuse("its equation does not fit its inputs")
+    return terms, output
+
+
+def _stretched(site: Site, terms: list[str], output: str) -> list[tuple[int, str]]:
+    """The operands with a label that is summed over of which the size may be 1, and the other one's
+    larger: Einsum stretches these, where a product of matrices does not."""
+    if len(terms) < 2:
+        return []
+    shapes = [site.types.dimensions(site.input(index)) for index in range(2)]
+    found = []
+    for label in terms[0]:
+        if label in output or label not in terms[1]:
+            continue
+        sizes = [
+            None if shape is None else shape[term.index(label)]
+            for shape, term in zip(shapes, terms, strict=True)
+        ]
+        if sizes[0] is not None and sizes[0] == sizes[1]:
+            continue
+        known = [None if size is None else size.value for size in sizes]
+        found += [(i, label) for i in range(2) if known[i] in (None, 1) and known[1 - i] != 1]
+    return found
+
+
+def _as_long(site: Site, values: list[Value], terms: list[str], index: int, label: str) -> Value:
+    """An operand, stretched along a label to the size that the other one has."""
+    other, own = terms[1 - index], terms[index]
+    shape = site.emit("Shape", [values[1 - index]], "shape")
+    place = site.ints([other.index(label)], "place")
+    size = site.emit("Gather", [shape, place], "size", axis=0)
+    counts = own.index(label), len(own) - 1 - own.index(label)
+    before, behind = (site.ints([1] * count, "ones") for count in counts)
+    sizes = site.emit("Concat", [before, size, behind], "sizes", axis=0)
+    return site.emit("Expand", [values[index], sizes], "stretched")
+
+
+def _others(terms: list[str], output: str) -> list[str]:
+    """For each input, the labels of the output and of the other inputs."""
+    return ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
+
+
+def _summed(site: Site, value: Value | None, term: str, others: str) -> Value:
+    """An input without the labels that nothing else has."""
+    assert value is not None
+    axes = [axis for axis, label in enumerate(term) if label not in others]
+    if not axes:
+        return value
+    return site.emit("ReduceSum", [value], "summed", axes=axes, keepdims=0)
+
+
+def _ordered(site: Site, value: Value, labels: str, wanted: str) -> Value:
+    """A value with its axes in another order."""
+    perm = [labels.index(label) for label in wanted]
+    if perm == sorted(perm):
+        return value
+    return site.emit("Transpose", [value], "ordered", perm=perm)
+
+
+def _matrix(
+    site: Site, value: Value, term: str, batch: list[str], sides: tuple[list[str], list[str]]
+) -> Value:
+    """An input as matrices: what both have, then a label or a length of 1 for each side."""
+    value = _ordered(site, value, term, "".join([*batch, *sides[0], *sides[1]]))
+    absent = _absent(batch, sides)
+    return site.unsqueeze(value, absent) if absent else value
+
+
+def _absent(batch: list[str], sides: tuple[list[str], list[str]]) -> list[int]:
+    """Where the axes of length 1 stand for sides without a label."""
+    places = (len(batch), len(batch) + max(len(sides[0]), 1))
+    return [place for place, side in zip(places, sides, strict=True) if not side]

@@ -1,0 +1,81 @@
+"""Erf: the error function.
+
+https://onnx.ai/onnx/operators/onnx__Erf.html
+
+- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Erf-9
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Erf-13
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ...ir import Value
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+# Minimax fits: of erf (x) / x in x^2 up to 1, to 1.2e-9 of it; of log (1 - erf (x)) from 1 to 4,
+# by which erf (x) is right to 1.6e-8. From 4 on it is 1 as a float.
+_NEAR = (
+    *(1.1283791657265365, -0.37612625823028395, 0.11283585134931992, -0.026853811362896423),
+    *(0.005188326598329064, -0.0008010184073998093, 7.853829822685418e-05),
+)
+_FAR = (
+    *(-0.0026189157688588445, -1.1176222060478136, -0.6542387138424062),
+    *(-0.08880066649889695, 0.014832170510852002, -0.0011572648526882784),
+)
+
+
+@longer_form(9, "Erf")
+def near_and_far_from_zero(site: Site) -> Outcome:
+    """Below opset 9: by two fits, in floats: at most 3 units in the last place off, never above
+    1. Both are taken of clipped numbers, so that what counts for nothing is finite."""
+    dtype, elem_type = site.required_dtype(0, "Erf"), site.elem_type(0) or 0
+    if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
+        site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+    data, one = site.input(0), _float(site, 1.0, "one")
+    assert data is not None
+    if elem_type != onnx.TensorProto.FLOAT:
+        data = site.emit("Cast", [data], "data", to=onnx.TensorProto.FLOAT)
+    size = site.emit("Abs", [data], "size")
+    is_near = _flag(site, site.emit("Less", [size, one], "near"))
+    is_far = site.emit("Sub", [one, is_near], "far")
+    within = site.emit("Clip", [data], "within", min=-1.0, max=1.0)
+    near = _polynomial(site, site.emit("Mul", [within, within], "square"), _NEAR)
+    beyond = site.emit("Clip", [size], "beyond", min=1.0, max=4.0)
+    rest = site.emit("Exp", [_polynomial(site, beyond, _FAR)], "rest")
+    far = site.emit("Sub", [one, rest], "far")
+    parts = [site.emit("Mul", pair, "part") for pair in ((is_near, near), (is_far, far))]
+    # What is far is within by 1 or -1, which is its sign.
+    erf = site.emit("Mul", [within, site.emit("Add", parts, "slope")], "erf")
+    erf = _nan_kept(site, data, erf)
+    if elem_type != onnx.TensorProto.FLOAT:
+        erf = site.emit("Cast", [erf], to=elem_type)
+    return [erf]
+
+
+def _nan_kept(site: Site, data: Value, made: Value) -> Value:
+    """What was made of data by operators that may lose what is no number: that is 0 / 0."""
+    is_nan = site.emit("IsNaN", [data], "is_nan")
+    number = _flag(site, site.emit("Not", [is_nan], "is_number"))
+    return site.emit("Div", [site.emit("Mul", [made, number], "made"), number])
+
+
+def _polynomial(site: Site, x: Value, factors: Sequence[float]) -> Value:
+    """The sum of powers of x with their factors, from that of 0 on."""
+    total = _float(site, factors[-1], "factor")
+    for factor in reversed(factors[:-1]):
+        product = site.emit("Mul", [total, x], "product")
+        total = site.emit("Add", [product, _float(site, factor, "factor")], "sum")
+    return total
+
+
+def _float(site: Site, number: float, label: str) -> Value:
+    return site.const(np.array(number, np.float32), label)
+
+
+def _flag(site: Site, condition: Value) -> Value:
+    return site.emit("Cast", [condition], "flag", to=onnx.TensorProto.FLOAT)

@@ -1,0 +1,27 @@
+"""Expand: as large as another shape broadcasts it to.
+
+https://onnx.ai/onnx/operators/onnx__Expand.html
+
+- 8: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Expand-8
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Expand-13
+"""
+
+from __future__ import annotations
+
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+from ..snippets import tiled
+
+
+@longer_form(8, "Expand")
+def tile_what_has_length_1(site: Site) -> Outcome:
+    """Below opset 8: Tile repeats axes of length 1 as often as is wanted, and others once."""
+    data, wanted, rank, lengths = site.input(0), site.input(1), site.rank(), site.shape(1)
+    assert data is not None and wanted is not None
+    if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
+        site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
+    shape, known = site.shape() or [], site.constant(1)
+    pairs = zip(reversed(shape), reversed([] if known is None else known.tolist()), strict=False)
+    if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
+        site.refuse(f"what has the shape {shape} does not become {known}")
+    return [tiled(site, data, rank, wanted, lengths[0])]

@@ -1,0 +1,68 @@
+"""Flatten: a matrix of the axes before one and those behind it.
+
+https://onnx.ai/onnx/operators/onnx__Flatten.html
+
+- 1: floats; `axis` counts from the front.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-1
+- 9: all types. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-9
+- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-11
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-13
+- 21: 8-bit floats, 4-bit integers.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Flatten-25
+"""
+
+from __future__ import annotations
+
+import math
+
+import onnx
+
+from ...ir import Value
+from ..negative_axes import Axis, negative_axes
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+from ..snippets import from_halves, halves
+from ..via_wider_type import WORDS
+
+_LONG = (onnx.TensorProto.INT64, onnx.TensorProto.UINT64)
+
+negative_axes("Flatten", axis=Axis("axis"))
+
+
+@longer_form(9, "Flatten")
+def as_matrix(site: Site) -> Outcome:
+    """Below opset 9: Reshape, where one of the lengths is known and not 0; else as doubles, which
+    Flatten takes, whatever the lengths."""
+    data, axis, elem_type = site.input(0), site.attribute("axis"), site.elem_type()
+    assert data is not None
+    rank = site.rank()
+    if rank is not None and axis != rank:
+        axis = site.checked_axis(axis)
+    wanted = _lengths(site.shape(), axis)
+    if wanted is not None:
+        return [site.emit("Reshape", [data, site.ints(wanted, "lengths")])]
+    if elem_type in (*WORDS, onnx.TensorProto.BOOL):
+        return [site.emit("Cast", [_as_doubles(site, data, axis)], to=elem_type)]
+    if elem_type not in _LONG:
+        site.refuse("Reshape needs one length of the matrix, known and not 0, for this type")
+    high, low = (_as_doubles(site, half, axis) for half in halves(site, data))
+    return [from_halves(site, high, low, elem_type)]
+
+
+def _lengths(shape: list[int | None] | None, axis: int) -> list[int] | None:
+    """The shape of the matrix as Reshape takes it. It reads 0 as another length, and -1 as what is
+    left of the elements, which nothing decides beside a 0."""
+    if axis == 0:
+        return [1, -1]
+    if shape is None:
+        return None
+    parts = (shape[:axis], shape[axis:])
+    sides = [None if None in part else math.prod(n or 0 for n in part) for part in parts]
+    return [side or -1 for side in sides] if any(sides) else None
+
+
+def _as_doubles(site: Site, value: Value, axis: int) -> Value:
+    return site.emit("Flatten", [site.cast(value, onnx.TensorProto.DOUBLE)], "flat", axis=axis)

@@ -1,0 +1,113 @@
+"""GatherElements and GatherND: elements and slices that indices speak of one by one.
+
+https://onnx.ai/onnx/operators/onnx__GatherElements.html
+https://onnx.ai/onnx/operators/onnx__GatherND.html
+
+- 11: the operators appear.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-11
+- 12: `batch_dims` of GatherND.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Value
+from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+from ..snippets import length_of, numbers_below
+
+
+@longer_form(11, "GatherND")
+def gather_rows(site: Site) -> Outcome:
+    """Below opset 11: Gather from the first axes made one."""
+    data, depth, indices = site.input(0), depth_of(site), as_int64(site, 1)
+    assert data is not None
+    shape, known = site.shape(), site.constant(1)
+    lengths = [None] * depth if shape is None else shape[:depth]
+    tuples = np.zeros((0, depth)) if known is None else known.reshape(-1, depth)
+    for length, column in zip(lengths, tuples.T, strict=False):
+        if length is not None and not (abs(column + 0.5) < length).all():
+            site.refuse("an index of it is out of range")
+    flat = flat_index(site, data, indices, depth)
+    return [site.emit("Gather", [rows(site, data, depth), flat], axis=0)]
+
+
+@longer_form(12, "GatherND")
+def say_the_batch(site: Site) -> Outcome:
+    """Below opset 12: tuples that begin with the place in the batch."""
+    data, shape, given = site.input(0), site.shape(), site.shape(1)
+    count = site.attribute("batch_dims")
+    ranks = [len(each) for each in (shape, given) if each is not None]
+    if not 0 < count < min([count + 1, *ranks]):
+        site.refuse(f"batch_dims = {count} does not fit the ranks of its inputs")
+    batch = None if shape is None else shape[:count]
+    if batch is None or None in batch or given is None:
+        site.refuse_unknown(
+            "places in the batch need its lengths and the indices' rank, one of which"
+        )
+    lengths = [length or 0 for length in batch]
+    places = np.moveaxis(np.indices(lengths, np.int64), 0, -1)
+    tuples = places.reshape(*lengths, *[1] * (len(given) - count - 1), count)
+    indices = as_int64(site, 1)
+    around = site.emit("Shape", [indices], "shape")
+    ends = [site.ints([number], "place") for number in (0, -1)]
+    kept = site.emit("Slice", [around, *ends], "kept")
+    full = site.emit("Concat", [kept, site.ints([count], "count")], "full", axis=0)
+    spread = site.emit("Expand", [site.const(tuples, "batch"), full], "batch")
+    longer = site.emit("Concat", [spread, indices], "tuples", axis=len(given) - 1)
+    return [site.emit("GatherND", [data, longer])]
+
+
+@longer_form(11, "GatherElements")
+def gather_flat(site: Site) -> Outcome:
+    """Below opset 11: Gather from all axes made one, at places that are known but for one axis, or
+    counted at run time."""
+    shape, taken = site.shape(), site.shape(1)
+    if None not in (shape, taken) and len(shape or ()) != len(taken or ()):
+        site.refuse("its indices have another rank than its data")
+    if shape is None or taken is None or None in taken or None in shape:
+        places = _places_at_run_time(site, site.required_rank("a GatherElements"))
+        return [site.emit("Gather", [_elements(site), places], axis=0)]
+    known = [length or 0 for length in shape]
+    steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
+    axis = site.required_axis(site.attribute("axis"), "a GatherElements")
+    grid = np.indices([length or 0 for length in taken], np.int64)
+    places = sum(
+        step * rows for a, (step, rows) in enumerate(zip(steps, grid, strict=True)) if a != axis
+    )
+    length = site.const(np.array(known[axis]), "length")
+    along = from_the_front(site, as_int64(site, 1), length)
+    scaled = site.emit("Mul", [along, site.const(np.array(steps[axis]), "step")], "scaled")
+    start = site.const(np.zeros_like(grid[0]) + places, "start")
+    flat = site.emit("Add", [scaled, start], "flat")
+    return [site.emit("Gather", [_elements(site), flat], axis=0)]
+
+
+def _elements(site: Site) -> Value:
+    return site.emit("Reshape", [site.input(0), site.ints([-1], "all")], "elements")
+
+
+def _places_at_run_time(site: Site, rank: int) -> Value:
+    """Where the elements stand that are gathered: what is added by each axis, the last one first.
+    Along all but one, indices stand where their elements do."""
+    shape, taken = (site.emit("Shape", [site.input(index)], "shape") for index in (0, 1))
+    flat: Value | None = None
+    step: Value | None = None
+    along = site.required_axis(site.attribute("axis"), "a GatherElements")
+    for axis in reversed(range(rank)):
+        length = length_of(site, shape, axis)
+        if axis == along:
+            part = from_the_front(site, as_int64(site, 1), length)
+        else:
+            part = numbers_below(site, length_of(site, taken, axis, rank=1))
+            if axis < rank - 1:
+                part = site.unsqueeze(part, range(1, rank - axis))
+        part = part if step is None else site.emit("Mul", [part, step], "part")
+        flat = part if flat is None else site.emit("Add", [flat, part], "flat")
+        step = length if step is None else site.emit("Mul", [step, length], "step")
+    assert flat is not None
+    return flat

@@ -1,0 +1,27 @@
+"""Gemm: a product of matrices, and the matrix that is added.
+
+https://onnx.ai/onnx/operators/onnx__Gemm.html
+
+- 7: three inputs, the last of which is broadcast.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-7
+- 9: 32 and 64-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-9
+- 11: the third input may be absent.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-11
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+
+@downgrade(11, "Gemm", where=lambda form: form.inputs < 3)
+def add_bias(site: Site) -> Outcome:
+    """Before opset 11 the added matrix must be there."""
+    if site.input(2) is None:
+        dtype = site.required_dtype(0, "a bias of zeros")
+        site.set_input(2, site.const(np.zeros(1, dtype), "bias"))
+    return None

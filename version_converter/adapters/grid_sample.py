@@ -1,0 +1,48 @@
+"""GridSample: the names of its modes, and how many axes it samples.
+
+https://onnx.ai/onnx/operators/onnx__GridSample.html
+
+- 16: the operator appears, for inputs of rank 4.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-16
+- 20: any number of axes; "bilinear" and "bicubic" are now "linear" and "cubic".
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-20
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-22
+"""
+
+from __future__ import annotations
+
+from ..grid_sampling import sample
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, longer_form, upgrade
+
+_SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
+"""The modes of GridSample before opset 20, and from it on."""
+
+
+@upgrade(20, "GridSample")
+def rename_mode(site: Site) -> Outcome:
+    """Modes are no longer named for two dimensions."""
+    site.set("mode", _renamed(site, _SAMPLING))
+    return None
+
+
+@downgrade(20, "GridSample")
+def rename_mode_back(site: Site) -> Outcome:
+    """Before opset 20 the grid has two dimensions."""
+    if site.required_rank("GridSample before opset 20") != 4:
+        site.refuse("opset 19 samples inputs of rank 4 only")
+    site.set("mode", _renamed(site, {new: old for old, new in _SAMPLING.items()}))
+    return None
+
+
+def _renamed(site: Site, names: dict[str, str]) -> str:
+    mode = site.text("mode")
+    if mode not in names:
+        site.refuse(f"opset {site.source} has no mode '{mode}'")
+    return names[mode]
+
+
+@longer_form(16, "GridSample")
+def pixel_by_pixel(site: Site) -> Outcome:
+    """Below opset 16: the pixels of each result are gathered, weighed and added."""
+    return [sample(site)]

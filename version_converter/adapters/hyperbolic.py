@@ -1,0 +1,113 @@
+"""Sinh, Cosh, Asinh, Acosh, Atanh: hyperbolic functions and their inverses.
+
+https://onnx.ai/onnx/operators/onnx__Sinh.html
+https://onnx.ai/onnx/operators/onnx__Cosh.html
+https://onnx.ai/onnx/operators/onnx__Asinh.html
+https://onnx.ai/onnx/operators/onnx__Acosh.html
+https://onnx.ai/onnx/operators/onnx__Atanh.html
+
+- 9: the operators appear. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sinh-9
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sinh-22
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...ir import Value
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+_FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
+_SMALL = 1e-3
+"""Nearer to zero a logarithm loses digits, and three terms of a series are exact as floats."""
+
+
+class _Wide:
+    """A node computed in a wider type, as which what rounding loses is too little to be seen."""
+
+    def __init__(self, site: Site, wide: int) -> None:
+        dtype, self.given = site.required_dtype(0, site.op_type), site.elem_type(0) or 0
+        if dtype.kind == "f" and dtype.itemsize > 4 and site.op_type not in ("Sinh", "Cosh"):
+            site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+        data = site.input(0)
+        assert data is not None
+        self.site = site
+        self.type = max(wide, self.given) if self.given in (_FLOAT, _DOUBLE) else wide
+        self.dtype = onnx.helper.tensor_dtype_to_np_dtype(self.type)
+        self.x = data if self.given == self.type else site.emit("Cast", [data], to=self.type)
+
+    def number(self, number: float) -> Value:
+        return self.site.const(np.array(number, self.dtype), "number")
+
+    def do(self, op_type: str, *inputs: Value) -> Value:
+        return self.site.emit(op_type, inputs)
+
+    def result(self, made: Value) -> Outcome:
+        return [made if self.given == self.type else self.site.emit("Cast", [made], to=self.given)]
+
+
+def _cosh(wide: _Wide) -> Value:
+    """Half of e^|x| and of what 1 is divided by it. The root of e^|x| overflows for no result."""
+    half, do = wide.number(0.5), wide.do
+    root = do("Exp", do("Mul", do("Abs", wide.x), half))
+    more = do("Mul", do("Mul", root, half), root)
+    less = do("Div", do("Div", half, root), root)
+    return do("Add", more, less)
+
+
+@longer_form(9, "Cosh")
+def means_of_exponentials(site: Site) -> Outcome:
+    """Below opset 9: exponentials."""
+    wide = _Wide(site, _FLOAT)
+    return wide.result(_cosh(wide))
+
+
+@longer_form(9, "Sinh")
+def tanh_times_cosh(site: Site) -> Outcome:
+    """Below opset 9: Tanh times Cosh; exponentials alone would lose all digits next to zero."""
+    wide = _Wide(site, _FLOAT)
+    return wide.result(wide.do("Mul", wide.do("Tanh", wide.x), _cosh(wide)))
+
+
+@longer_form(9, "Acosh")
+def logarithms(site: Site) -> Outcome:
+    """Below opset 9: log (x) + log (1 + sqrt (1 - 1 / x^2))."""
+    wide = _Wide(site, _DOUBLE)
+    one, do = wide.number(1.0), wide.do
+    inverse = do("Div", one, wide.x)
+    root = do("Sqrt", do("Mul", do("Sub", one, inverse), do("Add", one, inverse)))
+    return wide.result(do("Add", do("Log", wide.x), do("Log", do("Add", one, root))))
+
+
+@longer_form(9, "Asinh")
+def logarithms_with_the_sign(site: Site) -> Outcome:
+    """Below opset 9: log (|x|) + log (1 + sqrt (1 + 1 / x^2)) with the sign of x."""
+    wide = _Wide(site, _DOUBLE)
+    one, do = wide.number(1.0), wide.do
+    size = do("Abs", wide.x)
+    inverse = do("Div", one, size)
+    root = do("Sqrt", do("Add", do("Mul", inverse, inverse), one))
+    far = do("Add", do("Log", size), do("Log", do("Add", one, root)))
+    signed = do("Mul", do("Sign", wide.x), far)
+    return wide.result(_or_series(wide, size, signed, -1 / 6, 3 / 40))
+
+
+@longer_form(9, "Atanh")
+def half_a_logarithm(site: Site) -> Outcome:
+    """Below opset 9: half of log ((1 + x) / (1 - x))."""
+    wide = _Wide(site, _DOUBLE)
+    one, do = wide.number(1.0), wide.do
+    quotient = do("Div", do("Add", one, wide.x), do("Sub", one, wide.x))
+    far = do("Mul", do("Log", quotient), wide.number(0.5))
+    return wide.result(_or_series(wide, do("Abs", wide.x), far, 1 / 3, 1 / 5))
+
+
+def _or_series(wide: _Wide, size: Value, far: Value, third: float, fifth: float) -> Value:
+    """Next to zero x (1 + third x^2 + fifth x^4), elsewhere what is given."""
+    do = wide.do
+    square = do("Mul", wide.x, wide.x)
+    inner = do("Add", do("Mul", square, wide.number(fifth)), wide.number(third))
+    near = do("Mul", wide.x, do("Add", do("Mul", square, inner), wide.number(1.0)))
+    return do("Where", do("Less", size, wide.number(_SMALL)), near, far)

@@ -1,0 +1,45 @@
+"""Less and Greater: the types that they compare.
+
+https://onnx.ai/onnx/operators/onnx__Less.html
+https://onnx.ai/onnx/operators/onnx__Greater.html
+
+- 7: floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-7
+- 9: integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-9
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ..node_draft import EXACT, Site
+from ..registry import Outcome, longer_form
+from ..snippets import halves
+from ..via_wider_type import WORDS, by_way_of
+
+_DOUBLE = onnx.TensorProto.DOUBLE
+
+by_way_of(9, "Less", "Greater", types=WORDS, via=onnx.TensorProto.DOUBLE, inputs=(0, 1), outputs=())
+
+
+@longer_form(9, "Less", "Greater")
+def long_integers(site: Site) -> Outcome:
+    """Below opset 9: as doubles, where all on one side are exact so; what the other side is rounded
+    to stays on its side of them. Else their high halves, and the low ones where those are equal."""
+    op_type, pair = site.op_type, [value for value in site.inputs if value is not None]
+    if site.required_dtype(0, op_type) not in (np.int64, np.uint64):
+        site.refuse(f"{op_type} of this type is not written out")
+    if any(_is_exact(site, index) for index in (0, 1)):
+        return [site.emit(op_type, [site.cast(value, _DOUBLE) for value in pair])]
+    parts = [[site.cast(half, _DOUBLE) for half in halves(site, value)] for value in pair]
+    high, low = zip(*parts, strict=True)
+    decided = site.emit(op_type, high, "decided")
+    against = site.emit(op_type, high[::-1], "against")
+    by_low = site.emit("And", [site.emit("Not", [against]), site.emit(op_type, low)], "by_low")
+    return [site.emit("Or", [decided, by_low])]
+
+
+def _is_exact(site: Site, index: int) -> bool:
+    known = site.constant(index)
+    return known is not None and bool((np.abs(known.astype(np.float64)) < EXACT).all())

@@ -1,0 +1,53 @@
+"""Loop: what it carries from trip to trip.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html
+
+- 1: one tensor or more. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
+- 11: it may carry nothing. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
+- 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-13
+- 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-16
+- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-19
+- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-25
+
+    rows = Loop (n, go) <body = b (i, c) => (c, r) { r = Identity (x) }>
+->  (opset 11 to 10)
+    unused, rows = Loop (n, go, zero) <body = b (i, c, u) => (c, v, r) {
+        v = Identity (u)
+        r = Identity (x)
+    }>
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...ir import Operator
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+_NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
+
+
+@downgrade(11, "Loop")
+def carry_something(site: Site) -> Outcome:
+    """Before opset 11 a Loop carries at least one value: one that nothing reads will do."""
+    if len(site.inputs) > 2:
+        return None
+    node, body = site.node, site.body("body")
+    carried = site.const(np.zeros((), np.float32), "carried")
+    site.set_input(2, carried)
+    # At once, since what is asked about the node from now on is asked of the body, too.
+    site.graph.resize_inputs(node, 3)
+    site.graph.set_input(node, 2, carried)
+    info = onnx.helper.make_value_info("carried", _NUMBER)
+    given = body.add_input(info.name, info)
+    passed = body.add_node(Operator("Identity"), [given], [f"{info.name}_on"]).output()
+    condition, *scanned = body.outputs
+    first, *others = body.output_infos
+    body.set_outputs([condition, passed, *scanned], [first, info, *others])
+    site.graph.set_node_outputs(node, [site.label("carried"), *node.outputs])
+    return None

@@ -1,0 +1,75 @@
+"""Max, Min, Sum and Mean: of any number of tensors.
+
+https://onnx.ai/onnx/operators/onnx__Max.html
+https://onnx.ai/onnx/operators/onnx__Min.html
+https://onnx.ai/onnx/operators/onnx__Sum.html
+https://onnx.ai/onnx/operators/onnx__Mean.html
+
+- 6: floats, all of one shape. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-6
+- 8: the shapes are broadcast. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-8
+- 12: Max and Min of integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-12
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-13
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...ir import Value
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, longer_form
+from ..snippets import is_float, pick, tiled
+
+
+@downgrade(8, "Sum", "Mean", "Max", "Min")
+def same_shapes(site: Site) -> Outcome:
+    """Before opset 8 these do not broadcast; what Max and Min are given is tiled."""
+    shapes = [site.shape(index) for index in range(len(site.inputs))]
+    first = shapes[0]
+    if len(shapes) == 1 or (
+        first is not None and None not in first and shapes.count(first) == len(shapes)
+    ):
+        return None
+    if site.op_type in ("Sum", "Mean"):
+        site.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
+    return [site.emit(site.op_type, _of_one_shape(site))]
+
+
+def _of_one_shape(site: Site) -> list[Value]:
+    """The inputs, each as large as they broadcast to: as large as their sum, whatever that is."""
+    values = [value for value in site.inputs if value is not None]
+    ranks = [rank for rank in map(site.types.rank, values) if rank is not None]
+    if len(ranks) < len(values):
+        site.refuse(
+            "opset 7 does not broadcast here, and the ranks of its inputs, which Tile needs, are"
+            " not known; declare their shapes"
+        )
+    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
+    shape = site.emit("Shape", [total], "shape")
+    each = zip(values, ranks, strict=True)
+    return [tiled(site, value, rank, shape, max(ranks)) for value, rank in each]
+
+
+@longer_form(8, "Sum", "Mean")
+def added_one_by_one(site: Site) -> Outcome:
+    """Below opset 8 Add and Div broadcast, one after the other."""
+    values = [value for value in site.inputs if value is not None]
+    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
+    if site.op_type == "Sum":
+        return [total]
+    dtype = site.required_dtype(0, "a mean")
+    return [site.emit("Div", [total, site.const(np.array(len(values), dtype), "count")])]
+
+
+@downgrade(12, "Max", "Min")
+def extreme_of_integers(site: Site) -> Outcome:
+    """Before opset 12 Max and Min take floats only."""
+    if is_float(site):
+        return None
+    test = "Greater" if site.op_type == "Max" else "Less"
+    values = [value for value in site.inputs if value is not None]
+    if len(values) == 1:
+        return [site.emit("Identity", values)]
+    return [functools.reduce(lambda a, b: pick(site, test, a, b), values)]

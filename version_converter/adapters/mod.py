@@ -1,0 +1,55 @@
+"""Mod: the remainder of a division, and how the quotient is rounded.
+
+https://onnx.ai/onnx/operators/onnx__Mod.html
+
+- 10: the operator appears; with `fmod` = 0 it is floored, and integers only.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-10
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-13
+- 28: floats are floored too. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-28
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+from ..via_wider_type import SHORT, by_way_of
+
+by_way_of(
+    10,
+    "Mod",
+    types=(*SHORT, onnx.TensorProto.UINT32),
+    via=onnx.TensorProto.INT64,
+    inputs=(0, 1),
+)
+
+
+@downgrade(10, "Mod")
+def remainder_of_division(site: Site) -> Outcome:
+    """Opset 9: Div rounds integers towards zero; what remains is corrected by its sign where the
+    quotient is to be floored."""
+    dtype = site.required_dtype(0, "Mod")
+    if dtype not in (np.int32, np.int64, np.uint64):
+        # Other integers go by way of long ones.
+        site.refuse(f"Mod exists from opset 10 on, and that of {dtype} is no exact sum of products")
+    a, b = site.input(0), site.input(1)
+    whole = site.emit("Mul", [site.emit("Div", [a, b]), b])
+    rest = site.emit("Sub", [a, whole], "rest")
+    if site.attribute("fmod") or dtype.kind == "u":
+        return [rest]
+    zero = site.const(np.zeros((), dtype), "zero")
+    signs = [site.emit("Less", [value, zero]) for value in (rest, b)]
+    exact = site.emit("Equal", [rest, zero])
+    wrong = site.emit("And", [site.emit("Xor", signs), site.emit("Not", [exact])])
+    return [site.emit("Where", [wrong, site.emit("Add", [rest, b]), rest])]
+
+
+@downgrade(28, "Mod")
+def integers_only(site: Site) -> Outcome:
+    """Before opset 28 the floored quotient is for integers."""
+    dtype = site.required_dtype(0, "Mod")
+    if not site.attribute("fmod") and dtype.kind not in "iu":
+        site.refuse("fmod = 0 takes integers only in opset 27")
+    return None

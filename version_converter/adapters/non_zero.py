@@ -1,0 +1,94 @@
+"""NonZero: the positions of what is not zero.
+
+https://onnx.ai/onnx/operators/onnx__NonZero.html
+
+- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-9
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-13
+
+    places = NonZero (ConstantOfShape <value = {1}> (count))
+->  (opset 9 to 8)
+    unused, numbers = Loop (count, yes, zero) <body = b (i, c, u) => (d, v, n) {
+        d = Identity (c)
+        v = Identity (u)
+        n = Identity (i)
+    }>
+    places = Unsqueeze <axes = [0]> (numbers)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...ir import Operator, Value, empty_header
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+_BODY = (("i", onnx.TensorProto.INT64), ("c", onnx.TensorProto.BOOL), ("u", onnx.TensorProto.FLOAT))
+
+
+@downgrade(9, "NonZero")
+def count_by_loop(site: Site) -> Outcome:
+    """Opset 8: where no element is zero, the positions are the numbers below the length."""
+    data = site.input(0)
+    if data is None or site.rank(0) != 1 or not _has_no_zero(data):
+        site.refuse(
+            "NonZero exists from opset 9 on; only that of a vector without zeros can be said"
+        )
+    length = site.emit("Shape", [data], "length")
+    yes = site.const(np.array(True), "yes")
+    zero = site.const(np.zeros((), np.float32), "zero")
+    numbers = _count(site, [length, yes, zero])
+    return [site.unsqueeze(numbers, [0])]
+
+
+def _has_no_zero(value: Value) -> bool:
+    """Whether a value is constant elements, repeated and cast, of which none is zero."""
+    casts = []
+    node = value.producer
+    while (
+        node is not None
+        and node.is_op("Cast", "Expand")
+        and node.inputs[0] is not None
+        and not node.op.references
+    ):
+        if node.is_op("Cast"):
+            casts.append(node.attribute("to"))
+        value = node.inputs[0]
+        node = value.producer
+    if node is not None and node.is_op("ConstantOfShape") and not node.op.references:
+        message = node.attribute("value")
+        elements = np.zeros(1) if message is None else onnx.numpy_helper.to_array(message)
+    else:
+        elements = np.zeros(1) if value.constant is None else value.constant.numpy()
+    if elements.dtype.kind == "O":
+        return False
+    for elem_type in reversed(casts):
+        # A half becomes no integer but zero.
+        elements = elements.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    return bool(elements.all())
+
+
+def _count(site: Site, inputs: list[Value]) -> Value:
+    """A Loop that gives out its iteration numbers; it carries a value because it has to."""
+    labels = [site.label("unused"), site.label("numbers")]
+    loop = site.graph.add_node(Operator("Loop"), inputs, labels)
+    body = site.graph.add_body(loop, "body", empty_header("count"))
+    infos = [onnx.helper.make_tensor_value_info(name, type_, []) for name, type_ in _BODY]
+    number, condition, carried = [body.add_input(info.name, info) for info in infos]
+    given = [
+        # Identities, because runtimes mistake inputs of a body that are its outputs.
+        body.add_node(Operator("Identity"), [value], [f"{value.name}_on"]).output()
+        for value in (condition, carried, number)
+    ]
+    kinds = (_BODY[1][1], _BODY[2][1], _BODY[0][1])
+    body.set_outputs(
+        given,
+        [
+            onnx.helper.make_tensor_value_info(value.name, kind, [])
+            for value, kind in zip(given, kinds, strict=True)
+        ],
+    )
+    site.added.append(loop)
+    site.types.add(loop, site.written_in)
+    return loop.output(1)

@@ -1,0 +1,142 @@
+"""AveragePool, LpPool and MaxPool: windows along the axes behind the channels.
+
+https://onnx.ai/onnx/operators/onnx__AveragePool.html
+https://onnx.ai/onnx/operators/onnx__LpPool.html
+https://onnx.ai/onnx/operators/onnx__MaxPool.html
+
+- 2: floats, no dilations, sizes rounded down.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-2
+- 7: `count_include_pad`. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-7
+- 8: MaxPool gives indices too, in the order that `storage_order` says.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-8
+- 10: MaxPool has dilations; MaxPool and AveragePool round sizes up with `ceil_mode`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-10
+- 11: what they do not say of dilations and strides is written down.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-11
+- 12: MaxPool of 8-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-12
+- 18: LpPool has dilations and `ceil_mode`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-18
+- 19: AveragePool has dilations; its sizes are those of PyTorch and TensorFlow.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-19
+- 22: with `ceil_mode`, windows that start in the padding at the end are left out.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-22
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ...ir import Array
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..via_wider_type import TINY, by_way_of
+from ..windows import Window, say_elements, say_ends, sides, windows
+
+
+@downgrade(8, "MaxPool")
+def row_major(site: Site) -> Outcome:
+    """The storage order speaks of the indices only, which opset 7 does not give."""
+    if not site.is_used(1):
+        site.drop("storage_order")
+    return None
+
+
+by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
+
+
+@longer_form(10, "MaxPool")
+def the_largest_of_windows(site: Site) -> Outcome:
+    """Below opset 10: windows that reach into more padding, or whose elements are put side by side.
+    Padding never is the largest: another element of the window may stand in its place."""
+    found = windows(site)
+    if all(window.step == 1 for window in found):
+        return say_ends(site, found)
+    if site.is_used(1):
+        site.refuse("indices of dilated windows are not written out")
+    data = site.input(0)
+    assert data is not None
+    return [*say_elements(site, data, [_inside(site, window) for window in found]), None][
+        : len(site.node.outputs)
+    ]
+
+
+def _inside(site: Site, window: Window) -> Array:
+    """The places of windows with the first element of each in the place of padding."""
+    places, outside = window.places(), window.outside()
+    if outside.all(axis=1).any():
+        site.refuse("one of its windows holds nothing but padding")
+    first = np.take_along_axis(places, outside.argmin(axis=1)[:, None], axis=1)
+    inside: Array = np.where(outside, first, places)
+    return inside
+
+
+@longer_form(10, "AveragePool")
+def the_mean_of_windows(site: Site) -> Outcome:
+    """Below opset 10: windows that reach into more padding, which does not count."""
+    found = windows(site)
+    if site.attribute("count_include_pad") and any(window.more for window in found):
+        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    return say_ends(site, found)
+
+
+@longer_form(18, "LpPool")
+@longer_form(19, "AveragePool")
+def windows_side_by_side(site: Site) -> Outcome:
+    """Below opset 19 (LpPool 18): elements of dilated windows put side by side, behind zeros that
+    are padded. Of a mean they count, as `count_include_pad` says, or there are none."""
+    found, data = windows(site), site.input(0)
+    assert data is not None
+    padded = any(window.start or window.end for window in found)
+    mean = site.op_type == "AveragePool"
+    if not mean and all(window.step == 1 for window in found):
+        return say_ends(site, found)
+    if mean and any(window.more for window in found):
+        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    if mean and padded and not site.attribute("count_include_pad"):
+        site.refuse("a mean over dilated windows without their padding is not written out")
+    if padded:
+        pads = [[0, 0, *(getattr(window, side) for window in found)] for side in ("start", "end")]
+        data = site.emit("Pad", [data, site.ints([*pads[0], *pads[1]], "pads")], "padded")
+    site.drop("count_include_pad")
+    return say_elements(site, data, [window.places() + window.start for window in found])
+
+
+_POOLS = ("AveragePool", "LpPool", "MaxPool")
+
+
+@upgrade(22, *_POOLS)
+@upgrade(19, "AveragePool")
+@downgrade(19, "AveragePool")
+@downgrade(22, *_POOLS)
+def same_windows(site: Site) -> Outcome:
+    """With ceil_mode the versions do not agree on a last window that starts in the padding."""
+    if not site.attribute("ceil_mode") or _starts_inside(site):
+        return None
+    known = site.types.shape(site.node.output())
+    if known is None or None in known:
+        known = site.inferred_shape(site.source)
+    other = site.inferred_shape(site.target)
+    # The first two axes are not pooled, so batches and channels need not be known.
+    if known is None or other is None or None in known[2:] or known[2:] != other[2:]:
+        site.refuse(
+            f"ceil_mode = 1 may count windows in another way in opset {site.target}: the output has"
+            f" the shape {known} here and {other} there"
+        )
+    return None
+
+
+def _starts_inside(site: Site) -> bool:
+    """Whether no window starts in the padding at the end, whatever the size of the input.
+
+    The last one starts before in + pad_end - reach + stride, counted from the first element; with
+    pad_end + stride <= reach that is inside.
+    """
+    if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
+        return False
+    kernel, strides, dilations, pads = sides(site)
+    ends = pads[len(kernel) :]
+    return all(
+        end + stride <= dilation * (size - 1) + 1
+        for end, stride, dilation, size in zip(ends, strides, dilations, kernel, strict=True)
+    )

@@ -1,0 +1,46 @@
+"""Pow: the type of the exponent.
+
+https://onnx.ai/onnx/operators/onnx__Pow.html
+
+- 7: floats; the exponent has the type of the base.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-7
+- 12: bases of 32 and 64-bit integers; the exponent has a type of its own.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-12
+- 13: bases of bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-13
+- 15: exponents of bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-15
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+from ..snippets import is_float
+
+
+@downgrade(12, "Pow")
+def exponent_like_base(site: Site) -> Outcome:
+    """Before opset 12 the exponent has the type of the base."""
+    base, exponent = site.elem_type(0), site.elem_type(1)
+    if base == exponent or base is None or not is_float(site):
+        return None
+    dtype, own = site.required_dtype(0, "Pow"), site.required_dtype(1, "Pow")
+    if site.constant(1) is None and _holds(dtype, own):
+        site.set_input(1, site.emit("Cast", [site.input(1)], "exponent", to=base))
+        return None
+    known = site.required_constant(1, "the exponent (of another type than the base)")
+    cast = known.astype(dtype)
+    if (cast != known).any():
+        site.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
+    site.set_input(1, site.const(cast, "exponent"))
+    return None
+
+
+def _holds(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether a float type holds all numbers of another type."""
+    if other.kind == "f":
+        return bool(np.can_cast(other, dtype))
+    return other.itemsize * 8 <= np.finfo(dtype).nmant + 1

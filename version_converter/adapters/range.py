@@ -1,0 +1,72 @@
+"""Range: numbers at equal distances.
+
+https://onnx.ai/onnx/operators/onnx__Range.html
+
+- 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-11
+- 27: 16-bit floats, and `stash_type`, which speaks of these only.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-27
+
+    y = Range (start, limit, delta)
+->  (opset 11 to 10, of integers)
+    count = Cast <to = INT64> (Max ((limit - start) / delta rounded up, 0))
+    y = Cast (start + [0, 1, ... count - 1] * delta)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ...ir import Graph, Value
+from ..loops import carried_through
+from ..node_draft import Site
+from ..registry import Outcome, harmless, longer_form
+from ..snippets import numbers_below
+
+_T = onnx.TensorProto
+
+# It matters for 16-bit floats only, which Range does not take before opset 27.
+harmless("Range", attribute="stash_type")
+
+
+@longer_form(11, "Range")
+def counted(site: Site) -> Outcome:
+    """Below opset 11: integers are multiples of the step, as 64-bit ones; floats are added up in a
+    Loop. Onnx's function counts in floats, which round."""
+    site.required_dtype(0, "Range")
+    own = site.elem_type() or 0
+    integers = own not in (_T.FLOAT, _T.DOUBLE)
+    operands = []
+    for index in range(3):
+        value = site.input(index)
+        assert value is not None
+        operands.append(site.cast(value, _T.INT64) if integers and own != _T.INT64 else value)
+    start, limit, delta = operands
+    count = _count(site, limit, start, delta)
+    if not integers:
+        return [_added_up(site, count, start, delta)]
+    whole = site.emit("Reshape", [count, site.ints([1], "one")], "count")
+    steps = site.emit("Mul", [numbers_below(site, whole), delta], "steps")
+    result = site.emit("Add", [steps, start], "numbers")
+    return [result if own == _T.INT64 else site.emit("Cast", [result], to=own)]
+
+
+def _count(site: Site, limit: Value, start: Value, delta: Value) -> Value:
+    """The number of elements, counted in doubles as onnxruntime does."""
+    distance = site.emit("Sub", [limit, start], "distance")
+    parts = [site.cast(value, _T.DOUBLE) for value in (distance, delta)]
+    steps = site.emit("Ceil", [site.emit("Div", parts, "parts")], "steps")
+    zero = site.const(np.array(0.0), "zero")
+    return site.emit("Cast", [site.emit("Max", [steps, zero], "least")], "count", to=_T.INT64)
+
+
+def _added_up(site: Site, count: Value, start: Value, delta: Value) -> Value:
+    scalar = onnx.helper.make_tensor_type_proto(site.elem_type() or 0, [])
+
+    def trip(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
+        shown = site.emit("Identity", [before[0]], "shown")
+        return [site.emit("Add", [before[0], delta], "sum"), shown]
+
+    return carried_through(site, count, [start], [scalar], trip, [scalar])[1]

@@ -1,0 +1,107 @@
+"""The reductions: over which axes, and over none.
+
+https://onnx.ai/onnx/operators/onnx__ReduceL1.html
+https://onnx.ai/onnx/operators/onnx__ReduceL2.html
+https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html
+https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
+https://onnx.ai/onnx/operators/onnx__ReduceMax.html
+https://onnx.ai/onnx/operators/onnx__ReduceMean.html
+https://onnx.ai/onnx/operators/onnx__ReduceMin.html
+https://onnx.ai/onnx/operators/onnx__ReduceProd.html
+https://onnx.ai/onnx/operators/onnx__ReduceSum.html
+https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
+
+- 1: `axes` is an attribute; without it, all axes.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-1
+- 11: axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-11
+- 12: ReduceMax and ReduceMin of 8-bit integers.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-12
+- 13: `axes` of ReduceSum is an input; `noop_with_empty_axes` says what none means; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-13
+- 18: the others follow. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMean-18
+- 20: ReduceMax and ReduceMin of truth values.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-20
+- 28: ReduceLogSum and ReduceLogSumExp of floats only.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceLogSum-28
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from .. import chosen_axes
+from ..attribute_to_input import Move, moved
+from ..chosen_axes import OTHERS
+from ..negative_axes import Axis, negative_axes
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, inexact_body, longer_form
+from ..via_wider_type import TINY, by_way_of
+
+_PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
+"""Over no axes these give their input back; the others still take roots, squares or logarithms."""
+
+_ON_ELEMENTS = {
+    "ReduceL1": ("Abs",),
+    "ReduceL2": ("Abs",),
+    "ReduceLogSum": ("Log",),
+    "ReduceLogSumExp": (),
+}
+
+# It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
+inexact_body("ReduceLogSumExp")
+negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
+by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
+moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
+moved(18, *OTHERS, moves=[Move("axes", 1, "ints")])
+by_way_of(20, "ReduceMax", "ReduceMin", types=[onnx.TensorProto.BOOL], via=onnx.TensorProto.UINT8)
+
+
+@downgrade(13, "ReduceSum")
+@downgrade(18, *OTHERS)
+def empty_axes(site: Site) -> Outcome:
+    """An empty list of axes means all of them or, with noop_with_empty_axes, none."""
+    if site.input(1) is None:
+        axes: list[int] = []
+    else:
+        axes = site.required_constant(1, "input 'axes'").reshape(-1).tolist()
+    does_nothing = site.attribute("noop_with_empty_axes")
+    site.drop("noop_with_empty_axes")
+    if axes:
+        return None
+    site.set_input(1, None)
+    if not does_nothing:
+        return None
+    if site.op_type in _PLAIN:
+        site.op_type = "Identity"
+        site.attributes.clear()
+        return None
+    data = site.input(0)
+    if site.op_type == "ReduceSumSquare":
+        return [site.emit("Mul", [data, data])]
+    op_types = _ON_ELEMENTS[site.op_type]
+    return [site.emit(op_types[0], [data]) if op_types else site.emit("Identity", [data])]
+
+
+@longer_form(18, "ReduceMax", "ReduceMin")
+def extreme_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: axis by axis, the extreme where it is chosen."""
+    return [chosen_axes.extreme(site)]
+
+
+@longer_form(18, "ReduceLogSumExp")
+def log_of_sum_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: ReduceSum takes these, the largest is found so."""
+    return [chosen_axes.log_of_sum(site)]
+
+
+@longer_form(18, "ReduceMean")
+def mean_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 18, of axes from run time: a sum and a count."""
+    return [chosen_axes.mean(site)]
+
+
+@longer_form(13, "ReduceSum")
+@longer_form(18, "ReduceProd")
+def accumulated_over_chosen_axes(site: Site) -> Outcome:
+    """Below opset 13 or 18, of axes from run time: axis by axis."""
+    return [chosen_axes.accumulated(site)]

@@ -1,0 +1,60 @@
+"""Reshape: what a zero in the wanted shape means.
+
+https://onnx.ai/onnx/operators/onnx__Reshape.html
+
+- 5: the dimension of the input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-5
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-13
+- 14: a dimension of zero with `allowzero` = 1.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-14
+- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-19
+- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-25
+
+    y = Reshape <allowzero = 1> (x, shape)
+->  (opset 14 to 13, where run time alone tells whether there is a zero in the shape)
+    y = Slice (Reshape (Concat (x as a vector, as much as ones in the place of zeros want),
+                        shape with ones in the place of zeros),
+               zeros, shape)
+"""
+
+from __future__ import annotations
+
+from ...facts.polynomial import Dimension
+from ..form import writes
+from ..node_draft import Site
+from ..registry import Outcome, downgrade, longer_form
+from ..snippets import reshaped
+
+
+@downgrade(14, "Reshape", where=writes("allowzero"))
+def no_zeros(site: Site) -> Outcome:
+    """Before opset 14 a zero in the wanted shape copies the input's dimension."""
+    if site.attribute("allowzero"):
+        if not _says_the_same(site):
+            site.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
+        site.drop("allowzero")
+    return None
+
+
+def _says_the_same(site: Site) -> bool:
+    """Whether each wanted dimension that may be zero is that of the input at its place."""
+    sizes = site.types.dimensions(site.input(0)) or ()
+    constant, shape = site.constant(1), site.input(1)
+    wanted = None if shape is None else site.types.elements(shape)
+    if constant is not None:
+        wanted = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
+    return wanted is not None and all(
+        size is not None
+        and (size.equals(0) is False or (place < len(sizes) and size.equals(sizes[place])))
+        for place, size in enumerate(wanted)
+    )
+
+
+@longer_form(14, "Reshape")
+def cut_zeros(site: Site) -> Outcome:
+    """Of a shape from run time: ones in the place of zeros, filled, then cut off."""
+    data, shape = site.input(0), site.input(1)
+    assert data is not None and shape is not None
+    return [reshaped(site, data, shape)]

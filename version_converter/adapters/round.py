@@ -1,0 +1,22 @@
+"""Round: to the nearest integer, halves to the even one.
+
+https://onnx.ai/onnx/operators/onnx__Round.html
+
+- 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Round-11
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Round-22
+"""
+
+from __future__ import annotations
+
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+from ..snippets import rounded
+
+
+@longer_form(11, "Round")
+def up_or_down(site: Site) -> Outcome:
+    """Below opset 11: the integer above where the distance to the one below is larger than a half,
+    or a half from an odd one."""
+    dtype, data = site.required_dtype(0, "a half"), site.input(0)
+    assert data is not None
+    return [rounded(site, data, dtype)]

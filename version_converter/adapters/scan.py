@@ -1,0 +1,45 @@
+"""Scan: its axes. The step between 8 and 9 is `version_converter/scans.py`.
+
+https://onnx.ai/onnx/operators/onnx__Scan.html
+
+- 8: the operator appears; all inputs have a batch axis, and the axis behind it is scanned.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-8
+- 9: no batch; `scan_input_axes` and `scan_output_axes` say which axes are scanned.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-9
+- 11: these axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-11
+- 16: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-16
+- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-19
+- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-25
+"""
+
+from __future__ import annotations
+
+from ..node_draft import Site
+from ..registry import Outcome, downgrade
+
+
+@downgrade(11, "Scan")
+def count_scan_axes(site: Site) -> Outcome:
+    """Write negative axes as positive ones, each in the rank of its own input or output."""
+    body = site.body("body")
+    scanned = site.attribute("num_scan_inputs")
+    states = len(site.inputs) - scanned
+    inputs = [site.rank(states + index) for index in range(scanned)]
+    outputs = []
+    for value in body.outputs[states:]:
+        rank = site.types.rank(value)
+        outputs.append(None if rank is None else rank + 1)
+    for name, ranks in (("scan_input_axes", inputs), ("scan_output_axes", outputs)):
+        axes = site.attribute(name) if name in site.attributes else []
+        if all(axis >= 0 for axis in axes):
+            continue
+        counted = []
+        for axis, rank in zip(axes, ranks, strict=True):
+            if axis < 0 and rank is None:
+                site.refuse(f"a negative axis in '{name}' needs a rank that is not known")
+            counted.append(axis + (rank or 0) if axis < 0 else axis)
+        site.set(name, counted)
+    return None

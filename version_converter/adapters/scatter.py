@@ -1,0 +1,210 @@
+"""Scatter, ScatterElements and ScatterND: what becomes of the elements that are there.
+
+https://onnx.ai/onnx/operators/onnx__Scatter.html
+https://onnx.ai/onnx/operators/onnx__ScatterElements.html
+https://onnx.ai/onnx/operators/onnx__ScatterND.html
+
+- 9: Scatter appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scatter-9
+- 11: its name is ScatterElements; ScatterND appears.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-11
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-13
+- 16: `reduction` adds or multiplies instead of replacing.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-16
+- 18: `reduction` = "max" and "min".
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-18
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...ir import Array, Graph, Value
+from ...ops.schemas import allowed_types, schema_at, tensor_text
+from ..flat_indices import as_int64, depth_of, flat_index, lengths
+from ..loops import carried_through
+from ..node_draft import Site
+from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..snippets import length_of, pick, reshaped
+
+_JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}
+"""What joins an element and its update, or tells which one is kept, by reduction.
+
+Nothing says which is the larger of two of which one is no number. As in onnxruntime, it is the
+update.
+"""
+
+Changed = Callable[[Value, Value, Value], Value]
+"""Data with updates at indices, of which no two are alike."""
+
+
+@upgrade(11, "Scatter")
+def to_scatter_elements(site: Site) -> Outcome:
+    """The same operator under another name."""
+    site.op_type = "ScatterElements"
+    return None
+
+
+@downgrade(11, "ScatterElements")
+def to_scatter(site: Site) -> Outcome:
+    """The same operator under its old name."""
+    site.op_type = "Scatter"
+    return None
+
+
+@longer_form(16, "ScatterElements")
+@longer_form(18, "ScatterElements")
+def reduce_elements(site: Site) -> Outcome:
+    """Below opset 18, or 16: elements are read, joined with their updates and written back, one
+    index along the axis after the other, since another one may point to the same place."""
+    axis = site.required_axis(site.attribute("axis"), "a reduction")
+    join = _joining(site)
+
+    def change(data: Value, indices: Value, updates: Value) -> Value:
+        old = site.emit("GatherElements", [data, indices], "old", axis=axis)
+        new = _new(site, join, old, updates)
+        return site.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
+
+    shape, known = site.shape(1), site.constant(1)
+    if shape is not None and len(shape) != site.rank():
+        site.refuse("its indices have another rank than its data")
+    distinct = shape is not None and shape[axis] in (0, 1)
+    if known is not None and (known >= 0).all():
+        order = np.sort(known, axis)
+        distinct = bool(np.diff(order, axis=axis).all())
+    return [_joined(site, change, distinct, axis)]
+
+
+@longer_form(16, "ScatterND")
+@longer_form(18, "ScatterND")
+def reduce_slices(site: Site) -> Outcome:
+    """Below opset 18, or 16: the same with slices, one tuple of indices after the other."""
+    join, depth = _joining(site), depth_of(site)
+
+    def change(data: Value, indices: Value, updates: Value) -> Value:
+        old = site.emit("GatherND", [data, indices], "old")
+        new = _new(site, join, old, updates)
+        return site.emit("ScatterND", [data, indices, new], "changed")
+
+    shape, known = site.shape(1), site.constant(1)
+    distinct = shape is not None and None not in shape and math.prod(n or 0 for n in shape) <= depth
+    if known is not None and (known >= 0).all():
+        tuples = known.reshape(-1, depth)
+        distinct = len(np.unique(tuples, axis=0)) == len(tuples)
+    if not distinct and len(shape or ()) != 2:
+        _in_one_row(site, depth)
+    return [_joined(site, change, distinct, 0)]
+
+
+def _joining(site: Site) -> str:
+    """The operator that joins two elements, or compares them."""
+    join = _JOINING.get(site.text("reduction"))
+    if join is None:
+        site.refuse(f"no opset has a reduction '{site.text('reduction')}'")
+    schema, elem_type = schema_at(join, site.source), site.elem_type()
+    if elem_type is None or tensor_text(elem_type) not in allowed_types(schema, "T"):
+        site.refuse(f"{join} does not take elements of its type")
+    return join
+
+
+def _new(site: Site, join: str, old: Value, updates: Value) -> Value:
+    if join in ("Greater", "Less"):
+        return pick(site, join, old, updates)
+    return site.emit(join, [old, updates], "new")
+
+
+def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
+    """All updates at once where their places are distinct, else one after the other."""
+    data, indices, updates = (site.input(index) for index in range(3))
+    assert data is not None and indices is not None and updates is not None
+    if distinct:
+        return change(data, indices, updates)
+
+    type_ = site.types.of(data)
+    if type_ is None:
+        site.refuse("a Loop needs the type of what it carries")
+
+    def trip(_: Graph, number: Value, given: Sequence[Value]) -> list[Value]:
+        place = site.emit("Reshape", [number, site.ints([1], "one")], "place")
+        one, update = (
+            site.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
+        )
+        return [change(given[0], one, update)]
+
+    trips = length_of(site, site.emit("Shape", [indices], "shape"), axis)
+    return carried_through(site, trips, [data], [type_], trip)[0]
+
+
+def _in_one_row(site: Site, depth: int) -> None:
+    """Give the draft a row of tuples, and a row of updates."""
+    data, indices, updates = (site.input(index) for index in range(3))
+    assert data is not None
+    tuples = site.emit("Reshape", [indices, site.ints([-1, depth], "tuples")], "tuples")
+    count = length_of(site, site.emit("Shape", [tuples], "shape"), 0, rank=1)
+    sizes = site.emit("Concat", [count, lengths(site, data, depth)], "sizes", axis=0)
+    site.set_input(1, tuples)
+    site.set_input(2, site.emit("Reshape", [updates, sizes], "row", allowzero=1))
+
+
+@longer_form(9, "Scatter")
+def gather_old_and_new(site: Site) -> Outcome:
+    """Below opset 9, of indices that are constant: all elements are gathered, out of the data or
+    out of the updates behind them."""
+    indices, shape = site.required_constant(1, "input 'indices'"), site.shape()
+    if shape is None or None in shape:
+        site.refuse_unknown(
+            "Scatter exists from opset 9 on, and a way around needs the shape of its data, which"
+        )
+    dims = [dim or 0 for dim in shape]
+    axis = site.required_axis(site.attribute("axis"), "the place of an index")
+    _check_indices(site, indices, dims, axis)
+    places = np.arange(math.prod(dims)).reshape(dims)
+    updated = places.size + np.arange(indices.size).reshape(indices.shape)
+    np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
+    flat = site.ints([-1], "flat")
+    both = [site.emit("Reshape", [site.input(index), flat], "elements") for index in (0, 2)]
+    elements = site.emit("Concat", both, "elements", axis=0)
+    return [site.emit("Gather", [elements, site.const(places, "places")], axis=0)]
+
+
+def _check_indices(site: Site, indices: Array, dims: Sequence[int], axis: int) -> None:
+    """Refuse indices that do not fit the data, or updates that do not fit them."""
+    if site.shape(2) != list(indices.shape):
+        site.refuse("its updates are not known to have the shape of its indices")
+    sizes = list(zip(indices.shape, dims, strict=False))
+    if indices.ndim != len(dims) or any(n > m for a, (n, m) in enumerate(sizes) if a != axis):
+        site.refuse(f"its indices have the shape {list(indices.shape)}, its data {list(dims)}")
+    if not (abs(indices + 0.5) < dims[axis]).all():
+        site.refuse("an index of it is out of range")
+
+
+def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
+    """What indices of a shape speak of: along all other axes they may be fewer than the data."""
+    return tuple([slice(None if at == axis else size) for at, size in enumerate(shape)])
+
+
+@longer_form(11, "ScatterND")
+def scatter_rows(site: Site) -> Outcome:
+    """Below opset 11: ScatterElements in the first axes made one, all the others being one more."""
+    data, updates, depth, indices = site.input(0), site.input(2), depth_of(site), as_int64(site, 1)
+    assert data is not None
+    flat = flat_index(site, data, indices, depth)
+    table = site.emit("Flatten", [data], "table", axis=depth)
+    new = site.emit("Flatten", [updates], "new", axis=len(site.shape(1) or ()) - 1)
+    column = site.emit("Reshape", [flat, site.ints([-1, 1], "column")], "places")
+    places = site.emit("Expand", [column, site.emit("Shape", [new], "shape")], "places")
+    changed = site.emit("ScatterElements", [table, places, new], "changed", axis=0)
+    return [_like_data(site, changed, data)]
+
+
+def _like_data(site: Site, table: Value, data: Value) -> Value:
+    """A matrix of as many elements in the shape of the data, in which zeros mean zero."""
+    shape, own = site.types.shape(data), site.emit("Shape", [data], "shape")
+    if shape is not None and all(shape[1:]):
+        return site.emit("Reshape", [table, own])
+    return reshaped(site, table, own)
+
+
+added_values(18, "ScatterElements", "ScatterND", attribute="reduction", values=[b"max", b"min"])

@@ -1,0 +1,68 @@
+"""SequenceMap: what a body makes of each element of a sequence.
+
+https://onnx.ai/onnx/operators/onnx__SequenceMap.html
+
+- 17: the operator appears.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#SequenceMap-17
+
+    t = SequenceMap (s, w) <body = b (e, v) => (r) { r = MatMul (e, v) }>
+->  (opset 17 to 16)
+    t = Loop (SequenceLength (s), yes, SequenceEmpty ()) <body = l (i, c, before) => (d, after) {
+        d = Identity (c)
+        r = MatMul (SequenceAt (s, i), w)
+        after = SequenceInsert (before, r)
+    }>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ...ir import Graph, Template, Value
+from ..loops import carried_through
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+
+@longer_form(17, "SequenceMap")
+def insert_in_a_loop(site: Site) -> Outcome:
+    """Below opset 17: a Loop over the elements, as the operator's function has it."""
+    body = site.body("body")
+    kinds = [site.types.of(value) for value in site.inputs]
+    slots = zip(body.outputs, body.output_infos, strict=True)
+    elem_types = [_element(site, *slot) for slot in slots]
+    if None in kinds[1:]:
+        site.refuse("a Loop needs to know which of its inputs are sequences")
+    sequences = [
+        index == 0 or (kind is not None and kind.HasField("sequence_type"))
+        for index, kind in enumerate(kinds)
+    ]
+    starts = [site.emit("SequenceEmpty", [], "none", dtype=elem_type) for elem_type in elem_types]
+    types = [
+        onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(elem_type, None))
+        for elem_type in elem_types
+    ]
+
+    def trip(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
+        arguments = [
+            site.emit("SequenceAt", [value, number], "element") if is_sequence else value
+            for value, is_sequence in zip(site.inputs, sequences, strict=True)
+        ]
+        results = Template(body, inside, keep_infos=False).instantiate(arguments)
+        pairs = zip(before, results, strict=True)
+        return [site.emit("SequenceInsert", pair, "after") for pair in pairs]
+
+    trips = site.emit("SequenceLength", [site.input(0)], "count")
+    mapped: list[Value | None] = list(carried_through(site, trips, starts, types, trip))
+    present = iter(mapped)
+    return [None if output is None else next(present) for output in site.node.outputs]
+
+
+def _element(site: Site, value: Value, info: onnx.ValueInfoProto) -> int:
+    """The element type of one of the body's outputs."""
+    elem_type = info.type.tensor_type.elem_type or site.types.elem_type(value)
+    if not elem_type:
+        site.refuse(f"an empty sequence needs the element type of '{value.name}'")
+    return elem_type

@@ -1,0 +1,33 @@
+"""Sign: -1, 0 or 1.
+
+https://onnx.ai/onnx/operators/onnx__Sign.html
+
+- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sign-9
+- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sign-13
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+
+@longer_form(9, "Sign")
+def above_or_below_zero(site: Site) -> Outcome:
+    """Below opset 9: whether it is above zero, less whether it is below. That is 0 of what is no
+    number, which 0 / 0 is not."""
+    dtype, elem_type = site.required_dtype(0, "Sign"), site.elem_type(0) or 0
+    data, zero = site.input(0), site.const(np.zeros((), dtype), "zero")
+    inner = elem_type if dtype.kind == "f" else onnx.TensorProto.INT32
+    above, below = (
+        site.emit("Cast", [site.emit(test, [data, zero])], to=inner) for test in ("Greater", "Less")
+    )
+    sign = site.emit("Sub", [above, below], "sign")
+    if dtype.kind != "f":
+        return [site.emit("Cast", [sign], to=elem_type)]
+    is_nan = site.emit("IsNaN", [data], "is_nan")
+    number = site.emit("Cast", [site.emit("Not", [is_nan])], "number", to=inner)
+    return [site.emit("Div", [sign, number])]

@@ -1,0 +1,65 @@
+"""Squeeze and Unsqueeze: which axes of length 1.
+
+https://onnx.ai/onnx/operators/onnx__Squeeze.html
+https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
+
+- 1: `axes` is an attribute. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-1
+- 11: axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-11
+- 13: `axes` is an input; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-13
+- 21: 8-bit floats, 4-bit integers.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-21
+- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-23
+- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-24
+- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Squeeze-25
+"""
+
+from __future__ import annotations
+
+from ...ir import Value
+from ..attribute_to_input import Move, moved
+from ..chosen_axes import ChosenAxes
+from ..negative_axes import Axis, negative_axes
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+from ..snippets import reshaped
+
+negative_axes("Squeeze", axis=Axis("axes"))
+negative_axes("Unsqueeze", axis=Axis("axes", adds_itself=True))
+moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
+
+
+@longer_form(13, "Squeeze")
+def lengths_that_stay(site: Site) -> Outcome:
+    """Below opset 13, of axes from run time: the data in the shape without these."""
+    chosen = ChosenAxes(site)
+    if not chosen.left:
+        return [site.emit("Reshape", [site.input(0), site.ints([], "rank_0")])]
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    return [_in_shape(site, site.emit("Gather", [shape, chosen.others()], "lengths", axis=0))]
+
+
+@longer_form(13, "Unsqueeze")
+def lengths_between_ones(site: Site) -> Outcome:
+    """Below opset 13, of axes from run time: the data in a shape of ones, in which its own lengths
+    are written at the other axes."""
+    chosen = ChosenAxes(site, come=True)
+    ones = site.ints([1] * chosen.rank, "ones")
+    if not chosen.left:
+        return [site.emit("Reshape", [site.input(0), ones])]
+    shape = site.emit("Shape", [site.input(0)], "shape")
+    return [
+        _in_shape(
+            site, site.emit("ScatterElements", [ones, chosen.others(), shape], "lengths", axis=0)
+        )
+    ]
+
+
+def _in_shape(site: Site, shape: Value) -> Value:
+    """The data in a shape from run time; where it may be empty, a zero there would mean that the
+    length is to stay."""
+    data, known = site.input(0), site.shape()
+    assert data is not None
+    if known is not None and all(known):
+        return site.emit("Reshape", [data, shape])
+    return reshaped(site, data, shape)

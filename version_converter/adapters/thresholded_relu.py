@@ -1,0 +1,24 @@
+"""ThresholdedRelu: what is above a number.
+
+https://onnx.ai/onnx/operators/onnx__ThresholdedRelu.html
+
+- 10: the operator appears.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ThresholdedRelu-10
+- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ThresholdedRelu-22
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..node_draft import Site
+from ..registry import Outcome, longer_form
+
+
+@longer_form(10, "ThresholdedRelu")
+def choose_by_comparison(site: Site) -> Outcome:
+    """Below opset 10: a choice between the element and 0."""
+    dtype, data = site.required_dtype(0, "the threshold"), site.input(0)
+    alpha = site.const(np.array(site.attribute("alpha"), np.float32).astype(dtype), "alpha")
+    above = site.emit("Greater", [data, alpha], "above")
+    return [site.emit("Where", [above, data, site.const(np.zeros((), dtype), "zero")])]

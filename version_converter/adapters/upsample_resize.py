@@ -1,0 +1,244 @@
+"""Upsample, which became Resize: its inputs, and the pixels that it takes.
+
+https://onnx.ai/onnx/operators/onnx__Upsample.html
+https://onnx.ai/onnx/operators/onnx__Resize.html
+
+- 7: `scales` is an attribute, and none is below 1.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-7
+- 9: `scales` is an input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-9
+- 10: Resize does the same and makes things smaller too; Upsample ends.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-10
+- 11: `coordinate_transformation_mode` and `nearest_mode` say which pixels, a region which part;
+  cubic; sizes in place of scales.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-11
+- 13: inputs that are not used are absent instead of empty; bfloat16.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-13
+- 18: `axes`, `antialias` and `keep_aspect_ratio_policy`.
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-18
+- 19: `coordinate_transformation_mode` = "half_pixel_symmetric".
+  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-19
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Array, Value
+from ..attribute_to_input import Move, moved
+from ..node_draft import Site
+from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..resampling import KEPT, check_names, positive_scales, resample, wanted_lengths
+
+_EMPTY = np.zeros(0, np.float32)
+
+moved(9, "Upsample", moves=[Move("scales", 1, "floats")])
+added_values(
+    19, "Resize", attribute="coordinate_transformation_mode", values=[b"half_pixel_symmetric"]
+)
+
+
+@upgrade(10, "Upsample")
+def upsample_to_resize(site: Site) -> Outcome:
+    """Resize 10 takes the same inputs and does the same."""
+    site.op_type = "Resize"
+    return None
+
+
+@downgrade(10, "Resize")
+def resize_to_upsample(site: Site) -> Outcome:
+    """Upsample does not make anything smaller."""
+    if not (site.required_constant(1, "input 'scales'") >= 1).all():
+        site.refuse("Upsample in opset 9 takes no scale below 1")
+    site.op_type = "Upsample"
+    return None
+
+
+@upgrade(11, "Resize")
+def spell_old_places(site: Site) -> Outcome:
+    """Resize 10 divides output positions by the scale. Of the pixels around, the nearest mode takes
+    the one below, and where a scale is below 1 the one above."""
+    scales = site.constant(1)
+    if site.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
+        return _spelled(site, "floor")
+    if scales is not None and (scales <= 1).all():
+        return _spelled(site, "ceil")
+    one = site.const(np.array(1, np.float32), "one")
+    less, more = (site.emit(op, [site.input(1), one], op.lower()) for op in ("Min", "Max"))
+    data = site.input(0)
+    for scale, rounding in ((less, "ceil"), (more, "floor")):
+        data = site.emit(
+            "Resize",
+            [data, site.const(_EMPTY, "roi"), scale],
+            "resized",
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode=rounding,
+        )
+    return [data]
+
+
+def _spelled(site: Site, rounding: str) -> Outcome:
+    site.inputs = [site.input(0), site.const(_EMPTY, "roi"), site.input(1)]
+    site.set("coordinate_transformation_mode", "asymmetric")
+    site.set("nearest_mode", rounding)
+    return None
+
+
+@downgrade(11, "Resize")
+def only_old_places(site: Site) -> Outcome:
+    """Resize 10 knows one way to place pixels, and scales only."""
+    check_names(site)
+    mode = site.text("mode")
+    if mode == "cubic":
+        site.refuse("mode = 'cubic' does not exist in opset 10")
+    scales = _scales(site)
+    if not _places_as_before(site, mode, scales):
+        places = site.text("coordinate_transformation_mode")
+        rounding = f" and nearest_mode = '{site.text('nearest_mode')}'" if mode == "nearest" else ""
+        site.refuse(
+            f"coordinate_transformation_mode = '{places}'{rounding} cannot be said in opset 10"
+        )
+    value = site.input(2)
+    if site.input(3) is not None or value is None:
+        if scales is None:
+            site.refuse("opset 10 wants scales, and those of the given sizes are not exact")
+        value = site.const(scales, "scales")
+    site.attributes = {name: m for name, m in site.attributes.items() if name == "mode"}
+    site.inputs = [site.input(0), value]
+    return None
+
+
+@longer_form(11, "Resize")
+def pixel_by_pixel(site: Site) -> Outcome:
+    """Where lengths are known, so are the pixels of which each one is made."""
+    return resample(site)
+
+
+def _scales(site: Site) -> Array | None:
+    """The scales where they are known, also from sizes whose ratios are exact."""
+    known = site.constant(2)
+    if known is not None and known.size:
+        return positive_scales(site, known)
+    shape, wanted = site.shape() or [], wanted_lengths(site) or []
+    factors = [_factor(before, size) for before, size in zip(shape, wanted, strict=False)]
+    if not factors or len(shape) != len(wanted) or None in factors:
+        return None
+    return np.array(factors, np.float32)
+
+
+def _factor(before: int | None, wanted: int | None) -> np.float32 | None:
+    """By what a length is multiplied, if that is exact as a 32-bit float."""
+    if wanted == KEPT:
+        return np.float32(1)
+    if not before or wanted is None:
+        return None
+    factor = np.float32(wanted / before)
+    return factor if float(factor) == wanted / before else None
+
+
+def _places_as_before(
+    site: Site,
+    mode: str,
+    scales: Array | None,
+) -> bool:
+    if scales is not None and (scales == 1).all():
+        return True
+    places, rounding = site.text("coordinate_transformation_mode"), site.text("nearest_mode")
+    if places == "asymmetric":
+        return mode != "nearest" or (scales is not None and _rounds_as_before(scales, rounding))
+    # For whole factors the nearest pixel centre is the one that a division rounds down to.
+    whole = scales is not None and bool((scales == np.round(scales)).all() and (scales > 0).all())
+    return (
+        mode == "nearest"
+        and whole
+        and places in ("half_pixel", "pytorch_half_pixel")
+        and rounding in ("round_prefer_floor", "round_prefer_ceil")
+    )
+
+
+def _rounds_as_before(scales: Array, rounding: str) -> bool:
+    """Whether positions are rounded as opset 10 does: up where a scale is below 1, else down; how
+    does not matter where all positions are whole."""
+    factors = np.where(scales < 1, 1 / scales, 0)
+    whole = (scales == 1) | ((factors == np.round(factors)) & (scales < 1))
+    wanted = np.where(scales < 1, "ceil", "floor")
+    return bool((whole | (wanted == rounding)).all())
+
+
+@upgrade(13, "Resize")
+def empty_is_absent(site: Site) -> Outcome:
+    """From opset 13 on unused inputs are left out instead of being empty."""
+    if site.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
+        site.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
+    for index in (1, 2, 3):
+        if site.input(index) is None:
+            continue
+        known, shape = site.constant(index), site.shape(index)
+        if (known is not None and known.size == 0) or shape == [0]:
+            site.set_input(index, None)
+    return None
+
+
+@downgrade(13, "Resize")
+def absent_is_empty(site: Site) -> Outcome:
+    """Before opset 13 the region and the scales must be there, and may be empty."""
+    for index, label in ((1, "roi"), (2, "scales")):
+        if site.input(index) is None:
+            site.set_input(index, site.const(_EMPTY, label))
+    return None
+
+
+@downgrade(18, "Resize")
+def all_axes(site: Site) -> Outcome:
+    """Before opset 18 scales and sizes speak of every axis."""
+    if site.attribute("antialias"):
+        site.refuse("antialias = 1 does not exist in opset 17")
+    policy = site.text("keep_aspect_ratio_policy")
+    if policy not in ("", "stretch") and site.input(3) is not None:
+        site.refuse(f"keep_aspect_ratio_policy = '{policy}' does not exist in opset 17")
+    axes = site.attribute("axes") if "axes" in site.attributes else None
+    if axes is not None:
+        _spread(site, axes)
+    site.drop("antialias", "keep_aspect_ratio_policy", "axes")
+    return None
+
+
+def _spread(site: Site, axes: list[int]) -> None:
+    """Say scales, sizes and the region for all axes instead of some."""
+    rank = site.required_rank("'axes'")
+    places = [site.required_axis(axis, "'axes'") for axis in axes]
+    if len(set(places)) < len(places):
+        site.refuse(f"axes = {axes} has one twice")
+    whole = np.concatenate([np.zeros(rank), np.ones(rank)])
+    _spread_input(site, 1, [*places, *[place + rank for place in places]], whole)
+    _spread_input(site, 2, places, np.ones(rank))
+    lengths = site.shape()
+    if lengths is None or None in lengths:
+        _spread_input(site, 3, places, site.emit("Shape", [site.input(0)], "shape"))
+    else:
+        _spread_input(site, 3, places, np.array(lengths))
+
+
+def _spread_input(site: Site, index: int, places: list[int], others: Array | Value) -> None:
+    """Put the elements of an input at their places among others."""
+    value = site.input(index)
+    if value is None or site.shape(index) == [0]:
+        return
+    name = site.schema.inputs[index].name
+    known = site.constant(index)
+    if known is not None and isinstance(others, np.ndarray):
+        if known.shape != (len(places),):
+            site.refuse(f"input '{name}' is not one number for each of its axes")
+        full = others.astype(known.dtype)
+        full[places] = known
+        site.set_input(index, site.const(full, name))
+        return
+    if site.shape(index) != [len(places)]:
+        site.required_constant(index, f"input '{name}'")
+    if isinstance(others, np.ndarray):
+        others = site.const(others.astype(site.required_dtype(index, name)), name)
+    taken = {place: number for number, place in enumerate(places)}
+    count = len(others.constant.numpy()) if others.constant is not None else site.rank()
+    order = [taken.get(place, len(places) + place) for place in range(count or 0)]
+    both = site.emit("Concat", [value, others], name, axis=0)
+    site.set_input(index, site.emit("Gather", [both, site.ints(order, "order")], name, axis=0))

@@ -1,0 +1,71 @@
+"""Loops of a counted number of trips, for what older opsets can say trip by trip only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import onnx
+
+from ..ir import Graph, Operator, Value, empty_header
+from .node_draft import Site
+
+Trip = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
+"""What is carried on, from the body, the number of the trip and what has been carried."""
+
+
+def carried_through(
+    site: Site,
+    trips: Value,
+    starts: Sequence[Value],
+    types: Sequence[onnx.TypeProto],
+    trip: Trip,
+    collected: Sequence[onnx.TypeProto] = (),
+) -> list[Value]:
+    """The outputs of a Loop of so many trips.
+
+    Args:
+        site: the place of the Loop.
+        trips: the number of trips.
+        starts: the initial states.
+        types: the types of the states.
+        trip: the body; gives the states, then the elements of the scan outputs.
+        collected: the types of the elements of the scan outputs.
+    """
+    yes = site.const(np.array(True), "go_on")
+    labels = [*[site.label("carried") for _ in starts], *[site.label("all") for _ in collected]]
+    loop = site.graph.add_node(Operator("Loop"), [trips, yes, *starts], labels)
+    body = site.graph.add_body(loop, "body", empty_header("trip"))
+    scalars = [
+        onnx.helper.make_tensor_value_info(name, elem_type, [])
+        for name, elem_type in (
+            ("number", onnx.TensorProto.INT64),
+            ("condition", onnx.TensorProto.BOOL),
+            ("going", onnx.TensorProto.BOOL),
+        )
+    ]
+    carried = [
+        [onnx.helper.make_value_info("given", t) for t in types],
+        [onnx.helper.make_value_info("new", t) for t in (*types, *collected)],
+    ]
+    number, condition = (body.add_input(info.name, info) for info in scalars[:2])
+    given = [body.add_input(info.name, info) for info in carried[0]]
+    with _inside(site, body):
+        going = site.emit("Identity", [condition], "going")
+        changed = trip(body, number, given)
+    body.set_outputs([going, *changed], [scalars[2], *carried[1]])
+    site.added.append(loop)
+    site.types.add(loop, site.written_in)
+    return [loop.output(index) for index in range(len(labels))]
+
+
+@contextlib.contextmanager
+def _inside(site: Site, body: Graph) -> Iterator[None]:
+    """Let what is emitted stand in a body; it comes with the node that holds it."""
+    graph, added = site.graph, site.added
+    site.graph, site.added = body, []
+    try:
+        yield
+    finally:
+        site.graph, site.added = graph, added

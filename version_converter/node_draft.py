@@ -1,0 +1,336 @@
+"""One node on its way to the next version: what adapters see and change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import onnx
+
+from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
+from ..ir.attributes import value_of
+from ..ir.option_names import by
+from ..ops.schemas import Schema, default_of, schema_at
+from .constants import Constants
+from .errors import Refused
+from .schemas import constant_takes
+from .types import Types, shape_of
+
+EXACT = 2.0**53
+"""Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
+
+
+class Site:
+    """A draft of a node in the next version.
+
+    An adapter edits `op_type`, `attributes` and `inputs` and gives back None, or adds other nodes
+    with `emit` and gives back the values that take the place of the node's outputs. It refuses
+    before it adds anything.
+
+    Attributes:
+        node: the node as it is.
+        source: the opset version in which it is written.
+        target: the next one, up or down.
+        op_type: the operator that the draft has.
+        attributes: the attributes of the draft.
+        inputs: the inputs of the draft.
+        added: the nodes that stand beside it.
+        written_in: the opset version in which those are written.
+    """
+
+    def __init__(
+        self, node: Node, source: int, target: int, types: Types, constants: Constants
+    ) -> None:
+        assert node.graph is not None
+        self.node = node
+        self.graph: Graph = node.graph
+        self.source = source
+        self.target = target
+        self.types = types
+        self.op_type = node.op_type
+        self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)
+        self.inputs: list[Value | None] = list(node.inputs)
+        self.added: list[Node] = []
+        self.written_in = target
+        self._constants = constants
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether the next version is a higher one."""
+        return self.target > self.source
+
+    @property
+    def schema(self) -> Schema:
+        """The operator's schema in the version in which the node is written."""
+        schema = schema_at(self.node.op_type, self.source)
+        assert schema is not None
+        return schema
+
+    def refuse(self, reason: str, undecided: Value | None = None) -> NoReturn:
+        """Say that the node cannot be carried over, and the value that is not known but should
+        be."""
+        raise Refused(reason, undecided)
+
+    def refuse_unknown(self, what: str) -> NoReturn:
+        """Say that the node cannot be carried over while a size, such as "the length", is open."""
+        self.refuse(
+            f"{what} is not known before run time; fix the shapes of inputs with {by('--shape')}"
+        )
+
+    # Attributes ---------------------------------------------------------------------------------
+
+    def attribute(self, name: str) -> Any:
+        """The value of an attribute, that of the schema where it is absent.
+
+        Raises:
+            Refused: it comes from the call of the function that the node is in.
+        """
+        message = self.attributes.get(name)
+        if message is None:
+            return default_of(self.schema, name)
+        if message.ref_attr_name:
+            self.refuse(
+                f"its attribute '{name}' comes from the calls of the function; inline it first"
+            )
+        return value_of(message)
+
+    def body(self, name: str) -> Graph:
+        """The graph of an attribute.
+
+        Raises:
+            Refused: it comes from the call of the function that the node is in.
+        """
+        if name not in self.node.bodies:
+            self.attribute(name)
+        return self.node.body(name)
+
+    def text(self, name: str) -> str:
+        """The value of a string attribute."""
+        value = self.attribute(name)
+        return value.decode() if isinstance(value, bytes) else ""
+
+    def set(self, name: str, value: Any, kind: int | None = None) -> None:
+        """Give the draft an attribute; an empty list needs its kind, an `AttributeType`."""
+        self.attributes[name] = onnx.helper.make_attribute(name, value, attr_type=kind)
+
+    def drop(self, *names: str) -> None:
+        """Take attributes from the draft."""
+        for name in names:
+            self.attributes.pop(name, None)
+
+    # Inputs and outputs -------------------------------------------------------------------------
+
+    def input(self, index: int) -> Value | None:
+        """An input of the draft; None where it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def set_input(self, index: int, value: Value | None) -> None:
+        """Connect an input of the draft."""
+        while len(self.inputs) <= index:
+            self.inputs.append(None)
+        self.inputs[index] = value
+
+    def constant(self, index: int) -> Array | None:
+        """The elements of an input that constants decide; None where they do not."""
+        value = self.input(index)
+        tensor = None if value is None else self._constants.tensor(value)
+        return None if tensor is None else tensor.numpy()
+
+    def required_constant(self, index: int, what: str) -> Array:
+        """The elements of an input.
+
+        Raises:
+            Refused: they are not known before run time.
+        """
+        array = self.constant(index)
+        if array is None:
+            value = self.input(index)
+            graph = None if value is None else value.graph
+            is_default = graph is not None and value in graph.inputs and value in graph.initializers
+            why = "may be overridden by callers" if is_default else "is computed at run time"
+            self.refuse(f"{what} of it {why}, and opset {self.target} wants it constant", value)
+        return array
+
+    def one_number(self, array: Array, what: str) -> Any:
+        """The one number of a constant, whatever its rank.
+
+        Raises:
+            Refused: it holds none, or several.
+        """
+        if array.size != 1:
+            self.refuse(f"{what} must be one number, not {array.size}")
+        return array.item()
+
+    def rank(self, index: int = 0) -> int | None:
+        """The rank of an input; None where it is not known."""
+        return self.types.rank(self.input(index))
+
+    def required_rank(self, why: str, index: int = 0) -> int:
+        """The rank of an input.
+
+        Raises:
+            Refused: it is not known.
+        """
+        rank = self.rank(index)
+        if rank is None:
+            self.refuse(
+                f"{why} needs the rank of input {index}, which is not known; declare its shape,"
+                " or in a function that is called with several ranks, inline that first"
+            )
+        return rank
+
+    def required_axis(self, axis: int, why: str) -> int:
+        """An axis of input 0, counted from the front.
+
+        Raises:
+            Refused: its rank is not known, or it has no such axis.
+        """
+        return self._from_the_front(axis, self.required_rank(why))
+
+    def checked_axis(self, axis: int) -> int:
+        """An axis of input 0, counted from the front where its rank is known.
+
+        Raises:
+            Refused: it has no such axis.
+        """
+        rank = self.rank()
+        return axis if rank is None else self._from_the_front(axis, rank)
+
+    def length(self, axis: int) -> int | None:
+        """The length of an axis of input 0; None where it is not known.
+
+        Raises:
+            Refused: it has no such axis.
+        """
+        shape = self.shape()
+        return None if shape is None else shape[self._from_the_front(axis, len(shape))]
+
+    def _from_the_front(self, axis: int, rank: int) -> int:
+        if not -rank <= axis < rank:
+            self.refuse(f"input 0 has no axis {axis}")
+        return axis % rank
+
+    def shape(self, index: int = 0) -> list[int | None] | None:
+        """The dimensions of an input; None where even the rank is not known."""
+        return self.types.shape(self.input(index))
+
+    def inferred_shape(self, version: int) -> list[int | None] | None:
+        """The dimensions that output 0 has when the node is read in an opset, if they are known."""
+        return shape_of(self.types.of_outputs(self.node, self.node.op, version)[0])
+
+    def elem_type(self, index: int = 0) -> int | None:
+        """The element type of an input; None where it is not known."""
+        return self.types.elem_type(self.input(index))
+
+    def required_dtype(self, index: int, why: str) -> np.dtype[Any]:
+        """The element type of an input as numpy sees it.
+
+        Raises:
+            Refused: it is not known.
+        """
+        elem_type = self.elem_type(index)
+        if elem_type is None:
+            self.refuse(
+                f"{why} needs the one element type of input {index}, which is not known; declare"
+                " it, or in a function that is called with several types, inline that first"
+            )
+        return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+
+    def is_used(self, index: int) -> bool:
+        """Whether an output of the node is there and read or named by something."""
+        value = self.node.outputs[index] if index < len(self.node.outputs) else None
+        return value is not None and (value.pinned or self.graph.is_used(value))
+
+    # New nodes ----------------------------------------------------------------------------------
+
+    def const(self, array: Array, label: str) -> Value:
+        """A new constant.
+
+        Raises:
+            Refused: it would have to be a Constant node, and the version has none of this type.
+        """
+        tensor = Tensor(array=array)
+        if not isinstance(self.graph.root, Function):
+            return self.graph.add_initializer(self.label(label), tensor)
+        if not self.takes_constant(tensor):
+            return self.cast_constant(tensor, label)
+        # A node, so that steps further down see it.
+        attributes = constant_operator(tensor).attributes
+        return self.emit("Constant", [], label, attributes=attributes)
+
+    def cast_constant(self, tensor: Tensor, label: str) -> Value:
+        """A constant in a function of a version whose Constant nodes hold floats only.
+
+        Raises:
+            Refused: it holds neither numbers nor truth values.
+        """
+        array = tensor.numpy()
+        if array.dtype.kind not in "iub":
+            self.refuse(
+                f"a function has no initializers, and opset {self.target} no Constant of the type"
+                f" {array.dtype}; inline the function first"
+            )
+        floats = array.astype(np.float64)
+        if (np.abs(floats) >= EXACT).any():
+            unit = np.array(2**32, array.dtype)
+            parts = [self.const(p, label) for p in (array // unit, unit, array % unit)]
+            return self.emit("Add", [self.emit("Mul", parts[:2], label), parts[2]], label)
+        held = self.graph.add_initializer(self.label(label), Tensor(array=floats))
+        return self.emit("Cast", [held], label, to=tensor.elem_type)
+
+    def takes_constant(self, tensor: Tensor) -> bool:
+        """Whether a Constant node of the next version can hold a tensor."""
+        return constant_takes(tensor.elem_type, self.target)
+
+    def ints(self, values: Sequence[int], label: str) -> Value:
+        """A new constant of rank 1, of 64-bit integers."""
+        return self.const(np.array(values, np.int64), label)
+
+    def emit(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        label: str = "",
+        *,
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        **values: Any,
+    ) -> Value:
+        """A new node of the next version with one output."""
+        return self.emit_all(op_type, inputs, [label], attributes=attributes, **values)[0]
+
+    def emit_all(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        labels: Sequence[str],
+        *,
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        **values: Any,
+    ) -> list[Value]:
+        """A new node of the next version with several outputs."""
+        op = Operator.make(op_type, **values)
+        if attributes:
+            op = op.with_attributes([*attributes.values(), *op.attributes.values()])
+        outputs = [self.label(label or op_type) for label in labels]
+        node = self.graph.add_node(op, inputs, outputs, "")
+        self.added.append(node)
+        self.types.add(node, self.written_in)
+        return [node.output(index) for index in range(len(labels))]
+
+    def label(self, what: str) -> str:
+        """A label for something that stands beside the node."""
+        return f"{self.node.label}_{what}" if self.node.label else what
+
+    def cast(self, value: Value, elem_type: int) -> Value:
+        """`value` in another type; a constant is cast at once."""
+        if value.constant is None:
+            return self.emit("Cast", [value], "cast", to=elem_type)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return self.const(value.constant.numpy().astype(dtype), "cast")
+
+    def unsqueeze(self, value: Value, axes: Sequence[int]) -> Value:
+        """`value` with axes of length 1 inserted."""
+        if self.target < 13:
+            return self.emit("Unsqueeze", [value], axes=list(axes))
+        return self.emit("Unsqueeze", [value, self.ints(axes, "axes")])

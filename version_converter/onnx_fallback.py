@@ -1,0 +1,198 @@
+"""Carrying nodes across one version by `onnx.version_converter`, many in one call.
+
+A call takes milliseconds however little it converts, because it builds every adapter anew. So the
+nodes of a step that need it go in together, as a graph in which nothing is connected, each with the
+types and the constants that it sees; nodes that are alike go in once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import onnx
+import onnx.version_converter
+
+from ..analysis.shapes.onnx_inference_cache import connected
+from ..ir import Graph, Node, OnnxError, Template, Value, ask_onnx, load
+from .types import Types
+
+_READ = 1 << 12
+"""Constants with more elements are never what an adapter looks at."""
+
+
+@dataclasses.dataclass
+class _Kind:
+    """Nodes that are alike, with what they become."""
+
+    nodes: list[Node]
+    proto: onnx.NodeProto
+    types: dict[str, onnx.TypeProto]
+    constants: dict[str, onnx.TensorProto]
+
+    def key(self) -> bytes:
+        """What nodes that are alike have in common."""
+        return b"|".join(
+            [self.proto.SerializeToString(deterministic=True)]
+            + [n.encode() + t.SerializeToString() for n, t in self.types.items()]
+            + [n.encode() + t.SerializeToString() for n, t in self.constants.items()]
+        )
+
+
+class Batch:
+    """The nodes of one step that onnx converts.
+
+    Args:
+        source: the version in which they are written.
+        target: the next one.
+        ir_version: that of the model.
+    """
+
+    def __init__(self, source: int, target: int, types: Types) -> None:
+        self.source = source
+        self.target = target
+        self.types = types
+        self._kinds: dict[bytes, _Kind] = {}
+
+    def add(self, node: Node) -> None:
+        """Enter a node."""
+        kind = _Kind([], connected(node.op, node), {}, {})
+        for index, value in enumerate(node.inputs):
+            self._note_type(kind, f"i{index}", value)
+            tensor = None if value is None else value.constant
+            if tensor is not None and tensor.is_readable and tensor.size <= _READ:
+                kind.constants[f"i{index}"] = onnx.numpy_helper.from_array(tensor.numpy())
+        for index, value in enumerate(node.outputs):
+            self._note_type(kind, f"o{index}", value)
+        self._kinds.setdefault(kind.key(), kind).nodes.append(node)
+
+    def _note_type(self, kind: _Kind, name: str, value: Value | None) -> None:
+        type_ = self.types.of(value)
+        if type_ is not None:
+            kind.types[name] = type_
+
+    def run(self) -> tuple[list[tuple[Node, list[Value]]], list[tuple[Node, str]]]:
+        """Convert all nodes entered.
+
+        Returns:
+            the converted nodes with the values that replace their outputs, and the nodes that onnx
+            refuses with its reason.
+        """
+        done: list[tuple[Node, list[Value]]] = []
+        refused: list[tuple[Node, str]] = []
+        for kind, result in self._convert(list(self._kinds.values())):
+            for node in kind.nodes:
+                if isinstance(result, str):
+                    refused.append((node, result))
+                else:
+                    done.append((node, _splice(node, result)))
+        return done, refused
+
+    def _convert(self, kinds: list[_Kind]) -> list[tuple[_Kind, Graph | str]]:
+        """Convert together; where that fails, each half apart, down to the one that fails."""
+        if not kinds:
+            return []
+        try:
+            converted = ask_onnx(
+                kinds[0].nodes[0],
+                onnx.version_converter.convert_version,
+                self._model(kinds),
+                self.target,
+            )
+        except OnnxError as error:
+            if len(kinds) == 1:
+                return [(kinds[0], f"onnx.version_converter: {_reason(error)}")]
+            half = len(kinds) // 2
+            return self._convert(kinds[:half]) + self._convert(kinds[half:])
+        answer = _Answer(converted)
+        return [(kind, answer.part(number, kind)) for number, kind in enumerate(kinds)]
+
+    def _model(self, kinds: Sequence[_Kind]) -> onnx.ModelProto:
+        model = onnx.ModelProto(ir_version=8)
+        model.opset_import.add(domain="", version=self.source)
+        model.graph.name = "batch"
+        for number, kind in enumerate(kinds):
+            node = model.graph.node.add()
+            node.CopyFrom(kind.proto)
+            node.domain = ""
+            _rename(node, number)
+            for index, name in enumerate(kind.proto.input):
+                if name in kind.constants:
+                    tensor = model.graph.initializer.add()
+                    tensor.CopyFrom(kind.constants[name])
+                    tensor.name = node.input[index]
+                elif name:
+                    _declare(model.graph.input.add(), node.input[index], kind.types.get(name))
+            for index, name in enumerate(kind.proto.output):
+                if name:
+                    _declare(model.graph.output.add(), node.output[index], kind.types.get(name))
+        return model
+
+
+def _rename(node: onnx.NodeProto, number: int) -> None:
+    for names in (node.input, node.output):
+        for index, name in enumerate(names):
+            if name:
+                names[index] = f"n{number}_{name}"
+
+
+def _declare(info: onnx.ValueInfoProto, name: str, type_: onnx.TypeProto | None) -> None:
+    info.name = name
+    if type_ is not None:
+        info.type.CopyFrom(type_)
+
+
+class _Answer:
+    """A converted batch: what became of a kind are the nodes behind its outputs."""
+
+    def __init__(self, converted: onnx.ModelProto) -> None:
+        self.nodes = converted.graph.node
+        self.opset_import = converted.opset_import
+        self.producers = {
+            name: index for index, node in enumerate(self.nodes) for name in node.output if name
+        }
+        self.initializers = {tensor.name: tensor for tensor in converted.graph.initializer}
+
+    def part(self, number: int, kind: _Kind) -> Graph:
+        """What became of one kind, as a graph over the inputs of its node."""
+        inputs = [
+            f"n{number}_{name}" if name else f"n{number}_absent{index}"
+            for index, name in enumerate(kind.proto.input)
+        ]
+        outputs = [f"n{number}_{name}" for name in kind.proto.output if name]
+        nodes, constants = self._behind(outputs, inputs)
+        graph = onnx.GraphProto(name="part", node=nodes, initializer=constants)
+        graph.input.extend(onnx.ValueInfoProto(name=name) for name in inputs)
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+        model = onnx.ModelProto(ir_version=8, graph=graph, opset_import=self.opset_import)
+        return load(model).graph
+
+    def _behind(
+        self, outputs: Sequence[str], inputs: Sequence[str]
+    ) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
+        """The nodes and initializers from which outputs are computed, as far as the inputs."""
+        seen, open_ = {"", *inputs}, list(outputs)
+        needed: set[int] = set()
+        constants = []
+        while open_:
+            name = open_.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self.initializers:
+                constants.append(self.initializers[name])
+            else:
+                needed.add(self.producers[name])
+                open_ += self.nodes[self.producers[name]].input
+        return [self.nodes[index] for index in sorted(needed)], constants
+
+
+def _splice(node: Node, part: Graph) -> list[Value]:
+    assert node.graph is not None
+    return Template(part, node.graph, keep_infos=False).instantiate(list(node.inputs))
+
+
+def _reason(error: OnnxError) -> str:
+    """The last sentence of an error of onnx, without the source line it starts with."""
+    text = (str(error.__cause__).strip() or "it failed").splitlines()[-1]
+    return text.partition("failed: ")[2] or text

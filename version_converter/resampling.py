@@ -1,0 +1,276 @@
+"""Resize along axes of known length, by gathering pixels and weighing them.
+
+    y = Resize <mode = "linear"> (x, roi, [1, 2])
+->  low = Gather <axis = 1> (x, [0, 0, 0, 1, ...])
+    high = Gather <axis = 1> (x, [0, 1, 1, 2, ...])
+    y = Add (Mul (low, [1, 0.75, ...]), Mul (high, [0, 0.25, ...]))
+
+Where pixels are taken is the specification's (Resize, `coordinate_transformation_mode`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import onnx
+
+from ..ir import Array, Value
+from .node_draft import Site
+
+
+class Axis(NamedTuple):
+    """An axis that changes its length.
+
+    Attributes:
+        axis: its number.
+        before: its length.
+        after: its length in the result.
+        scale: by what positions are divided.
+    """
+
+    axis: int
+    before: int
+    after: int
+    scale: np.float32
+
+
+class Taps(NamedTuple):
+    """Which pixels make up each of the result: one row for each that takes part.
+
+    Attributes:
+        pixels: their positions.
+        weights: how much each counts; None where there is but one.
+    """
+
+    pixels: Array
+    weights: Array | None
+
+
+Places = Callable[[Any, Any], Any]
+"""Positions in the original, in the type of the positions in the result."""
+
+
+def resample(site: Site) -> list[Value]:
+    """The result of a Resize of opset 11 to 17.
+
+    Raises:
+        Refused: lengths or scales are not known, or what it does is not said so.
+    """
+    check_names(site)
+    mode, elem_type, data = site.text("mode"), site.elem_type(0), site.input(0)
+    assert data is not None
+    changed = [(axis, _taps(site, axis, mode)) for axis in _axes(site)]
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+    inner = elem_type
+    if mode != "nearest":
+        if elem_type not in (*floats, onnx.TensorProto.FLOAT16):
+            site.refuse(f"mode = '{mode}' needs floats")
+        inner = elem_type if elem_type in floats else onnx.TensorProto.FLOAT
+    value = data if inner == elem_type else site.cast(data, inner or 0)
+    rank = len(site.shape() or ())
+    for axis, taps in changed:
+        value = _along(site, value, taps, axis.axis, rank, inner or 0)
+    if value is data:
+        return [site.emit("Identity", [data])]
+    return [value if inner == elem_type else site.cast(value, elem_type or 0)]
+
+
+def _axes(site: Site) -> Iterator[Axis]:
+    """The axes that change their length or their pixels."""
+    shape, scales = site.shape(), site.constant(2)
+    if shape is None:
+        site.refuse_unknown("pixel by pixel needs the shape of input 0, which")
+    if scales is not None and scales.size:
+        return _by_scales(site, shape, scales)
+    return _by_sizes(site, shape)
+
+
+def _by_scales(site: Site, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
+    scales = positive_scales(site, scales).reshape(-1)
+    _check_count(site, len(scales), len(shape))
+    for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
+        if scale != 1:
+            length = _pixels(site, axis, before)
+            after = int(np.float32(length) * np.float32(scale))
+            yield Axis(axis, length, _written(site, after), np.float32(scale))
+
+
+def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
+    lengths = wanted_lengths(site)
+    if lengths is None:
+        _refuse_run_time(site)
+    _check_count(site, len(lengths), len(shape))
+    for axis, (before, wanted) in enumerate(zip(shape, lengths, strict=True)):
+        if wanted is None:
+            _refuse_run_time(site)
+        if wanted not in (KEPT, before):
+            length = _pixels(site, axis, before)
+            scale = np.float32(wanted) / np.float32(length)
+            yield Axis(axis, length, _written(site, wanted), scale)
+
+
+KEPT = -1
+"""In the place of a wanted length: that of the input, whatever it is."""
+
+
+def wanted_lengths(site: Site) -> list[int | None] | None:
+    """What input 'sizes' of a Resize asks for, axis by axis, as far as it is decided before run
+    time; None where nothing is."""
+    sizes, known = site.input(3), site.constant(3)
+    if known is not None and (known < 1).any():
+        site.refuse("a length of less than one is asked for")
+    if known is not None or sizes is None:
+        return None if known is None else known.reshape(-1).tolist()
+    elements = site.types.elements(sizes)
+    dims = site.types.dimensions(site.input(0)) or ()
+    if elements is None or len(elements) != len(dims):
+        return None
+    return [
+        None if size is None else KEPT if size.equals(dim) else size.value
+        for size, dim in zip(elements, dims, strict=True)
+    ]
+
+
+def _refuse_run_time(site: Site) -> NoReturn:
+    site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
+
+
+def _check_count(site: Site, given: int, axes: int) -> None:
+    if given != axes:
+        site.refuse(f"it has {given} scales or sizes for {axes} axes")
+
+
+_LONGEST = 1 << 20
+"""So many pixels along an axis are written down."""
+
+
+def _written(site: Site, length: int) -> int:
+    if length > _LONGEST:
+        site.refuse(f"{length} pixels are too many to be written out")
+    return length
+
+
+def positive_scales(site: Site, scales: Array) -> Array:
+    """Scales that make something of something.
+
+    Raises:
+        Refused: one of them does not.
+    """
+    if not ((scales > 0) & (scales < np.inf)).all():
+        site.refuse("one of its scales is not above zero, or is infinite")
+    return scales
+
+
+_MODES = ("nearest", "linear", "cubic")
+_ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+def check_names(site: Site) -> None:
+    """Check that there are such modes.
+
+    Raises:
+        Refused: there are not.
+    """
+    for name, known in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
+        if site.text(name) not in known:
+            site.refuse(f"there is no {name} '{site.text(name)}'")
+
+
+def _pixels(site: Site, axis: int, length: int | None) -> int:
+    if length is None:
+        site.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
+    if not length:
+        site.refuse(f"there are no pixels along axis {axis}")
+    return length
+
+
+def _taps(site: Site, axis: Axis, mode: str) -> Taps:
+    if mode == "nearest":
+        pixels = [_nearest(site, axis, kind) for kind in (np.float32, np.float64)]
+        if (pixels[0] != pixels[1]).any():
+            site.refuse("its pixels lie so close to the middle that runtimes differ in rounding")
+        return Taps(pixels[0][None], None)
+    places = _places(site, axis, np.float32)
+    if mode == "linear":
+        places = np.clip(places, 0, axis.before - 1)
+        low = np.floor(places)
+        part = (places - low).astype(np.float64)
+        return _clipped(axis, low, [0, 1], [1 - part, part])
+    low = np.floor(places)
+    weights = _cubic(site, (places - low).astype(np.float64))
+    if site.attribute("exclude_outside"):
+        rows = [low + offset for offset in (-1, 0, 1, 2)]
+        inside = [(row >= 0) & (row < axis.before) for row in rows]
+        weights = [np.where(i, w, 0) for i, w in zip(inside, weights, strict=True)]
+        weights = [w / sum(weights) for w in weights]
+    return _clipped(axis, low, [-1, 0, 1, 2], weights)
+
+
+def _clipped(axis: Axis, low: Array, offsets: list[int], weights: list[Array]) -> Taps:
+    pixels = np.clip([low + offset for offset in offsets], 0, axis.before - 1)
+    return Taps(pixels.astype(np.int64), np.array(weights))
+
+
+def _cubic(site: Site, s: Array) -> list[Array]:
+    """The weights of four pixels around a place between the second and the third."""
+    a = float(site.attribute("cubic_coeff_a"))
+
+    def far(t: Array) -> Array:
+        return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+
+    def near(t: Array) -> Array:
+        return ((a + 2) * t - (a + 3)) * t * t + 1
+
+    return [far(s + 1), near(s), near(1 - s), far(2 - s)]
+
+
+def _nearest(site: Site, axis: Axis, kind: type[Any]) -> Array:
+    places, rounding = _places(site, axis, kind), site.text("nearest_mode")
+    half = kind(0.5)
+    shift = {"round_prefer_floor": -half, "round_prefer_ceil": half}.get(rounding, kind(0))
+    upwards = rounding in ("round_prefer_floor", "ceil")
+    rounded = np.ceil(places + shift) if upwards else np.floor(places + shift)
+    pixels: Array = np.clip(rounded, 0, axis.before - 1).astype(np.int64)
+    return pixels
+
+
+def _places(site: Site, axis: Axis, kind: type[Any]) -> Array:
+    """The position in the original of each position in the result."""
+    mode = site.text("coordinate_transformation_mode")
+    x, half = np.arange(axis.after).astype(kind), kind(0.5)
+    scale = kind(axis.scale)
+    places: Array
+    if mode == "asymmetric":
+        places = x / scale
+    elif mode == "align_corners":
+        if axis.after == 1:
+            return np.zeros_like(x)
+        places = x * kind(axis.before - 1) / kind(axis.after - 1)
+    elif mode == "tf_half_pixel_for_nn":
+        places = (x + half) / scale
+    elif mode == "half_pixel" or (mode == "pytorch_half_pixel" and axis.after > 1):
+        places = (x + half) / scale - half
+    elif mode == "pytorch_half_pixel":
+        return np.zeros_like(x)
+    else:
+        site.refuse(f"'{mode}' is not written out")
+    return places
+
+
+def _along(site: Site, value: Value, taps: Taps, axis: int, rank: int, elem_type: int) -> Value:
+    parts = [
+        site.emit("Gather", [value, site.const(row, "pixels")], "taken", axis=axis)
+        for row in taps.pixels
+    ]
+    if taps.weights is None:
+        return parts[0]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    total: Value | None = None
+    for part, row in zip(parts, taps.weights, strict=True):
+        weights = row.astype(dtype).reshape([-1, *[1] * (rank - 1 - axis)])
+        weighed = site.emit("Mul", [part, site.const(weights, "weights")], "weighed")
+        total = weighed if total is None else site.emit("Add", [total, weighed], "resized")
+    assert total is not None
+    return total

@@ -1,0 +1,51 @@
+"""What each version of an operator is, from `onnx.defs`."""
+
+from __future__ import annotations
+
+import functools
+
+from ..ir import MAX_OPSET
+from ..ops.schemas import allowed_types, formals, schema_at, tensor_text
+
+REVIEWED = 28
+"""Up to this opset, every change between two versions of an operator was read: a change that its
+schema does not show has an adapter. Later ones go through `onnx.version_converter`."""
+
+OLDEST = 7
+"""Below this version operators broadcast by attributes: models come up from there through
+`onnx.version_converter`, and none goes down."""
+
+
+def first_opset(op_type: str) -> int | None:
+    """The opset in which an operator of the default domain came to be; None if there is none."""
+    newest = schema_at(op_type, MAX_OPSET)
+    if newest is None:
+        return None
+    return next(v for v in range(1, MAX_OPSET + 1) if schema_at(op_type, v) is not None)
+
+
+@functools.cache
+def changes(op_type: str, version: int, other: int) -> bool:
+    """Whether an operator is not the same thing in two opsets."""
+    a, b = schema_at(op_type, version), schema_at(op_type, other)
+    if a is None or b is None:
+        return a is not b
+    return bool(a.since_version != b.since_version)
+
+
+@functools.cache
+def takes_all(op_type: str, source: int, target: int) -> bool:
+    """Whether an operator takes in another opset all types that it takes in one, in all places."""
+    pairs = [formals(schema_at(op_type, version)) for version in (source, target)]
+    return all(
+        len(old) == len(new)
+        and [f.type_str for f in old] == [f.type_str for f in new]
+        and all(o.allowed <= n.allowed for o, n in zip(old, new, strict=True))
+        and all(o.is_homogeneous or not n.is_homogeneous for o, n in zip(old, new, strict=True))
+        for old, new in zip(*pairs, strict=True)
+    )
+
+
+def constant_takes(elem_type: int, version: int) -> bool:
+    """Whether a Constant node can hold elements of a type in an opset."""
+    return tensor_text(elem_type) in allowed_types(schema_at("Constant", version), "T")

@@ -1,0 +1,232 @@
+"""The types of the values of a model on its way to another opset."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import onnx
+from google.protobuf.message import Message
+
+from ..analysis.shapes.element_types import ElementTypes
+from ..analysis.shapes.inference import ShapeInference
+from ..analysis.shapes.onnx_inference_cache import OnnxFacts
+from ..analysis.shapes.ranks import Ranks
+from ..analysis.shapes.versions import version_of_root
+from ..facts.fact import UNKNOWN, Fact, decided, vector
+from ..facts.polynomial import Dimension
+from ..facts.types import agreed
+from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
+from ..ir.lazy import lazy_property
+from ..ops.schemas import tensor_text, type_text
+
+
+class Types:
+    """What is known about the types of a model's values, found when it is asked for.
+
+    A function that is called with different types has values of several types; `every` gives all of
+    them, `of` what they have in common.
+
+    Nodes change from one version to the next while this is in use; what is known of values stays:
+    `hand_over` gives it to what stands for a value.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._written: dict[Node, int] = {}
+        self._left_behind: dict[Node, int] = {}
+        self._main = ShapeInference(model, version_of=self.version_of, trusts_bodies=True)
+        self._elements = ElementTypes(self.version_of)
+        self._ranks = Ranks(model, self._inferred_rank)
+
+    # The versions of nodes ----------------------------------------------------------------------
+
+    def version_of(self, node: Node) -> int:
+        """The opset version in which a node is written at present."""
+        if node in self._left_behind:
+            return self._left_behind[node]
+        return self._written.get(node) or version_of_root(node)
+
+    def begin_step(self, nodes: Iterable[Node], version: int) -> None:
+        """Take note that these nodes are written in a version; all others in that of their graph,
+        or in one that makes no difference."""
+        _ = self._calls  # is found before any node changes
+        self._written = dict.fromkeys(nodes, version)
+
+    def add(self, node: Node, version: int) -> None:
+        """Take note of the version in which a new node is written."""
+        self._written[node] = version
+
+    def leave_behind(self, node: Node, version: int) -> None:
+        """Take note that a node stays in a version for good: it cannot be carried over."""
+        self._left_behind[node] = version
+
+    def carried_over(self, node: Node) -> None:
+        """Take note that a node is written in the version of its graph from now on."""
+        self._written.pop(node, None)
+
+    # What is known ------------------------------------------------------------------------------
+
+    def every(self, value: Value) -> list[onnx.TypeProto]:
+        """All types that a value has; none where nothing is known."""
+        types: list[onnx.TypeProto] = []
+        for fact in self._facts(value):
+            type_ = fact.type_proto(private=False)
+            if type_ is not None and type_ not in types:
+                types.append(type_)
+        return types
+
+    def of(self, value: Value | None) -> onnx.TypeProto | None:
+        """The type of a value, with the dimensions on which all its types agree."""
+        types = self.every(value) if value is not None else []
+        common = types[0] if types else None
+        for type_ in types[1:]:
+            common = agreed(common, type_)
+        return common
+
+    def texts(self, value: Value) -> list[str]:
+        """All types that a value has, as schemas write them: "tensor(float)"."""
+        elem_type = self._element(value)
+        if elem_type is not None:
+            return [tensor_text(elem_type)]
+        return [text for text in map(type_text, self.every(value)) if text]
+
+    def elem_type(self, value: Value | None) -> int | None:
+        """The element type of a tensor; None where it is not known."""
+        known = None if value is None else self._element(value)
+        if known is not None:
+            return known
+        type_ = self.of(value)
+        return (type_.tensor_type.elem_type or None) if type_ is not None else None
+
+    def _element(self, value: Value) -> int | None:
+        """The one element type of a value, where schemas and declarations alone tell it."""
+        if self._calls and self._around(value) != (self._main,):
+            return None
+        return self._elements.of(value)
+
+    def plain_elem_types(self, values: Iterable[Value | None]) -> tuple[int | None, ...]:
+        """The element types of tensors as far as schemas and declarations alone tell them, which
+        takes least; 0 where they do not, None for a value that is absent."""
+        if not self._calls:
+            return self._elements.of_each(values)
+        return tuple([None if v is None else self._element(v) or 0 for v in values])
+
+    def shape(self, value: Value | None) -> list[int | None] | None:
+        """The dimensions of a tensor, None for those not known; None for an unknown rank."""
+        return shape_of(self.of(value))
+
+    def elements(self, value: Value) -> list[Any] | None:
+        """The elements of a vector of integers, each a `Dimension`, or None where it is not known;
+        None for one of which nothing is known."""
+        facts = self._facts(value)
+        return vector(facts[0]) if len(facts) == 1 else None
+
+    def decided(self, value: Value) -> Tensor | None:
+        """The tensor of a value that shapes decide; None where they do not."""
+        facts = self._facts(value)
+        array = decided(facts[0]) if len(facts) == 1 else None
+        return None if array is None else Tensor(array=array)
+
+    def dimensions(self, value: Value | None) -> tuple[Dimension, ...] | None:
+        """The dimensions of a tensor with symbols for those not known; None for an unknown rank."""
+        facts = [] if value is None else self._facts(value)
+        return facts[0].shape if len(facts) == 1 else None
+
+    def rank(self, value: Value | None) -> int | None:
+        """The rank of a tensor; None where it is not known."""
+        if value is None:
+            return None
+        if self._calls and self._around(value) != (self._main,):
+            return self._inferred_rank(value)
+        return self._ranks.of(value)
+
+    def _inferred_rank(self, value: Value) -> int | None:
+        """The rank that follows from types and shapes, on which all calls agree."""
+        shape = self.shape(value)
+        return None if shape is None else len(shape)
+
+    def of_outputs(self, node: Node, op: Operator, version: int) -> list[onnx.TypeProto | None]:
+        """The types that a node's outputs would have if it were this operator of some opset."""
+        inputs = [self._main.symbols.fact(self.of(v)) for v in node.inputs]
+        untyped = any(v and f is UNKNOWN for v, f in zip(node.inputs, inputs, strict=True))
+        if untyped or node.bodies or op.references or normal_domain(op.domain):
+            return [None] * len(node.outputs)
+        asked = OnnxFacts(self.model, self._main.symbols, lambda _: version)
+        return [fact.type_proto(private=False) for fact in asked.of(node, inputs, op)]
+
+    def hand_over(self, old: Value, new: Value) -> None:
+        """Let a value that stands for another one be known as well as that."""
+        if new.constant is None:
+            self._ranks.forget(new)
+            for inference in self._around(old):
+                inference.assume(new, _together(inference.fact(new), inference.fact(old)))
+
+    def _facts(self, value: Value) -> list[Fact]:
+        return [inference.fact(value) for inference in self._around(value)]
+
+    # Functions ----------------------------------------------------------------------------------
+
+    def _around(self, value: Value) -> Sequence[ShapeInference]:
+        """What knows a value: one inference, but for values of functions one for each kind of
+        calls."""
+        if not self._calls or value.graph is None:
+            return (self._main,)
+        return self._calls.get(value.graph.root, (self._main,))
+
+    @lazy_property
+    def _calls(self) -> dict[Model | Function, list[ShapeInference]]:
+        """What is known inside of each function that is called, found while all nodes are in the
+        version of their graph; calls that give the same types are told apart by nothing."""
+        if not self.model.functions:
+            return {}
+        known: dict[Model | Function, list[ShapeInference]] = {}
+        seen: set[Hashable] = set()
+        places: list[tuple[Model | Function, ShapeInference]] = [(self.model, self._main)]
+        calls = {root: list(self._calls_in(root)) for root in self.model.roots()}
+        while places:
+            root, around = places.pop()
+            for call in calls[root]:
+                function = self.model.functions[call.op.function_key]
+                types = [_type_in(around, value) for value in call.inputs]
+                inside = around.inside(call, function, [around.symbols.fact(t) for t in types])
+                key = (function, _texts(types), _texts(inside.attributes.values()))
+                if key not in seen:
+                    seen.add(key)
+                    known.setdefault(function, []).append(inside)
+                    places.append((function, inside))
+        return known
+
+    def _calls_in(self, root: Model | Function) -> Iterator[Node]:
+        for graph in root.graph.walk():
+            for node in graph.unordered_nodes():
+                if node.op.function_key in self.model.functions:
+                    yield node
+
+
+def _type_in(inference: ShapeInference, value: Value | None) -> onnx.TypeProto | None:
+    return None if value is None else inference.fact(value).type_proto(private=False)
+
+
+def _texts(messages: Iterable[Message | None]) -> tuple[bytes | None, ...]:
+    return tuple([None if m is None else m.SerializeToString() for m in messages])
+
+
+def _together(one: Fact, other: Fact) -> Fact:
+    """What two facts about one value say together; the first one where both say something."""
+    if one.other is not None or other.other is not None:
+        return one if one.other is not None else other
+    shape = one.shape if one.shape is not None else other.shape
+    if one.shape is not None and other.shape is not None and len(one.shape) == len(other.shape):
+        pairs = zip(one.shape, other.shape, strict=True)
+        shape = tuple([b if a.value is None and b.value is not None else a for a, b in pairs])
+    content = one.content if one.content is not None else other.content
+    return Fact(one.elem_type or other.elem_type, shape, content)
+
+
+def shape_of(type_: onnx.TypeProto | None) -> list[int | None] | None:
+    """The dimensions of a tensor type, None for those not known; None for an unknown rank."""
+    if type_ is None or not type_.tensor_type.HasField("shape"):
+        return None
+    dims = type_.tensor_type.shape.dim
+    return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]

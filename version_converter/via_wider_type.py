@@ -1,0 +1,89 @@
+"""Types that an older version does not take, by way of one that it does take.
+
+    y = MaxPool <kernel_shape = [2, 2]> (x)
+->  (x is int8; MaxPool takes floats only before opset 12)
+    y = Cast <to = INT8> (MaxPool <kernel_shape = [2, 2]> (Cast <to = FLOAT> (x)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import onnx
+
+from ..ir import Value
+from .node_draft import Site
+
+_T = onnx.TensorProto
+TINY = (_T.INT8, _T.UINT8)
+SHORT = (*TINY, _T.INT16, _T.UINT16)
+WORDS = (*SHORT, _T.INT32, _T.UINT32)
+
+
+class Detour(NamedTuple):
+    """Types for which an operator is computed in another type, which holds all their values.
+
+    Attributes:
+        types: the types, which the opset took in.
+        via: the type to compute in.
+        inputs: the positions of the inputs that are cast.
+        outputs: the positions of the outputs that are cast back.
+    """
+
+    types: tuple[int, ...]
+    via: int
+    inputs: tuple[int, ...] = (0,)
+    outputs: tuple[int, ...] = (0,)
+
+
+DETOURS: dict[tuple[str, int], Detour] = {}
+"""By operator and the opset that took in the types.
+
+Selections and comparisons only: what they give is one of their inputs, or a truth value.
+"""
+
+
+def by_way_of(
+    version: int,
+    *op_types: str,
+    types: Sequence[int],
+    via: int,
+    inputs: Sequence[int] = (0,),
+    outputs: Sequence[int] = (0,),
+) -> None:
+    """Say that below an opset operators compute types that they do not take in another type."""
+    row = Detour(tuple(types), via, tuple(inputs), tuple(outputs))
+    DETOURS.update(dict.fromkeys([(op_type, version) for op_type in op_types], row))
+
+
+def detour(site: Site) -> list[Value | None] | None:
+    """The node computed in another type, in its own version; None where the table has no row."""
+    elem_type = site.elem_type(0)
+    row = None if site.is_upgrade else DETOURS.get((site.op_type, site.source))
+    if row is None or elem_type is None or elem_type not in row.types:
+        return None
+    return _computed(site, row, elem_type)
+
+
+def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
+    site.written_in = site.source
+    for index in row.inputs:
+        value = site.input(index)
+        if value is not None:
+            site.set_input(index, site.cast(value, row.via))
+    present = [value is not None for value in site.node.outputs]
+    made = iter(
+        site.emit_all(
+            site.op_type,
+            site.inputs,
+            [f"in_{index}" for index, there in enumerate(present) if there],
+            attributes=site.attributes,
+        )
+    )
+    results = [next(made) if there else None for there in present]
+    for index in row.outputs:
+        value = results[index]
+        if value is not None:
+            results[index] = site.emit("Cast", [value], to=elem_type)
+    return results

@@ -1,0 +1,126 @@
+"""Windows of pooling operators whose sizes are known: those of `ceil_mode` and of `dilations` said
+for opsets that have neither.
+
+    y = MaxPool <kernel_shape = [2], strides = [2], ceil_mode = 1> (x)     (x has length 5)
+->  y = MaxPool <kernel_shape = [2], strides = [2], pads = [0, 1]> (x)
+
+    y = MaxPool <kernel_shape = [2], dilations = [2]> (x)                  (x has length 4)
+->  taken = Gather <axis = 2> (x, [0, 2, 1, 3])
+    y = MaxPool <kernel_shape = [2], strides = [2]> (taken)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..ir import Array, Value
+from .node_draft import Site
+
+
+class Window(NamedTuple):
+    """The windows along an axis.
+
+    Attributes:
+        length: of the axis, without padding.
+        size: how many elements a window takes.
+        stride: from one window to the next.
+        step: from one element of a window to the next.
+        start: how much is padded at the start.
+        end: how much is padded at the end, so that all windows end inside.
+        more: how much of that is not padded by the node's own account, but due to `ceil_mode`.
+        windows: how many there are.
+    """
+
+    length: int
+    size: int
+    stride: int
+    step: int
+    start: int
+    end: int
+    more: int
+    windows: int
+
+    def places(self) -> Array:
+        """Where the elements of each window stand: negative, or beyond the end, in the padding."""
+        starts = np.arange(self.windows) * self.stride - self.start
+        found: Array = starts[:, None] + np.arange(self.size) * self.step
+        return found
+
+    def outside(self) -> Array:
+        """Which of these places are in the padding."""
+        places = self.places()
+        found: Array = (places < 0) | (places >= self.length)
+        return found
+
+
+def sides(site: Site) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The kernel, and its strides, dilations and pads.
+
+    Raises:
+        Refused: they do not fit each other.
+    """
+    kernel: list[int] = site.attribute("kernel_shape")
+    axes = len(kernel)
+    strides, steps = (site.attribute(name) or [1] * axes for name in ("strides", "dilations"))
+    pads = site.attribute("pads") or [0] * 2 * axes
+    fits = axes == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
+    if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
+        site.refuse("its strides, dilations or pads do not fit its kernel")
+    return kernel, strides, steps, pads
+
+
+def windows(site: Site) -> list[Window]:
+    """The windows along each axis behind the channels.
+
+    Raises:
+        Refused: a length is not known, or versions do not agree on how many windows there are.
+    """
+    shape = site.shape()
+    kernel, strides, steps, pads = sides(site)
+    axes = len(kernel)
+    if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
+        site.refuse("windows are not written out for an auto_pad of SAME")
+    if shape is None or len(shape) != axes + 2 or None in shape[2:]:
+        site.refuse_unknown("counting windows needs the lengths behind the channels, one of which")
+    lengths = [length or 0 for length in shape[2:]]
+    rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
+    return [_window(site, *row) for row in rows]
+
+
+def _window(
+    site: Site, length: int, size: int, stride: int, step: int, start: int, end: int
+) -> Window:
+    reach = step * (size - 1) + 1
+    room = start + length + end - reach
+    if room < 0:
+        site.refuse(f"a window of {reach} has no room in a length of {length}")
+    count = (-(-room // stride) if site.attribute("ceil_mode") else room // stride) + 1
+    if (count - 1) * stride >= start + length:
+        site.refuse("with ceil_mode = 1, its last window starts in the padding")
+    more = max((count - 1) * stride - room, 0)
+    return Window(length, size, stride, step, start, end + more, more, count)
+
+
+def say_ends(site: Site, found: list[Window]) -> list[Value]:
+    """The same node with all padding at the end that its windows reach into."""
+    site.drop("ceil_mode", "dilations", "auto_pad")
+    site.set("pads", [w.start for w in found] + [w.end for w in found])
+    labels = ["values", "indices"][: len(site.node.outputs)]
+    return site.emit_all(site.op_type, site.inputs, labels, attributes=site.attributes)
+
+
+def say_elements(site: Site, data: Value, places: list[Array]) -> list[Value]:
+    """The same node over windows that stand side by side, each made of the elements at its places.
+
+    Args:
+        data: what is pooled.
+        places: for each axis behind the channels, one row for each window.
+    """
+    for axis, rows in enumerate(places, 2):
+        taken = site.ints(rows.ravel().tolist(), "places")
+        data = site.emit("Gather", [data, taken], "taken", axis=axis)
+    site.drop("ceil_mode", "dilations", "auto_pad", "pads")
+    site.set("strides", site.attribute("kernel_shape"))
+    return site.emit_all(site.op_type, [data], ["values"], attributes=site.attributes)

@@ -1,0 +1,211 @@
+"""Which nodes have work to do at which step: most never have any, and no step looks at those."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+import onnx
+
+from ..ir import Function, Graph, Model, Node
+from ..ops.schemas import Actual, Schema, default_of, formals, schema_at, tensor_text, type_fault
+from . import scans
+from .attribute_to_input import MOVES
+from .form import Form
+from .registry import ADDED_VALUES, concerns
+from .schemas import OLDEST, REVIEWED, changes, takes_all
+from .types import Types
+
+_MOST_REMEMBERED = 10_000
+"""Of so many forms is remembered what a step means to them, for all models."""
+
+ElemTypes = tuple[int | None, ...]
+Key = tuple[str | int, ...]
+"""A version, and what is seen of a node at a glance."""
+Known = tuple[int | None, int | None, dict[ElemTypes, int | None]]
+"""Where nodes of a form have work to do: if their types are not known, if these are right in all
+versions, and by the types of their inputs and outputs."""
+
+
+class Agenda:
+    """The nodes of a model or function by the step at which each is due next.
+
+    A node is due where its schema, an adapter or its element types let a version differ from the
+    one before it; what says the same in both is passed over. New nodes are found when a step ends.
+
+    Args:
+        root: what is converted.
+        target: the version to which.
+        model: the model, a function of which a node of the default domain may call, too.
+        types: what is known about types; to be renewed when that is.
+    """
+
+    def __init__(self, root: Model | Function, target: int, model: Model, types: Types) -> None:
+        self.types = types
+        self._target = target
+        self._functions = model.functions
+        self._version = root.opset()
+        self._step = 1 if target > self._version else -1
+        self._due: dict[int, list[Node]] = {}
+        # When nodes came in: that is their order.
+        self._numbers: dict[Node, int] = {}
+        self._graphs: list[Graph] = []
+        self._known: dict[Key, Known] = {}
+        self._enter_graph(root.graph)
+
+    def due(self, version: int) -> list[Node]:
+        """The nodes that have work to do in the step from a version to the next, in order."""
+        return sorted(self._due.pop(version, ()), key=self._numbers.__getitem__)
+
+    def is_due(self, node: Node, version: int) -> bool:
+        """Whether a node in some version has work to do in the step to the next."""
+        return self._next(node, version) == version
+
+    def step_done(self, version: int, done: Iterable[Node]) -> None:
+        """Enter nodes from a version on: those that are left of a step, and all that is new."""
+        self._version = version
+        for node in done:
+            if node.stands:
+                self._enter(node)
+        self._graphs = [g for g in self._graphs if g.holder is None or g.holder.stands]
+        for graph in list(self._graphs):
+            self._enter_latest(graph)
+
+    def _enter_graph(self, graph: Graph) -> None:
+        self._graphs.append(graph)
+        self._enter_latest(graph)
+
+    def _enter_latest(self, graph: Graph) -> None:
+        numbers, new = self._numbers, []
+        for node in graph.latest_nodes():
+            if node in numbers:
+                break
+            new.append(node)
+        for node in reversed(new):
+            numbers[node] = len(numbers)
+            self._enter(node)
+            if node.bodies:
+                for inner in node.graphs():
+                    self._enter_graph(inner)
+
+    def _enter(self, node: Node) -> None:
+        version = self._next(node, self._version)
+        if version is not None:
+            self._due.setdefault(version, []).append(node)
+
+    def _next(self, node: Node, version: int) -> int | None:
+        """The version behind which a node that is written in one has work to do; None if none."""
+        op, inputs, outputs = node.op, node.inputs, node.outputs
+        # What Form.of sees; a plain tuple takes a third of the time.
+        key: Key = version, op.qualname, *op.attributes, len(inputs), len(outputs)
+        if None in inputs:
+            key += tuple([i for i, value in enumerate(inputs) if value is None])
+        if self._functions and op.function_key in self._functions:
+            return None
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._without_types(node, version)
+        doubtful, certain, by_types = known
+        if doubtful == certain:
+            return certain
+        types = self.types.plain_elem_types((*inputs, *outputs))
+        if 0 in types:
+            return doubtful
+        if types not in by_types:
+            given = types[: len(inputs)], types[len(inputs) :]
+            by_types[types] = self._first(Form.of(node), version, given)
+        return by_types[types]
+
+    def _without_types(self, node: Node, version: int) -> Known:
+        if node.domain not in ("", "ai.onnx"):
+            return None, None, {}
+        form = Form.of(node)
+        return self._first(form, version), self._first(form, version, any_types=True), {}
+
+    def _first(
+        self,
+        form: Form,
+        version: int,
+        types: tuple[ElemTypes, ElemTypes] | None = None,
+        *,
+        any_types: bool = False,
+    ) -> int | None:
+        """The first version from one on behind which a form has work to do.
+
+        Args:
+            types: the element types of inputs and outputs, where they are known.
+            any_types: take it that all types will do.
+        """
+        for source in range(version, self._target, self._step):
+            target = source + self._step
+            if not stays(form, source, target):
+                return source
+            if not any_types and not types_stay(form, source, target, types):
+                return source
+        return None
+
+
+def _actuals(elem_types: ElemTypes) -> list[Actual | None]:
+    return [None if t is None else ("", [tensor_text(t)]) for t in elem_types]
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def stays(form: Form, source: int, target: int) -> bool:
+    """Whether nodes of a form say in one version what they say in the one before or after it, all
+    types being right."""
+    op_type = form.op_type
+    old, new = schema_at(op_type, source), schema_at(op_type, target)
+    if old is None or new is None:
+        return False  # what ONNX has in no version is refused by name, rather than carried along
+    if not changes(op_type, source, target):
+        return True
+    version = max(source, target)
+    reviewed = OLDEST < version <= REVIEWED and (op_type, version) not in MOVES
+    crosses = op_type == "Scan" and scans.crosses(source, target)
+    if not reviewed or crosses or new.deprecated:
+        return False
+    if any(not concern.kinds for concern in concerns(form, source, target)):
+        return False
+    added = {} if target > source else ADDED_VALUES.get(op_type, {})
+    if any(max(added[name].values()) > target for name in form.attributes if name in added):
+        return False
+    return _fits_attributes(form.attributes, old, new) and _fits_places(form, new)
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def types_stay(
+    form: Form, source: int, target: int, types: tuple[ElemTypes, ElemTypes] | None
+) -> bool:
+    """Whether nodes that say in two versions the same have types, of inputs and outputs, that both
+    take; of types that are not known only if both take all."""
+    if changes(form.op_type, source, target):
+        for concern in concerns(form, source, target):
+            first = types[0][0] if types is not None and types[0] else None
+            if first is None or onnx.helper.tensor_dtype_to_np_dtype(first).kind in concern.kinds:
+                return False
+    if takes_all(form.op_type, source, target):
+        return True
+    return types is not None and type_fault(form.op_type, target, *map(_actuals, types)) is None
+
+
+def _fits_attributes(written: Sequence[str], old: Schema, new: Schema) -> bool:
+    return (
+        all(name in new.attributes for name in written)
+        and all(name in written for name, a in new.attributes.items() if a.required)
+        and not any(
+            default_of(old, name) not in (None, default_of(new, name))
+            for name in old.attributes
+            if name in new.attributes and name not in written
+        )
+    )
+
+
+def _fits_places(form: Form, new: Schema) -> bool:
+    if form.absent and form.absent[-1] == form.inputs - 1:
+        return False  # absent inputs at the end are cut off
+    required = [index for index, formal in enumerate(formals(new)[0]) if formal.is_required]
+    return (
+        new.min_input <= form.inputs <= new.max_input
+        and form.outputs <= new.max_output
+        and all(index < form.inputs and index not in form.absent for index in required)
+    )
