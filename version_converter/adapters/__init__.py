@@ -36,8 +36,5 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from ..registry import adapt
-from ..via_wider_type import detour
-
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
