@@ -10,25 +10,23 @@ from pathlib import Path
 
 FLOORS = (
     (("cli", "the command line: commands, options, report"),),
-    (("batch", "many models: in processes, or on a cluster"),),
-    (("report", "two models side by side as a page; control flow as a picture"),),
-    (("the root", "the public functions: rewrite, convert_version, verify, inspect"),),
-    (("versions", "whole models from opset to opset; adapters, one file per operator"),),
     (
-        (
-            "passes",
-            "the rewrites: control, loops, scans, sequences, functions, cleanup; pipeline, tools",
-        ),
+        ("batch", "many models"),
+        ("report", "two models as a page"),
+        ("interop", "passes of onnx_ir"),
     ),
-    (("analysis", "what is known of a model before run time: shapes, constants, trips, safety"),),
+    (("driver", "the public functions: transform, rewrite, convert, fit to a target, inspect"),),
+    (("targets", "clients as data: legality, legalization, decompositions"),),
+    (("version_converter", "whole models from opset to opset; a file per operator"),),
+    (("passes", "the rewrites: control, loops, vectorize, recurrences, scans, sequences, ..."),),
+    (("verification", "the prover, which shares nothing with the passes; runs on samples"),),
+    (("analysis", "facts of a model before run time: shapes, constants, trips, safety"),),
+    (("runtimes", "workers, onnxruntime"), ("ops", "a class per operator")),
+    (("reference", "exact semantics"), ("facts", "sizes, shapes, bounds")),
     (
-        ("reference", "exact semantics; running, comparing"),
-        ("operators", "what is known of each operator"),
-    ),
-    (("", ""), ("facts", "sizes, shapes, contents, bounds")),
-    (
-        ("ir", "the graph: values, nodes; load, save, print"),
-        ("showing", "results as text and HTML"),
+        ("ir", "the graph: load, save, check"),
+        ("display", "results rendered"),
+        ("limits", "the governor"),
     ),
 )
 """From the top; what stands side by side does not import each other."""
@@ -64,17 +62,14 @@ def floor(index: int, rooms: tuple[tuple[str, str], ...]) -> list[str]:
     return [
         line
         for place, (name, holds) in enumerate(rooms)
-        if name
         for line in room(name, holds, GAP + place * (width + GAP), top, width)
     ]
 
 
 def room(name: str, holds: str, left: int, top: int, width: int) -> list[str]:
     """A box with a name, and under it what the folder holds."""
-    # What has a room of its own reaches down to the ground, whatever its neighbour does.
-    height = 2 * HEIGHT + GAP if name == "reference" else HEIGHT
     return [
-        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="5" fill="{COLOUR}"'
+        f'<rect x="{left}" y="{top}" width="{width}" height="{HEIGHT}" rx="5" fill="{COLOUR}"'
         f' fill-opacity="0.08" stroke="{COLOUR}"/>',
         f'<text x="{left + 12}" y="{top + 19}" fill="{COLOUR}" font-weight="bold">{name}</text>',
         f'<text x="{left + 12}" y="{top + 37}" fill="{GREY}">{escape(holds)}</text>',
