@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md work, and are short."""
+"""The worked examples of CONTRIBUTING.md and tests/README.md work, and are short."""
 
 import re
 
@@ -9,12 +9,18 @@ from straightline.ops import rules
 from straightline.targets.decompositions import SPELLINGS
 from straightline.version_converter import registry
 
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-SECTIONS = {
-    section.partition("\n")[0]: re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    for section in PAGE.split("\n## ")
-}
-WITH_EXAMPLES = [name for name, blocks in SECTIONS.items() if blocks]
+
+def examples(page):
+    """The Python blocks of each section."""
+    sections = (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]
+    return {
+        (page, section.partition("\n")[0]): blocks
+        for section in sections
+        if (blocks := re.findall(r"```python\n(.*?)```", section, re.DOTALL))
+    }
+
+
+SECTIONS = {**examples("CONTRIBUTING.md"), **examples("tests/README.md")}
 
 
 @pytest.fixture(autouse=True)
@@ -28,22 +34,26 @@ def apart(monkeypatch):
     SPELLINGS.update(known)
 
 
-@pytest.mark.parametrize("section", WITH_EXAMPLES)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_an_example_works(section):
     names = {"np": np}
     for block in SECTIONS[section]:
-        exec(compile(block, f"CONTRIBUTING.md, {section}", "exec"), names)
+        exec(compile(block, ", ".join(section), "exec"), names)
 
 
-@pytest.mark.parametrize("section", WITH_EXAMPLES)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_an_example_is_short(section):
     assert all(block.count("\n") < 30 for block in SECTIONS[section])
 
 
 def test_there_is_an_example_for_each_way_to_contribute():
-    assert WITH_EXAMPLES == [
+    assert [section for _, section in SECTIONS] == [
         "Write a pass",
         "Teach what is known of an operator",
         "Carry an operator to another opset",
         "Add a target, or another form for those who lack an operator",
+        "A pass",
+        "An operator",
+        "An adapter",
+        "A proof rule",
     ]
