@@ -1,4 +1,4 @@
-"""How results show themselves: the same blocks on a terminal, as plain text, and in a notebook."""
+"""Rendering of results: the same blocks on a terminal, as plain text, in a notebook."""
 
 from .blocks import Block, Code, Line, Table
 from .page import as_html

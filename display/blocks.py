@@ -1,4 +1,4 @@
-"""What a result has to tell, apart from how it is shown."""
+"""Blocks: the content of a result, independent of its rendering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long work tells of itself."""
+"""Progress of long work."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ the caller; nothing half-made is left.
 
 
 def silent(stage: str, what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""

@@ -1,1 +1,1 @@
-"""What can be known about a value before run time, in words that every floor above shares."""
+"""Facts of values before run time, in terms that every room above shares."""

@@ -35,7 +35,7 @@ def listed(
 def listed_numbers(
     node: Node, inputs: Sequence[Fact], name: str, position: int
 ) -> list[int] | None:
-    """The same where each of them is known."""
+    """Convert a listed input to numbers; None where one is symbolic."""
     elements = listed(node, inputs, name, position)
     if elements is None:
         return None

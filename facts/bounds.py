@@ -26,14 +26,14 @@ class Bounds(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Known:
-    """What is known about a value: its fact, and for a tensor of integers the bounds."""
+    """Facts of one value: type, shape and content, and the bounds of its integers."""
 
     fact: Fact
     bounds: Bounds | None = None
 
 
 def alike(one: Known, other: Known) -> bool:
-    """Whether just as much is known about both."""
+    """Test whether two facts are equal."""
     if one is other:
         return True
     types, others = [
@@ -45,7 +45,7 @@ def alike(one: Known, other: Known) -> bool:
 
 
 def same_content(one: Fact, other: Fact) -> bool:
-    """Whether the elements of both are followed and the same, or of neither."""
+    """Test whether both contents are equal, or neither is tracked."""
     if one.content is None or other.content is None:
         return one.content is other.content
     if one.content.shape != other.content.shape:
@@ -69,7 +69,7 @@ def known(fact: Fact, bounds: Bounds | None = None) -> Known:
 
 
 def join(one: Bounds | None, other: Bounds | None) -> Bounds | None:
-    """What holds for both; None where the two cannot be compared."""
+    """Join two facts [lattice join]; None where they cannot be compared."""
     if one is None or other is None:
         return None
     low, high = least((one.low, other.low)), greatest((one.high, other.high))
@@ -92,7 +92,7 @@ def greatest(dims: Iterable[Dimension]) -> Dimension | None:
 
 
 def lesser(one: Bounds | None, other: Bounds | None) -> Bounds | None:
-    """Where the lesser of two numbers lies."""
+    """Bounds of the lesser of two numbers."""
     if one is None or other is None:
         return None
     low = least((one.low, other.low))
@@ -102,13 +102,13 @@ def lesser(one: Bounds | None, other: Bounds | None) -> Bounds | None:
 
 
 def greater(one: Bounds | None, other: Bounds | None) -> Bounds | None:
-    """Where the greater of two numbers lies."""
+    """Bounds of the greater of two numbers."""
     flipped = lesser(negated(one), negated(other))
     return negated(flipped)
 
 
 def negated(bounds: Bounds | None) -> Bounds | None:
-    """Where numbers of the other sign lie."""
+    """Bounds of the negated numbers."""
     return None if bounds is None else Bounds(-bounds.high, -bounds.low)
 
 
@@ -135,7 +135,7 @@ def _of_type(elem_type: int) -> Bounds | None:
 
 
 def _fits(bounds: Bounds, elem_type: int) -> bool:
-    """Whether the type can hold everything between the bounds."""
+    """Test whether the type represents all numbers between the bounds."""
     numbers = all(bound.value is not None for bound in bounds)
     magnitudes = Magnitudes()
     return (numbers or elem_type == onnx.TensorProto.INT64) and all(

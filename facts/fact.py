@@ -1,5 +1,7 @@
-"""What is known about a value before run time: its type, its shape, and the content of small
-integer tensors, with symbols for sizes that only run time tells."""
+"""Facts of values before run time: type, shape, and content of small integer tensors.
+
+Symbols stand for sizes that only run time determines.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ FOLLOWED = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fact:
-    """What is known about one value.
+    """Facts of one value.
 
     Attributes:
         elem_type: element type of a tensor; 0 when it is not known.
@@ -91,7 +93,7 @@ know, so what a model declares under such a name says nothing."""
 
 
 def is_private(name: str) -> bool:
-    """Whether a symbol has no name of its own."""
+    """Test for a symbol without a name of its own."""
     return name.startswith(PRIVATE)
 
 
@@ -106,7 +108,7 @@ def length_of(fact: Fact) -> int:
 
 
 def is_named(dim: Dimension) -> bool:
-    """Whether a dimension is known by a number or by names that mean something to the user."""
+    """Test for a dimension made of numbers and names of the model."""
     return dim.value is not None or not any(is_private(name) for name in dim.symbols)
 
 
@@ -148,7 +150,7 @@ class Symbols:
                 self._known.setdefault(str(dim), dim)
 
     def fact(self, type_: onnx.TypeProto | None, *, inferred: bool = False) -> Fact:
-        """What a type says: one that the model declares, or that was inferred from facts."""
+        """Fact of a declared or inferred type."""
         if type_ is None or type_.WhichOneof("value") is None:
             return UNKNOWN
         if not type_.HasField("tensor_type"):
@@ -166,7 +168,7 @@ class Symbols:
 
 
 def constant_fact(tensor: Tensor) -> Fact:
-    """What is known about a constant."""
+    """Fact of a constant."""
     shape = tuple(Dimension.constant(dim) for dim in tensor.dims)
     followed = tensor.elem_type in FOLLOWED and tensor.size <= MAX_CONTENT
     content = as_content(tensor.numpy()) if followed and tensor.is_readable else None

@@ -1,4 +1,4 @@
-"""How large sizes may be: which integers made of them certainly do not wrap.
+"""Bounds of sizes: integers made of sizes that certainly do not wrap.
 
 No process addresses 2^47 elements, so all sizes of one tensor but 0 multiply to less than that; the
 product of sizes of several tensors may be as large as it likes. In 32 bits a size is taken to be
@@ -29,7 +29,7 @@ _NUMBERS = ("?least0", "?if")
 
 
 class Magnitudes:
-    """What is known of the sizes of one model.
+    """Bounds of the sizes of one model.
 
     Attributes:
         narrow: whether a size was taken to be small since it is computed in 32 bits.
@@ -48,7 +48,7 @@ class Magnitudes:
             self._together.update(whole)
 
     def hold(self, element: Dimension, elem_type: int) -> bool:
-        """Whether a type has an integer that is made of sizes, whatever they are."""
+        """Test whether an integer type holds a polynomial of sizes for all sizes."""
         info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
         if element.value is not None:
             return bool(info.min <= element.value <= info.max)

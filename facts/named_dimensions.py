@@ -23,7 +23,7 @@ def inputs_of(model: ModelSource) -> list[Value]:
 
 
 def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Shapes:
-    """Shapes of inputs in which named dimensions have sizes, beside what they fix already.
+    """Input shapes with sizes for named dimensions.
 
     Raises:
         BindingError: no tensor among the inputs has such a dimension, a shape gives it another
@@ -32,17 +32,19 @@ def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Sha
     if not sizes:
         return shapes
     _check_sizes(sizes)
-    named = {value.name: value.shape for value in inputs if value.shape is not None}
-    known = dict.fromkeys(dim for dims in named.values() for dim in dims if isinstance(dim, str))
+    declared = {value.name: value.shape for value in inputs if value.shape is not None}
+    symbols = dict.fromkeys(
+        dim for dims in declared.values() for dim in dims if isinstance(dim, str)
+    )
     for symbol in sizes:
-        if symbol not in known:
-            offered = instead(symbol, known, are="there are")
+        if symbol not in symbols:
+            offered = instead(symbol, symbols, are="there are")
             raise BindingError(f"no input has a dimension named '{symbol}'; {offered}")
-    found = dict(shapes)
-    for name, dims in named.items():
+    result = dict(shapes)
+    for name, dims in declared.items():
         if not sizes.keys().isdisjoint(dims):
-            found[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
-    return found
+            result[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
+    return result
 
 
 def _check_sizes(sizes: Any) -> None:
@@ -53,26 +55,26 @@ def _check_sizes(sizes: Any) -> None:
             raise BindingError(f"dims: '{symbol}' has a size, such as 6, not {size!r}")
 
 
-def is_size(given: Any) -> bool:
+def is_size(size: Any) -> bool:
     """Test for a whole number that a dimension may have."""
-    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    return whole and bool(given >= 0)
+    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+    return whole and bool(size >= 0)
 
 
 def _with_sizes(
     name: str,
     declared: Sequence[int | str | None],
-    given: Sequence[int | None],
+    shape: Sequence[int | None],
     sizes: Dims,
 ) -> Sequence[int | None]:
-    if len(given) != len(declared):
-        return given  # which is refused for its rank
-    found = []
-    for symbol, dim in zip(declared, given, strict=True):
+    if len(shape) != len(declared):
+        return shape  # which is refused for its rank
+    result = []
+    for symbol, dim in zip(declared, shape, strict=True):
         size = sizes.get(symbol, dim) if isinstance(symbol, str) else dim
         if dim is not None and size != dim:
             raise BindingError(
                 f"input '{name}': dimension '{symbol}' cannot be both {size} and {dim}"
             )
-        found.append(size)
-    return found
+        result.append(size)
+    return result

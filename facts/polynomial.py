@@ -65,7 +65,7 @@ class Dimension:
         return rest if all(f < 0 for m, f in self.terms.items() if m) else None
 
     def equals(self, other: Dimension | int) -> bool | None:
-        """Whether both are the same for all sizes (True) or for none (False); else None."""
+        """Compare for equality: True for all sizes, False for none, else None."""
         difference = self - other
         if not difference.terms:
             return True
@@ -78,7 +78,7 @@ class Dimension:
         return None
 
     def less(self, other: Dimension | int) -> bool | None:
-        """Whether it is below the other for all sizes (True) or for none (False); else None."""
+        """Compare for order: True if less for all sizes, False for none, else None."""
         number = _number_of(other)
         if self.value is not None and number is not None:
             return self.value < number

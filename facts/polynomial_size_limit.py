@@ -61,7 +61,7 @@ class _Shortened:
 
 
 def times_shortened() -> int:
-    """How often a polynomial was too long to be written out, so far."""
+    """Number of polynomials abbreviated so far."""
     return _Shortened.times
 
 
@@ -97,7 +97,7 @@ def _named(part: Terms) -> Abbreviation:
 
 
 def put_into(name: str, put: Mapping[str, tuple[str, Set[str]]]) -> str:
-    """The abbreviation that has other sizes in the place of symbols that it hides.
+    """Substitute sizes for the symbols hidden in an abbreviation.
 
     Args:
         name: the abbreviation.

@@ -1,5 +1,4 @@
-"""What is known for certain about the inputs of a node, and demands on it: what a proof that the
-node cannot fail starts from."""
+"""Premises of a proof that a node cannot fail: facts of its inputs, and demands on them."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from .polynomial import Dimension
 
 
 class Unproven(Signal):
-    """It is not certain that a node cannot fail; the message says what could go wrong."""
+    """A condition that a proof of safety lacks; the message names the possible failure."""
 
 
 class Premises:
@@ -34,7 +33,7 @@ class Premises:
         self.opset = opset
 
     def has(self, index: int) -> bool:
-        """Whether the input is present."""
+        """Test for a present input."""
         return self.node.input(index) is not None
 
     def name(self, index: int) -> str:
@@ -49,7 +48,7 @@ class Premises:
         return elem_type
 
     def is_integer(self, index: int) -> bool:
-        """Whether the elements of an input are, or may be, integers."""
+        """Test for an input of integers, or of unknown type."""
         elem_type = self.inputs[index].fact.elem_type
         return not elem_type or onnx.helper.tensor_dtype_to_np_dtype(elem_type).kind in "iub"
 
@@ -184,7 +183,7 @@ def same_shape(one: Shape, other: Shape, what: str) -> None:
 
 
 def _known_range(low: Dimension, high: Dimension) -> str:
-    """What is known of a range, if it is more than what the type says."""
+    """Bounds of a range where they are tighter than the type's."""
     bounded = [is_named(bound) and abs(bound.value or 0) < _LARGE for bound in (low, high)]
     return f"; it is known to lie between {low} and {high}" if all(bounded) else ""
 

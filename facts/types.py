@@ -21,7 +21,7 @@ INTEGER_BITS: dict[int, int] = {
 
 
 def agreed(one: onnx.TypeProto | None, other: onnx.TypeProto | None) -> onnx.TypeProto | None:
-    """What two types have in common; None where their kinds or element types differ.
+    """Join two types; None where their kinds or element types differ.
 
     Sizes that differ are left out, and so is a rank that differs.
     """

@@ -33,7 +33,7 @@ def as_onnx_ir_pass(
     verify: bool | Mapping[str, Any] = False,
     **options: Any,
 ) -> StraightlinePass:
-    """Passes of ours as one of onnx_ir, to stand in `onnx_ir.passes.Sequential` beside theirs.
+    """Wrap our passes as one of onnx_ir, for `onnx_ir.passes.Sequential`.
 
     Args:
         passes: as for `straightline.transform`.

@@ -1,4 +1,4 @@
-"""What may be computed before run time: one count for all who ask."""
+"""Limits of the work done before run time: one count for all callers."""
 
 from .governor import Governor, Limits, current, governed
 from .table import LIMITS, Limit, allowed, limit

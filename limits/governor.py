@@ -29,7 +29,7 @@ _LARGEST_SHARE = 5
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How much one rewrite, conversion or proof may compute before run time.
+    """Limits of one rewrite, conversion or proof.
 
     Attributes:
         max_work: steps of work, of about a nanosecond each.
@@ -54,7 +54,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Helper(Protocol):
-    """What works for a governor until its work is over."""
+    """A resource that a governor closes when its work ends."""
 
     def close(self) -> None:
         """End it."""
@@ -64,7 +64,7 @@ _Helper = TypeVar("_Helper", bound=Helper)
 
 
 class Governor:
-    """What has been spent, and on what there was nothing left.
+    """Count of the work spent, and of the places that hit a limit.
 
     Args:
         limits: how much may be spent.
@@ -89,7 +89,7 @@ class Governor:
         self._helpers: dict[type, Helper] = {}
 
     def may_work(self, steps: float, place: object) -> bool:
-        """Whether so many steps may be taken at a place; counts them."""
+        """Count steps at a place; False beyond the limit."""
         most = self.limits.max_work
         if steps <= most / _LARGEST_SHARE and self.work + steps <= most:
             self.work += steps
@@ -98,7 +98,7 @@ class Governor:
         return False
 
     def may_infer(self, nodes: int, place: object) -> bool:
-        """Whether what so many nodes give out may be inferred; counts them.
+        """Count nodes of shape inference; False beyond the limit.
 
         Most models take no more than a look at each node. What they take is counted apart, so that
         as much is left for computing in large ones as in small ones.
@@ -111,7 +111,7 @@ class Governor:
         return False
 
     def may_hold(self, size: int, place: object) -> bool:
-        """Whether a constant of so many bytes may be held besides the others."""
+        """Test whether a constant of so many bytes fits beside the others."""
         most = self.limits.max_memory
         if size < _SMALL or self.held + size <= most:
             return True
@@ -119,8 +119,7 @@ class Governor:
         return False
 
     def may_wait(self, place: object) -> float:
-        """How many seconds a place may take of which nobody knows how many it needs; 0 where none
-        are left."""
+        """Seconds that a place of unknown cost may take; 0 where none remain."""
         left = max(0.0, self.limits.timeout - self.waited)
         if not left:
             self.refuse(place, f"takes more seconds than {_told('timeout', self.limits.timeout)}")

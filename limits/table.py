@@ -173,7 +173,7 @@ def limit(name: str) -> int:
 
 
 def allowed(name: str, most: float | None = None) -> str:
-    """What a message says of a limit behind "more than"; its default where not told how much.
+    """Wording of a limit after "more than"; of its default without an amount.
 
     >>> allowed("call_depth")
     'call_depth=60 allows'

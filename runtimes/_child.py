@@ -48,7 +48,7 @@ def _number(stream: BinaryIO) -> int:
 
 
 def _read(stream: BinaryIO, length: int) -> bytearray:
-    """So many bytes, in memory that an array may lie in and be written to."""
+    """Read bytes into writable memory that an array can use."""
     found = bytearray(length)
     rest = memoryview(found)
     while rest:
@@ -123,7 +123,7 @@ class _Server:
 
 
 def _is_want_of_memory(error: BaseException | None) -> bool:
-    """Whether an error is, or was caused by, one of memory."""
+    """Test for an error of memory, or one caused by it."""
     while error is not None and not isinstance(error, MemoryError):
         error = error.__cause__
     return error is not None

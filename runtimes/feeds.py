@@ -34,7 +34,7 @@ _ask_onnx = Boundary(FeedError)
 
 
 def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -> list[Feeds]:
-    """The samples that a caller gave, checked against the inputs of the original.
+    """Read the caller's samples and check them against the original's inputs.
 
     Args:
         feeds: one sample by input name, several of them, the path of an `.npz` file or of a folder
@@ -64,7 +64,7 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
 
 
 def files_of(given: Given) -> list[Path]:
-    """The files that inputs are read from, where they are given by a path."""
+    """Files behind a path of inputs."""
     if not isinstance(given, (str, os.PathLike)):
         return []
     path = Path(given)

@@ -1,4 +1,4 @@
-"""How much memory a model may take when it is run, and whether it fits beside another one."""
+"""Memory limits of a model's run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ONE_THREAD = dict.fromkeys(
 
 
 def allowance(models: int, feeds: int) -> int:
-    """How many bytes the process of a runtime may take.
+    """Bytes that the process of a runtime may take.
 
     Args:
         models: the bytes of the models that are loaded there.
@@ -70,7 +70,7 @@ def require_light(outputs: Iterable[Any]) -> None:
 
 
 def bytes_of(values: Iterable[Any]) -> int:
-    """How many bytes arrays take, in sequences, too; absent ones none."""
+    """Bytes of arrays and sequences; absent ones count 0."""
     return sum(
         bytes_of(value) if isinstance(value, list | tuple) else getattr(value, "nbytes", 0)
         for value in values
@@ -78,8 +78,7 @@ def bytes_of(values: Iterable[Any]) -> int:
 
 
 def has_room_for(size: int) -> bool:
-    """Whether so many bytes of a model can be loaded into a runtime; true where nobody tells how
-    much memory there is."""
+    """Test whether a model of so many bytes can be loaded; True where the memory is unknown."""
     if size <= _SMALL:
         return True
     free = available_memory()
@@ -87,7 +86,7 @@ def has_room_for(size: int) -> bool:
 
 
 def available_memory() -> int | None:
-    """How many bytes the system can give without swapping; None where it does not tell."""
+    """Bytes available without swapping; None where the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

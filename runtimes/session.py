@@ -1,4 +1,4 @@
-"""What a runtime is to the process that runs models: it loads a model, and that takes feeds."""
+"""Interface of a runtime: load a model, then run feeds."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Source:
 
     @lazy_property
     def unreadable(self) -> str:
-        """Which tensor is in an unknown folder, and what to do; empty where all can be read."""
+        """Message about a tensor in an unknown folder; empty where all are readable."""
         if self._path is None and self._base_dir is None:
             return ir.out_of_reach(self.proto)
         return ""
@@ -89,7 +89,7 @@ class Source:
 
     @lazy_property
     def size(self) -> int:
-        """How many bytes the model takes, external data included.
+        """Bytes of the model with external data.
 
         Raises:
             LoadError: its file is gone.
@@ -113,7 +113,7 @@ class Source:
 
     @lazy_property
     def fault(self) -> str:
-        """What the ONNX checker has against the model, on one line; empty where it is valid."""
+        """Complaint of the ONNX checker in one line; empty for a valid model."""
         checked = self._checked()
         if checked is None:
             return ""
@@ -124,9 +124,11 @@ class Source:
         return ""
 
     def _checked(self) -> Path | onnx.ModelProto | None:
-        """What the checker is given: a path, or the model without its large weights, which are
-        inputs then. It looks for external data beside a path only, and takes no file that has
-        several names or is a link; None where there is such data elsewhere than in weights."""
+        """Argument of the checker: a path, or the model with large weights as inputs instead.
+
+        The checker looks for external data beside a path only, and takes no file that has several
+        names or is a link; None where such data stands elsewhere than in weights.
+        """
         external = external_tensors(self.proto)
         if self._path is not None:
             folder = self._path.parent
@@ -169,5 +171,5 @@ def _has_more_names(path: Path) -> bool:
 
 
 def _is_utf8(path: Path) -> bool:
-    """Whether the name of a file is UTF-8; the runtimes take no other, but they take its bytes."""
+    """Test for a UTF-8 file name: runtimes take no other name, but take bytes."""
     return not any("\ud800" <= char <= "\udfff" for char in str(path))

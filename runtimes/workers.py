@@ -221,7 +221,7 @@ class _Process:
             self._most = most
 
     def way_out(self) -> str:
-        """What can be done where that is not enough; empty where it is not held to it."""
+        """Remedy where the limit is too low; empty without a limit."""
         if self._most is None:
             return ""
         return f"; it may take {self._most >> 20} MB, and more with {by('--max-memory')}"
