@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir import TWO_GB
 from ..limits import Limits, governed
+from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Treatment:
     passes: Passes = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     dims: Dims = dataclasses.field(default_factory=dict)
-    verify: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
+    verify: VerifyOptions | None = dataclasses.field(default_factory=VerifyOptions)
     straight_line: bool = False
     whole_target: bool = False
     force: bool = False
@@ -62,7 +63,7 @@ class Treatment:
         """The files that inputs are read from."""
         from ..runtimes.feeds import files_of
 
-        given = (self.verify or {}).get("feeds")
+        given = None if self.verify is None else self.verify.feeds
         return [] if given is None else files_of(given)
 
     @contextlib.contextmanager

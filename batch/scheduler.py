@@ -93,23 +93,24 @@ def run(
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
     """
-    from ..verification.options import comparison_options
+    from ..verification.runs.options import VerifyOptions
 
     if target is not None:
         from ..targets import target_of
 
         options = {**options, "target": target_of(target)}  # a file is read once
+    comparison = VerifyOptions.of(verify)
     how = Treatment(
         passes,
         options,
         dims or {},
-        _with_whole_paths(comparison_options(verify)),
+        comparison.with_absolute_paths() if comparison else None,
         require_straight_line,
         require_target,
         force,
         max_bytes,
         tuple(Path(os.path.realpath(file)) for file in load),
-        (max_work, max_memory, (comparison_options(verify) or {}).get("timeout")),
+        (max_work, max_memory, comparison.timeout if comparison else None),
         is_told_to_a_shell(),
         link_data,
     )
@@ -135,14 +136,6 @@ def run(
                 found[done.record.name] = done.record
                 on_progress("done", done.record.name, len(found), len(todo))
     return [found[job.name] for job in todo]
-
-
-def _with_whole_paths(verify: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Options of a verification which mean the same in another folder."""
-    feeds = None if verify is None else verify.get("feeds")
-    if verify is None or not isinstance(feeds, str | os.PathLike):
-        return verify
-    return {**verify, "feeds": Path(feeds).absolute()}
 
 
 def _prepared(job: Job, state: State, staging: Path, resume: bool) -> Job:

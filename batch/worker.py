@@ -128,7 +128,7 @@ def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     withheld = (how.straight_line and outcome.left) or (how.whole_target and outcome.untaken)
     if how.verify is None or withheld:
         return outcome
-    outcome = outcome.verified(workers=_runtimes(), **how.verify)
+    outcome = outcome.compared(how.verify, _runtimes())
     assert outcome.verdict is not None
     if options.get("strict") and not outcome.verdict.equal:
         require_compared(outcome.verdict, "the result", demanded=True)
@@ -141,7 +141,7 @@ def _problem(outcome: Outcome, how: Treatment) -> Problem:
         return "control flow left"
     if how.whole_target and outcome.untaken:
         return "not taken"
-    demanded = how.verify is not None and how.verify.get("prove")
+    demanded = how.verify is not None and how.verify.prove
     if demanded and outcome.verdict is not None and not outcome.verdict.proved:
         return "not verified"
     return ""

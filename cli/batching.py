@@ -248,7 +248,7 @@ def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> i
                 [*given["sources"], given["target"]],
                 given["out"],
                 passes,
-                verify=wanted if given["verify"] else False,
+                verify=vars(wanted) if given["verify"] else False,
                 link_data=given["link_data"] is not None,
                 backend=given["backend"].value,
                 target=fitted,

@@ -5,6 +5,7 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Annotated
 
@@ -154,8 +155,9 @@ def rewrite(
     """
     text, prove = pipeline_text(passes, selects), demanded(prove, certificate, verify)
     fitted = target_given(fits, fits_file, require_target)
-    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
-    how, silent = wanted if verify else None, as_json or quiet or verbose > 0
+    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
+    how = comparison(prove, *compared) if verify else None
+    silent = as_json or quiet or verbose > 0
     kept = certificate, page, force, as_json, silent, link_data
     made = Making(context, source, target, how, *kept)
     from ..driver.transform import transform
@@ -215,9 +217,9 @@ def verify(
     drawn.
     """
     prove = demanded(prove, certificate)
-    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
+    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
     from ..driver.specialize import typed_values
-    from ..verification import verify as compare
+    from ..verification import compare
 
     interrupts.raise_from_now_on()
     with report.progress("verifying", quiet=as_json or quiet) as progress:
@@ -227,8 +229,9 @@ def verify(
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        wanted.update(dims=contents(sizes), max_memory=max_memory)
-        verdict = compare(original, rewritten, bound=bound, on_progress=progress, **wanted)
+        wanted = comparison(prove, *compared)
+        wanted = dataclasses.replace(wanted, dims=contents(sizes), max_memory=max_memory)
+        verdict = compare(original, rewritten, wanted, bound=bound, on_progress=progress)
     if kept is not None and not verdict.differs:
         kept.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
@@ -293,8 +296,9 @@ def convert(
     """
     fitted, prove = target_given(fits, fits_file), demanded(prove, certificate, verify)
     require_opset(opset, fitted)
-    wanted = comparison(prove, inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape)
-    how, silent = wanted if verify else None, as_json or quiet or verbose > 0
+    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
+    how = comparison(prove, *compared) if verify else None
+    silent = as_json or quiet or verbose > 0
     kept = certificate, page, force, as_json, silent, link_data
     made = Making(context, source, target, how, *kept)
     from ..driver.transform import transform

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..ir import Array, ModelFile
     from ..verification.certificate import Certificate
     from ..verification.mismatch import MismatchError
+    from ..verification.runs.options import VerifyOptions
 
 
 def comparison(
@@ -31,16 +32,21 @@ def comparison(
     seed: int,
     timeout: float | None,
     sample_shape: Sequence[Given] | None = None,
-) -> dict[str, Any]:
-    """The options of a verification as `straightline.verify` takes them."""
-    found = {"runtime": runtime.value, "rtol": rtol, "atol": atol, "samples": samples, "seed": seed}
-    shapes = contents(sample_shape)
-    given = {"prove": prove, "feeds": inputs, "timeout": timeout, "sample_shapes": shapes or None}
-    return {**given, **found}
+) -> VerifyOptions:
+    """Return the options of a verification.
+
+    Raises:
+        VerifyError: a runtime is not installed.
+    """
+    from ..verification.runs.options import VerifyOptions
+
+    shapes = contents(sample_shape) or None
+    numbers = rtol, atol, samples, seed, shapes
+    return VerifyOptions(prove, inputs, runtime.value, *numbers, timeout=timeout)
 
 
 def verified(
-    outcome: Outcome, options: dict[str, Any], told: OnProgress, strict: bool = False
+    outcome: Outcome, options: VerifyOptions, told: OnProgress, strict: bool = False
 ) -> tuple[Outcome, MismatchError | None, int]:
     """Compare with the original: the outcome with what was found, whatever it is, and the exit
     code.
@@ -51,12 +57,12 @@ def verified(
     from ..verification.mismatch import MismatchError, NotVerifiedError
 
     try:
-        outcome = outcome.verified(on_progress=told, **options)
+        outcome = outcome.compared(options, on_progress=told)
     except MismatchError as error:
         return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
     verdict = outcome.verdict
     assert verdict is not None
-    if options["prove"] and not verdict.proved:
+    if options.prove and not verdict.proved:
         return outcome, None, EXIT_NOT_VERIFIED
     if strict and not verdict.equal:
         raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..driver.result import Outcome
     from ..ir import ModelFile
     from ..verification.mismatch import MismatchError
+    from ..verification.runs.options import VerifyOptions
     from .options import Sharing
 
 
@@ -53,7 +54,7 @@ class Making:
     context: typer.Context
     source: Path
     target: Path
-    comparison: dict[str, Any] | None
+    comparison: VerifyOptions | None
     certificate: Path | None
     page: Path | None
     force: bool
@@ -74,15 +75,14 @@ class Making:
         Raises:
             Error: it cannot be read, something would be lost, or a size is for no input.
         """
-        from ..verification import checked_sample_shapes
+        from ..verification import with_sample_shapes
 
         kept = self.certificate, self.force, self.link_data
         model, read = opened(self.source, most, self.target, list(given), *kept)
         taken = [*read, *model.data_files, self.source, self.target]
         require_page(self.page, taken, self.force)
-        wanted = self.comparison or {}
-        shapes, feeds = wanted.get("sample_shapes"), wanted.get("feeds")
-        checked_sample_shapes(model, shapes, None, list(bound), feeds)
+        if self.comparison is not None:
+            with_sample_shapes(model, self.comparison, list(bound))
         return Opened(model, read)
 
     def end(

@@ -18,13 +18,14 @@ from ..passes.utils.builder import Emitter
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.workers import RuntimeFailure, Worker, Workers
+from ..verification import with_sample_shapes
 from ..verification.runs.input_generator import Drawer, DrawError
 from ..verification.runs.many_iterations import long_running
-from ..verification.runs.options import has_onnxruntime
+from ..verification.runs.options import VerifyOptions, has_onnxruntime
 from ..verification.runs.sample_shapes import narrowed
 from ..verification.runs.shape_inputs import steering_inputs
 from ..verification.runs.trial import Pair
-from ..verification.runs.verify import verify
+from ..verification.runs.verify import run
 from .trip_bounds import Maxima, assumed_loops
 
 _MARK = "beyond_the_maximum_"
@@ -75,6 +76,7 @@ class Search:
         bound: the values of the inputs that the copy no longer has.
         base_dir: the folder of the external data of models in memory.
         options: those of a verification.
+        workers: child processes to use again.
     """
 
     def __init__(
@@ -84,13 +86,15 @@ class Search:
         guards: Sequence[tuple[str, int]],
         bound: Mapping[str, Array],
         base_dir: BaseDir,
-        options: Mapping[str, Any],
+        options: VerifyOptions,
+        workers: Workers | None = None,
     ) -> None:
         self._models = original, guarded
         self._guards = guards
         self._bound = bound
         self._base_dir = base_dir
-        self._options = {n: v for n, v in options.items() if n != "prove" and v is not None}
+        self._options = with_sample_shapes(original, options, bound)
+        self._workers = workers
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 
@@ -98,17 +102,18 @@ class Search:
         """A sample that goes beyond, of those on which both models are compared."""
         if not self._guards:
             return None
-        found = verify(*self._models, bound=self._bound, base_dir=self._base_dir, **self._options)
+        known: dict[str, Any] = {"bound": self._bound, "base_dir": self._base_dir}
+        found = run(*self._models, self._options, workers=self._workers, **known)
         if found.status != "different" or found.feeds is None:
             return None
         return self._told(found.reason, found.feeds)
 
     def further(self) -> Beyond | None:
         """An input that goes beyond, drawn for that; none is where inputs were given."""
-        if not self._guards or "feeds" in self._options:
+        if not self._guards or self._options.feeds is not None:
             return None
         with ExitStack() as stack:
-            workers = self._options.get("workers") or stack.enter_context(Workers())
+            workers = self._workers or stack.enter_context(Workers())
             worker = workers.get(self._runtime(), min(self._timeout(), _PATIENCE))
             try:
                 return self._tried(worker)
@@ -129,9 +134,8 @@ class Search:
 
     def _drawn(self) -> Iterator[Feeds]:
         pair, options = self._pair, self._options
-        after = narrowed(pair.before_signature, pair.after_signature, options.get("sample_shapes"))
-        seed = options.get("seed", 0)
-        drawer = Drawer(pair.before_signature, after, self._bound, seed, self._steering)
+        after = narrowed(pair.before_signature, pair.after_signature, options.sample_shapes)
+        drawer = Drawer(pair.before_signature, after, self._bound, options.seed, self._steering)
         for most in dict.fromkeys(most for _, most in self._guards):
             yield from long_running(drawer, self._steering, most)
 
@@ -144,13 +148,13 @@ class Search:
         return Beyond(*self._guards[int(mark[1])], own, self._steering)
 
     def _runtime(self) -> Any:
-        asked = self._options.get("runtime", "auto")
+        asked = self._options.runtime
         if asked in ("onnxruntime", "reference"):
             return asked
         return "onnxruntime" if has_onnxruntime() else "reference"
 
     def _timeout(self) -> float:
-        return float(self._options.get("timeout", _PATIENCE))
+        return _PATIENCE if self._options.timeout is None else float(self._options.timeout)
 
 
 def guard_maxima(model: Model, maxima: Maxima) -> list[tuple[str, int]]:

@@ -22,6 +22,8 @@ from ..version_converter.unblock import PIPELINES, straighten_constructs
 from .rewrite import Rewriting, Rewritten
 
 if TYPE_CHECKING:
+    from ..runtimes.workers import Workers
+    from ..verification.runs.options import VerifyOptions
     from ..verification.runs.verdict import Verdict
 
 
@@ -212,24 +214,31 @@ class Converted:
         """Correct false declarations; another opset may infer what the original's did not."""
         return CorrectDeclarations().correct(self.model, run)
 
-    def verify(self, **options: Any) -> Verdict:
-        """Compare with the original; `options` are those of `straightline.verify`.
+    def verify(
+        self,
+        options: VerifyOptions,
+        *,
+        workers: Workers | None = None,
+        on_progress: OnProgress = silent,
+    ) -> Verdict:
+        """Compare with the original.
 
         Raises:
             MismatchError: the outputs differ.
         """
-        from ..verification import verify
+        from ..verification import compare
 
         given = self.conversion.given
-        folder = base_dir_of(given.original, given.base_dir)
-        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
-        verdict = verify(given.original, self.model, base_dir=folder, **fixed, **options)
+        shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+        known: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
+        known["base_dir"] = base_dir_of(given.original, given.base_dir)
+        verdict = compare(given.original, self.model, options, **known, **shared)
         if verdict.differs and self._corrected(run := Run()):
-            verdict = verify(given.original, self.model, base_dir=folder, **fixed, **options)
+            verdict = compare(given.original, self.model, options, **known, **shared)
             notes = (*verdict.notes, *map(str, run.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
-        verdict = given.trusted(verdict, options)
+        verdict = given.trusted(verdict, options, workers)
         if verdict.differs:
-            given.run().verify(**options)  # names the pass, if it is one's fault
+            given.run().verify(options, **shared)  # names the pass, if it is one's fault
             raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
         return verdict

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..display import OnProgress, silent
 from ..passes import Pipeline
 from ..passes.manager.pipeline import require_all_rewritten
 from ..verification.mismatch import require_compared
-from ..verification.options import Verify, comparison_options
+from ..verification.runs.options import Verify, VerifyOptions
 from .residual import left_over
 from .result import Outcome
 from .rewrite import Rewriting, Rewritten
@@ -52,8 +51,8 @@ class Transformation:
         Raises:
             Error: as `straightline.transform`.
         """
-        comparison = comparison_options(self.verify)
-        self._check_samples(comparison or {})
+        comparison = VerifyOptions.of(self.verify)
+        self._check_samples(comparison)
         rewritten, converted = self._made()
         if self.strict:
             require_all_rewritten(rewritten.result.remarks)
@@ -66,21 +65,17 @@ class Transformation:
         outcome = Outcome.of(rewritten, converted, left, advice.hints)
         if comparison is None:
             return outcome
-        outcome = outcome.verified(on_progress=self.on_progress, **comparison)
+        outcome = outcome.compared(comparison, on_progress=self.on_progress)
         assert outcome.verdict is not None
-        demanded = self.strict or comparison.get("prove") is True
+        demanded = self.strict or comparison.prove is True
         require_compared(outcome.verdict, what, demanded)
         return outcome
 
-    def _check_samples(self, comparison: Mapping[str, Any]) -> None:
-        shapes = comparison.get("sample_shapes")
-        if shapes:
-            from ..verification import checked_sample_shapes
+    def _check_samples(self, options: VerifyOptions | None) -> None:
+        if options is not None:
+            from ..verification import with_sample_shapes
 
-            given = self.rewriting
-            checked_sample_shapes(
-                given.original, shapes, None, given.values, comparison.get("feeds")
-            )
+            with_sample_shapes(self.rewriting.original, options, self.rewriting.values)
 
     def _made(self) -> tuple[Rewritten, Converted | None]:
         if self.opset is None:

@@ -16,10 +16,12 @@ from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.base import kept_constructs
 from ..passes.manager.pipeline import Timing
+from ..verification.runs.options import VerifyOptions
 from .rewrite import Rewriting, Rewritten, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
 if TYPE_CHECKING:
+    from ..runtimes.workers import Workers
     from ..targets import Target
     from ..verification.runs.verdict import Verdict
     from .convert import Converted
@@ -161,19 +163,35 @@ class Outcome:
         """What was asked for, but for a conversion."""
         return self.rewritten.rewriting
 
-    def verified(self, *, on_progress: OnProgress = silent, **options: Any) -> Outcome:
+    def verified(
+        self,
+        *,
+        on_progress: OnProgress = silent,
+        workers: Workers | None = None,
+        **options: Any,
+    ) -> Outcome:
         """The same with a verdict: compared with the original, which must be as it was.
 
         Args:
             on_progress: told of what is run.
+            workers: child processes to use again.
             options: those of `straightline.verify`.
 
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
             Error: an option does not fit.
         """
+        return self.compared(VerifyOptions(**options), workers, on_progress)
+
+    def compared(
+        self,
+        options: VerifyOptions,
+        workers: Workers | None = None,
+        on_progress: OnProgress = silent,
+    ) -> Outcome:
+        """Return `verified` with its options in one object."""
         made = self.converted or self.rewritten
-        verdict = made.verify(on_progress=on_progress, **options)
+        verdict = made.verify(options, workers=workers, on_progress=on_progress)
         return dataclasses.replace(self, verdict=verdict)
 
     def save(

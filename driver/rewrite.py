@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..display import OnProgress, silent
 from ..facts.named_dimensions import BindingError, Dims, Shapes, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
@@ -19,6 +20,8 @@ from .specialize import Values, bind_inputs
 from .trip_bounds import Maxima, assume_maxima
 
 if TYPE_CHECKING:
+    from ..runtimes.workers import Workers
+    from ..verification.runs.options import VerifyOptions
     from ..verification.runs.verdict import Verdict
 
 
@@ -120,7 +123,7 @@ class Rewriting:
             for name, shape in shapes.items()
         }
 
-    def trusted(self, verdict: Verdict, options: Mapping[str, Any]) -> Verdict:
+    def trusted(self, verdict: Verdict, options: VerifyOptions, workers: Workers | None) -> Verdict:
         """A verdict on what was made with maxima that are taken on trust, with what is found of
         inputs that go beyond.
 
@@ -138,7 +141,7 @@ class Rewriting:
         model, bound = self._bound()
         guards = guard_maxima(model, self.maxima)
         folder = base_dir_of(self.original, self.base_dir)
-        search = Search(self.original, model, guards, bound, folder, options)
+        search = Search(self.original, model, guards, bound, folder, options, workers)
         found = search.on_samples()
         if found is not None:
             reason = f"an input makes {found.loop}: {found.shown}"
@@ -202,51 +205,54 @@ class Rewritten:
         """How many nodes the rewritten model has in all its graphs."""
         return count_all_nodes(self.model)
 
-    def verify(self, **options: Any) -> Verdict:
-        """Compare with the original; `options` are those of `straightline.verify`.
-
-        The proof comes first; nothing is run where it succeeds and no option asks for it.
+    def verify(
+        self,
+        options: VerifyOptions,
+        *,
+        workers: Workers | None = None,
+        on_progress: OnProgress = silent,
+    ) -> Verdict:
+        """Compare with the original.
 
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
         """
-        from ..verification import verify
+        from ..verification import compare
 
-        feeds = options.get("feeds")
-        if isinstance(feeds, str | os.PathLike):  # read once, too
+        if isinstance(options.feeds, str | os.PathLike):  # read once, too
             from ..runtimes.feeds import read_feeds
 
             proto = to_proto(self.rewriting.original)
-            options = {**options, "feeds": read_feeds(feeds, proto, self.bound)}
+            feeds = read_feeds(options.feeds, proto, self.bound)
+            options = dataclasses.replace(options, feeds=feeds)
         source = self.rewriting.original
         folder = base_dir_of(source, self.rewriting.base_dir)
         fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
-        verdict = verify(source, self.model, base_dir=folder, **fixed, **options)
-        verdict = self.rewriting.trusted(verdict, options)
+        shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+        verdict = compare(source, self.model, options, base_dir=folder, **fixed, **shared)
+        verdict = self.rewriting.trusted(verdict, options, workers)
         if verdict.differs:
             raise self._located(verdict, options)
         return verdict
 
-    def _located(self, verdict: Verdict, options: Mapping[str, Any]) -> MismatchError:
+    def _located(self, verdict: Verdict, options: VerifyOptions) -> MismatchError:
         """Run the passes again, each followed by a comparison, until one breaks the outputs."""
         from ..passes.manager.bisection import locate
         from ..runtimes.workers import Workers
-        from ..verification import verify
+        from ..verification import compare
 
         source = self.rewriting.original
-        given = {name: value for name, value in options.items() if value is not None}
-        given.pop("workers", None)  # these are for one verdict; the search has its own
-        if given.get("prove") != "only":
-            given["prove"] = False
-        shared = {"base_dir": base_dir_of(source, self.rewriting.base_dir), **given}
+        if options.prove != "only":
+            options = dataclasses.replace(options, prove=False)
         model, bound = self.rewriting.prepare()
+        known: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
+        known["base_dir"] = base_dir_of(source, self.rewriting.base_dir)
         with Workers() as workers:
 
-            def compare(after: Model) -> Verdict:
-                fixed: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
-                return verify(source, after, workers=workers, **fixed, **shared)
+            def verdict_of(after: Model) -> Verdict:
+                return compare(source, after, options, workers=workers, **known)
 
-            if compare(model).differs:
+            if verdict_of(model).differs:
                 return MismatchError(verdict, "that binds inputs")
             pipeline = self.rewriting.pipeline
-            return locate(verdict, lambda run: pipeline.apply(model, run=run), compare)
+            return locate(verdict, lambda run: pipeline.apply(model, run=run), verdict_of)

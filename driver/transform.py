@@ -13,7 +13,7 @@ from ..ir import BaseDir, ModelSource
 from ..ir.gc_pause import paused_collector
 from ..limits import Limits, governed
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
-from ..verification.options import Verify
+from ..verification.runs.options import Verify
 from .passes_of_text import Transformation
 from .result import Outcome
 from .rewrite import Rewriting

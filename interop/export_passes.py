@@ -19,7 +19,7 @@ from ..ir.gc_pause import paused_collector
 from ..ir.io.onnx_ir_model import base_dir_of
 from ..passes import Pipeline, Remark
 from ..verification.mismatch import MismatchError, require_compared
-from ..verification.options import comparison_options
+from ..verification.runs.options import VerifyOptions
 
 
 def as_onnx_ir_pass(
@@ -80,7 +80,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         super().__init__()
         self.pipeline = pipeline
         self.known = dict(known or {})
-        self.comparison = comparison_options(verify)
+        self.verification = VerifyOptions.of(verify)
         self.remarks: tuple[Remark, ...] = ()
 
     @paused_collector
@@ -102,8 +102,8 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         if not result.changed and not any(self.known.values()):
             return onnx_ir.passes.PassResult(model, False)
         made = exchange.given(mine)
-        if self.comparison is not None:
-            _compare(model, made, fixed, self.comparison)
+        if self.verification is not None:
+            _compare(model, made, fixed, self.verification)
         put_in_place(model, made)
         return onnx_ir.passes.PassResult(model, True)
 
@@ -115,12 +115,12 @@ def _compare(
     before: onnx_ir.Model,
     after: onnx_ir.Model,
     fixed: Mapping[str, Any],
-    options: Mapping[str, Any],
+    options: VerifyOptions,
 ) -> None:
-    from ..verification import verify
+    from ..verification import compare
 
     folder = base_dir_of(before)
-    verdict = verify(to_proto(before), to_proto(after), base_dir=folder, **fixed, **options)
+    verdict = compare(to_proto(before), to_proto(after), options, base_dir=folder, **fixed)
     if verdict.differs:
         raise MismatchError(verdict, "")
-    require_compared(verdict, "the rewrite", options.get("prove") is True)
+    require_compared(verdict, "the rewrite", options.prove is True)

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from straightline import ir
 from straightline.passes import straighten
 from straightline.reference import Workers
-from straightline.verification.runs.verify import verify
+from straightline.verification.runs.options import VerifyOptions
+from straightline.verification.runs.verify import run
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 BATCH = 50
@@ -38,7 +39,9 @@ def test_batch(kind, drawn, number):
         def check(case):
             model, feeds = case
             rewritten = rewrite(model, straight=kind == "static")
-            verdict = verify(model, rewritten, feeds=feeds, runtime="both", workers=workers)
+            verdict = run(
+                model, rewritten, VerifyOptions(feeds=feeds, runtime="both"), workers=workers
+            )
             assert verdict.status == "equal", str(verdict)
             assert not verdict.disagreements, str(verdict)
 

@@ -1,4 +1,4 @@
-"""Whether two models give the same outputs: proved if that can be, else seen by running them."""
+"""Verification of two models: a proof first, then runs where the proof stays open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..display import OnProgress, silent
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
 from ..ir.io.external_data import external_tensors
 from ..limits import Limits, governed
-from .runs.options import RuntimeChoice, check_options
+from .runs.options import RuntimeChoice, VerifyOptions
 from .runs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ PROVED = "proved for every input"
 _SAME = "both are the same model"
 _LARGE = 1 << 26
 """Models of more bytes are not compared as such: that would take a copy of each."""
-_SAMPLES = 3
-"""So many plain samples are drawn where nothing else is asked for."""
 _SEARCH_TIMEOUT = 10.0
 """Seconds that each run may take while an input is looked for that refutes."""
 _CONTRADICTION = (
@@ -78,22 +76,15 @@ def prove(
     """
     from .proof import prove as decide
 
-    check_options("auto", None, None, _SAMPLES, 0, timeout)
+    options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
-    sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or ())
+    options = with_sample_shapes(before, options, bound or ())
     proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
     if proof.status == "open" and search:
-        from .runs.verify import verify as run
+        from .runs.verify import run
 
-        verdict = run(
-            before,
-            after,
-            bound=bound,
-            base_dir=base_dir,
-            sample_shapes=sample_shapes,
-            timeout=timeout,
-        )
+        verdict = run(before, after, options, bound=bound, base_dir=base_dir)
         if verdict.status == "different" and verdict.feeds is not None:
             proof = dataclasses.replace(
                 proof,
@@ -175,44 +166,46 @@ def verify(
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
     """
-    drawn = _SAMPLES if samples is None else samples
-    check_options(runtime, rtol, atol, drawn, seed, timeout)
+    options = VerifyOptions(
+        prove, feeds, runtime, rtol, atol, samples, seed, sample_shapes, dims, timeout, max_memory
+    )
+    subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
+    return compare(before, after, options, **subject, workers=workers, on_progress=on_progress)
+
+
+def compare(
+    before: ModelSource,
+    after: ModelSource,
+    options: VerifyOptions,
+    *,
+    bound: Mapping[str, Any] | None = None,
+    shapes: Shapes | None = None,
+    base_dir: BaseDir = None,
+    workers: Workers | None = None,
+    on_progress: OnProgress = silent,
+) -> Verdict:
+    """Compare two models: `verify` with its options in one object."""
     start = time.perf_counter()
     before, after = read(before), read(after)
-    sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
-    asked = prove != "only" and (feeds is not None or samples is not None or runtime != "auto")
-    with governed(Limits.of(None, max_memory, timeout)):
+    options = with_sample_shapes(before, options, bound or ())
+    with governed(Limits.of(None, options.max_memory, options.timeout)):
         proof = None
-        if prove is not False:
+        if options.prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            how = not asked, prove == "only"
+            how = not options.asks_for_runs, options.prove == "only"
             proof = _proof(before, after, (bound, shapes), base_dir, how)
-        if prove == "only":
+        if options.prove == "only":
             verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
-        elif proof is not None and not asked and _is_enough(proof, after, base_dir):
+        elif proof and not options.asks_for_runs and _is_enough(proof, after, base_dir):
             verdict = Verdict("equal", PROVED, proof=proof)
         else:
-            from .runs.verify import verify as run
+            from .runs.verify import run
 
-            verdict = run(
-                before,
-                after,
-                feeds=feeds,
-                runtime=runtime,
-                rtol=rtol,
-                atol=atol,
-                samples=drawn,
-                seed=seed,
-                sample_shapes=sample_shapes,
-                timeout=timeout,
-                bound=bound,
-                base_dir=base_dir,
-                workers=workers,
-                on_progress=on_progress,
-            )
+            shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+            verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:
-                verdict = _together(verdict, proof, bool(prove))
+                verdict = _together(verdict, proof, bool(options.prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
@@ -257,27 +250,25 @@ def _is_enough(proof: Proof, after: ModelSource, base_dir: BaseDir) -> bool:
     return proof.proved and (proof.reason == _SAME or not _fault(after, base_dir))
 
 
-def checked_sample_shapes(
-    model: ModelSource,
-    shapes: SampleShapes | None,
-    dims: Dims | None = None,
-    bound: Collection[str] = (),
-    feeds: Given | None = None,
-) -> SampleShapes | None:
-    """Shapes for samples, with sizes of named dimensions, that fit the inputs that are drawn.
+def with_sample_shapes(
+    model: ModelSource, options: VerifyOptions, bound: Collection[str] = ()
+) -> VerifyOptions:
+    """Return options whose sample shapes hold the sizes of named dimensions, and fit the inputs.
 
     Raises:
         SampleShapeError: there is no such input, its type is another one, or it is not drawn.
         BindingError: no input has such a dimension.
     """
-    if not shapes and not dims:
-        return shapes
+    if not options.sample_shapes and not options.dims:
+        return options
     from ..facts.named_dimensions import inputs_of, with_dimensions
     from ..reference.signature import Signature
     from .runs.sample_shapes import require_drawn
 
-    require_drawn(Signature.of(to_proto(model)), shapes or {}, bound, are_given=feeds is not None)
-    return with_dimensions(inputs_of(model), shapes or {}, dims or {})
+    shapes, are_given = options.sample_shapes or {}, options.feeds is not None
+    require_drawn(Signature.of(to_proto(model)), shapes, bound, are_given=are_given)
+    sized = with_dimensions(inputs_of(model), shapes, options.dims or {})
+    return dataclasses.replace(options, sample_shapes=sized, dims=None)
 
 
 def _unchanged(before: ModelSource, after: ModelSource) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
@@ -18,7 +18,7 @@ from .instrumentation import current_watcher
 from .registry import default_passes
 
 if TYPE_CHECKING:
-    from ...verification.options import Verify
+    from ...verification.runs.options import Verify, VerifyOptions
     from ...verification.runs.verdict import Verdict
 
 M = TypeVar("M")
@@ -92,42 +92,40 @@ class Pipeline:
             StrictError: `strict` is set and a pass kept a construct.
             MismatchError: (`verify`) the outputs differ; it names the pass that is at fault.
         """
-        from ...verification.options import comparison_options
+        from ...verification.runs.options import VerifyOptions
 
-        comparison = comparison_options(verify)
+        options = VerifyOptions.of(verify)
         original = read(model)
         rewritten = load(original)
         result = self.apply(rewritten)
         if strict:
             require_all_rewritten(result.remarks)
         verdict = None
-        if comparison is not None:
-            verdict = self._verified(original, rewritten, comparison)
+        if options is not None:
+            verdict = self._verified(original, rewritten, options)
         returned = in_kind(rewritten, model)
         return Result(returned, result.changed, result.remarks, result.timings, verdict)
 
-    def _verified(
-        self, original: ModelSource, rewritten: Model, comparison: Mapping[str, Any]
-    ) -> Verdict:
+    def _verified(self, original: ModelSource, rewritten: Model, options: VerifyOptions) -> Verdict:
         """Compare with the original.
 
         Raises:
             MismatchError: the outputs differ.
             NotVerifiedError: a proof is demanded, and there is none.
         """
-        from ...verification import verify
+        from ...verification import compare
         from ...verification.mismatch import require_compared
         from .bisection import locate
 
-        shared = {"base_dir": base_dir_of(original), **comparison}
-        verdict = verify(original, rewritten, **shared)
+        folder = base_dir_of(original)
+        verdict = compare(original, rewritten, options, base_dir=folder)
         if verdict.differs:
             raise locate(
                 verdict,
                 lambda run: self.apply(load(original), run=run),
-                lambda after: verify(original, after, **shared),
+                lambda after: compare(original, after, options, base_dir=folder),
             )
-        require_compared(verdict, "the rewrite", comparison.get("prove") is True)
+        require_compared(verdict, "the rewrite", options.prove is True)
         return verdict
 
     @paused_collector

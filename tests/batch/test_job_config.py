@@ -8,6 +8,7 @@ import pytest
 from straightline.batch.job_config import Treatment
 from straightline.ir.option_names import by
 from straightline.passes import PassOptionError
+from straightline.verification.runs.options import VerifyOptions
 
 from targets import lacking
 
@@ -29,7 +30,7 @@ def test_the_key_is_the_same_for_the_same():
         Treatment(options={"values": {"x": np.zeros(3, np.float32)}}),
         Treatment(dims={"N": 1}),
         Treatment(verify=None),
-        Treatment(verify={"seed": 1}),
+        Treatment(verify=VerifyOptions(seed=1)),
         Treatment(straight_line=True),
         Treatment(whole_target=True),
         Treatment(options={"target": lacking("Loop")}),
@@ -52,7 +53,7 @@ def test_files_count_by_their_content():
         np.savez("x.npz", x=content)
         Path("own.py").write_text(f"VALUE = {content[0]}")
         keys += [
-            Treatment(verify={"feeds": Path("x.npz")}).key(),
+            Treatment(verify=VerifyOptions(feeds=Path("x.npz"))).key(),
             Treatment(load=(Path("own.py"),)).key(),
         ]
     assert len({*keys}) == 4

@@ -16,6 +16,7 @@ from straightline.batch.worker import failed, work
 from straightline.driver.rewrite import Rewriting
 from straightline.ir import Operator
 from straightline.passes import Pass
+from straightline.verification.runs.options import VerifyOptions
 from straightline.verification.runs.verdict import Verdict
 
 from targets import lacking
@@ -164,7 +165,7 @@ def test_a_proof_that_is_demanded_and_not_there_withholds_a_result(job):
     Path("out").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Verdict, "proved", False)
-        record = work(job, Treatment(verify={"prove": True}), "key").record
+        record = work(job, Treatment(verify=VerifyOptions(prove=True)), "key").record
     assert record.problem == "not verified"
     assert not list(Path("out").iterdir())
 

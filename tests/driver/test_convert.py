@@ -15,6 +15,7 @@ from straightline import BindingError, MismatchError, convert_version, ir, trans
 from straightline.driver.convert import Conversion
 from straightline.driver.rewrite import Rewriting
 from straightline.driver.transform import pipeline_of
+from straightline.verification.runs.options import VerifyOptions
 from straightline.version_converter import ConversionError
 from wrong_passes import Negating
 
@@ -150,7 +151,7 @@ def test_defaults_are_constants_where_they_are_frozen() -> None:
 @pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
 def test_the_comparison_knows_what_was_set(runtime: str) -> None:
     made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
-    assert made.verify(runtime=runtime).equal
+    assert made.verify(VerifyOptions(runtime=runtime)).equal
 
 
 def test_a_conversion_that_is_wrong_is_found() -> None:
@@ -159,7 +160,7 @@ def test_a_conversion_that_is_wrong_is_found() -> None:
     swapped = dataclasses.replace(made.rewritten, result=other.rewritten.result)
     wrong = dataclasses.replace(made, rewritten=swapped)
     with pytest.raises(MismatchError, match="converts to opset 9"):
-        wrong.verify()
+        wrong.verify(VerifyOptions())
 
 
 # How far a model comes -------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def test_a_model_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(parsed(SEQUENCE), path)
     made = conversion(path, 10, values={"k": 1}).run()
-    assert made.verify().equal
+    assert made.verify(VerifyOptions()).equal
     assert isinstance(made.model, ir.Model)
 
 
@@ -284,7 +285,7 @@ def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [remark.op_type for remark in made.rewritten.result.remarks] == ["Loop"]
     assert {remark.op_type for remark in made.straightened} == {"SequenceAt", "SequenceConstruct"}
     assert len(runs) == 1
-    assert made.verify(runtime="reference").equal
+    assert made.verify(VerifyOptions(runtime="reference")).equal
 
 
 def test_what_passes_made_is_the_same_for_each_try() -> None:
@@ -296,7 +297,7 @@ def test_what_passes_made_is_the_same_for_each_try() -> None:
 def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
     made = conversion(parsed(LOOP), 13, [Negating()]).run()
     with pytest.raises(MismatchError, match="pass negating") as caught:
-        made.verify(runtime="reference")
+        made.verify(VerifyOptions(runtime="reference"))
     assert caught.value.culprit == "negating"
 
 

@@ -65,7 +65,7 @@ def test_what_a_conversion_makes_of_what_is_left_says_so():
 
 
 def test_strict_raises_before_anything_is_compared(model, monkeypatch):
-    monkeypatch.setattr("straightline.verification.verify", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("straightline.verification.compare", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(sl.StrictError):
         sl.transform(model, strict=True)
 

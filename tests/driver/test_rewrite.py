@@ -9,6 +9,7 @@ from straightline.driver.rewrite import Rewriting, count_all_nodes
 from straightline.facts.named_dimensions import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
 from straightline.verification.mismatch import MismatchError
+from straightline.verification.runs.options import VerifyOptions
 from wrong_passes import Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -31,7 +32,7 @@ def test_a_rewrite(model):
     assert [node.op_type for node in done.model.graph.nodes()] == ["Relu"] * 3
     assert (done.nodes_before, done.nodes_after) == (4, 3)
     assert done.bound["n"].dtype == np.int64
-    assert done.verify(samples=1, runtime="reference").equal
+    assert done.verify(VerifyOptions(samples=1, runtime="reference")).equal
     assert model == onnx.parser.parse_model(TEXT)
 
 
@@ -74,7 +75,7 @@ def test_the_first_pass_that_changes_the_outputs_is_named(model):
     with pytest.raises(
         MismatchError, match=r"pass negating .* when it rewrote Relu '\w+' \(and 2"
     ) as e:
-        done.verify(runtime="reference")
+        done.verify(VerifyOptions(runtime="reference"))
     assert e.value.culprit == "negating"
     assert {remark.pass_name for remark in e.value.remarks} == {"negating"}
     assert e.value.verdict.status == "different"

@@ -1,23 +1,37 @@
-"""The options of a verification, and whether what a caller gives is in range."""
+"""The options of a verification, their defaults and their checks."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
-from typing import Any, Literal, get_args
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ...ir.did_you_mean import instead
 from ...ir.errors import Error
 
+if TYPE_CHECKING:
+    from ...facts.named_dimensions import Dims
+    from ...runtimes.feeds import Given
+    from .sample_shapes import SampleShapes
+
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
+
+Verify: TypeAlias = Literal["proof"] | bool | Mapping[str, Any]
+"""How a result is verified: "proof" proves and runs nothing; True also runs samples where the proof
+stays open; False verifies nothing; a mapping holds options of `straightline.verify`."""
 
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
+_PLAIN_SAMPLES = 3
 
 
 def has_onnxruntime() -> bool:
-    """Whether onnxruntime is installed."""
+    """Return whether onnxruntime is installed."""
     return importlib.util.find_spec("onnxruntime") is not None
 
 
@@ -25,27 +39,88 @@ class VerifyError(Error):
     """An option of the verification is out of range."""
 
 
-def check_options(
-    runtime: str, rtol: Any, atol: Any, samples: Any, seed: Any, timeout: Any
-) -> None:
-    """Check options of `verify`.
+@dataclasses.dataclass(frozen=True)
+class VerifyOptions:
+    """Options of one verification, as `straightline.verify` documents them.
 
     Raises:
         VerifyError: one is out of range.
     """
-    if runtime not in get_args(RuntimeChoice):
-        choices = instead(runtime, get_args(RuntimeChoice))
-        raise VerifyError(f"there is no runtime '{runtime}'; {choices}")
-    if runtime in ("onnxruntime", "both") and not has_onnxruntime():
-        raise VerifyError(
-            "onnxruntime is not installed; the extra `ort` brings it:"
-            " pip install 'straightline[ort]'"
-        )
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not (isinstance(value, _REAL) and value >= 0):
-            raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")
-    if timeout is not None and not (isinstance(timeout, _REAL) and timeout > 0):
-        raise VerifyError(f"timeout is {timeout!r}; it must be more than 0 seconds")
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-        if not (isinstance(value, _WHOLE) and value >= least):
-            raise VerifyError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+
+    prove: bool | Literal["only"] | None = None
+    feeds: Given | None = None
+    runtime: RuntimeChoice = "auto"
+    rtol: float | None = None
+    atol: float | None = None
+    samples: int | None = None
+    seed: int = 0
+    sample_shapes: SampleShapes | None = None
+    dims: Dims | None = None
+    timeout: float | None = None
+    max_memory: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check what is in range for every model."""
+        if self.runtime not in get_args(RuntimeChoice):
+            choices = instead(self.runtime, get_args(RuntimeChoice))
+            raise VerifyError(f"there is no runtime '{self.runtime}'; {choices}")
+        if self.runtime in ("onnxruntime", "both") and not has_onnxruntime():
+            raise VerifyError(
+                "onnxruntime is not installed; the extra `ort` brings it:"
+                " pip install 'straightline[ort]'"
+            )
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, _REAL) and value >= 0):
+                raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")
+        if self.timeout is not None and not (isinstance(self.timeout, _REAL) and self.timeout > 0):
+            raise VerifyError(f"timeout is {self.timeout!r}; it must be more than 0 seconds")
+        for name, value, least in (
+            ("samples", self.plain_samples, 1),
+            ("seed", self.seed, 0),
+        ):
+            if not (isinstance(value, _WHOLE) and value >= least):
+                raise VerifyError(
+                    f"{name} is {value!r}; it must be a whole number, {least} or more"
+                )
+
+    @classmethod
+    def of(cls, verify: Verify) -> VerifyOptions | None:
+        """Return the options that an argument `verify` stands for; None for no verification.
+
+        Raises:
+            VerifyError: the argument is of another kind, or an option is unknown or out of range.
+        """
+        if isinstance(verify, bool):
+            return cls() if verify else None
+        if verify == "proof":
+            return cls(prove="only")
+        if not isinstance(verify, Mapping):
+            raise VerifyError(
+                f"verify is 'proof', True, False or a mapping of options of straightline.verify,"
+                f" not {verify!r}"
+            )
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in verify:
+            if name not in names:
+                raise VerifyError(
+                    f"verify has no option '{name}'; {instead(name, names, are='its options:')}"
+                )
+        return cls(**verify)
+
+    @property
+    def plain_samples(self) -> int:
+        """The number of plain samples to draw."""
+        return _PLAIN_SAMPLES if self.samples is None else self.samples
+
+    @property
+    def asks_for_runs(self) -> bool:
+        """Whether the models are to be run even after a proof."""
+        asked = self.feeds is not None or self.samples is not None or self.runtime != "auto"
+        return asked and self.prove != "only"
+
+    def with_absolute_paths(self) -> VerifyOptions:
+        """Return options that mean the same in another working folder."""
+        if not isinstance(self.feeds, str | os.PathLike):
+            return self
+        return dataclasses.replace(self, feeds=Path(self.feeds).absolute())

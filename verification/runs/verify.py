@@ -15,14 +15,14 @@ from ...display import OnProgress, silent
 from ...ir import ModelSource
 from ...ir.errors import ModelError
 from ...reference.signature import Signature, mismatches
-from ...runtimes.feeds import Given, check_feeds, read_feeds
+from ...runtimes.feeds import check_feeds, read_feeds
 from ...runtimes.session import Feeds
 from ...runtimes.source import Source
 from ...runtimes.workers import RuntimeName, Worker, Workers
 from .comparison import Tolerance
 from .input_generator import Drawer, DrawError, Sample
-from .options import RuntimeChoice, check_options, has_onnxruntime
-from .sample_shapes import SampleShapes, narrowed
+from .options import RuntimeChoice, VerifyOptions, has_onnxruntime
+from .sample_shapes import narrowed
 from .shape_inputs import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
@@ -30,56 +30,24 @@ from .verdict import Verdict
 _log = logging.getLogger(__name__)
 
 
-def verify(
+def run(
     before: ModelSource,
     after: ModelSource,
+    options: VerifyOptions,
     *,
-    feeds: Given | None = None,
-    runtime: RuntimeChoice = "auto",
-    rtol: float | None = None,
-    atol: float | None = None,
-    samples: int = 3,
-    seed: int = 0,
-    sample_shapes: SampleShapes | None = None,
-    timeout: float | None = None,
     bound: Mapping[str, Any] | None = None,
     base_dir: str | PathLike[str] | None = None,
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
 ) -> Verdict:
-    """Whether two models give the same outputs.
-
-    Args:
-        before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
-        after: the rewrite.
-        feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
-            ONNX's test-data layout. Without them inputs are drawn.
-        runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
-            is installed and runs the original, else the reference.
-        rtol: relative tolerance for floats of all types; see `compare.Tolerance` for the default.
-        atol: absolute tolerance for floats of all types.
-        samples: how many plain samples are drawn; overridable initializers add more, and so do
-            values far from zero, large and tiny values, special values and a single infinity, of
-            which one more is drawn (at most one of each kind) where the original takes them, and no
-            `atol` is given.
-        seed: the same seed draws the same inputs.
-        sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
-            size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
-        timeout: seconds for loading one model or running it once; 60 without. After a
-            timeout of the original nothing else is tried.
-        bound: values of inputs that the rewrite no longer has.
-        base_dir: the folder of the external data of models given in memory.
-        workers: child processes to use again; without them they live for this call only.
-        on_progress: told of each sample: stage, what, done, total.
+    """Run both models, and compare their outputs; the arguments are those of `verify`.
 
     Raises:
-        VerifyError: an option is out of range.
         SampleShapeError: a shape for samples does not fit its input.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
     """
-    check_options(runtime, rtol, atol, samples, seed, timeout)
     start = time.perf_counter()
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
     pair.before.require_well_formed()
@@ -87,16 +55,14 @@ def verify(
     verdict = _untried(pair, fixed)
     if verdict is None:
         try:
-            # A distance that is given is one for values of an ordinary magnitude.
-            most_strained = samples if atol is None else 0
-            drawn = narrowed(pair.before_signature, pair.after_signature, sample_shapes)
-            inputs = _inputs(pair, drawn, feeds, fixed, (samples, most_strained), seed)
+            drawn = narrowed(pair.before_signature, pair.after_signature, options.sample_shapes)
+            inputs = _inputs(pair, drawn, options, fixed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
-                slack = pair.slack if atol is None else 0.0
-                tolerance = Tolerance(rtol, atol, slack=slack)
-                trials = _Trials(pair, pool, tolerance, timeout, on_progress)
-                verdict = _verdict(trials, inputs, runtime)
+                slack = pair.slack if options.atol is None else 0.0
+                tolerance = Tolerance(options.rtol, options.atol, slack=slack)
+                trials = _Trials(pair, pool, tolerance, options.timeout, on_progress)
+                verdict = _verdict(trials, inputs, options.runtime)
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
     return replace(verdict, seconds=time.perf_counter() - start)
@@ -124,22 +90,17 @@ def _fault(pair: Pair, bound: Feeds) -> str:
 Inputs = Callable[[], Iterator[Sample]]
 
 
-def _inputs(
-    pair: Pair,
-    after: Signature,
-    given: Given | None,
-    bound: Feeds,
-    counts: tuple[int, int],
-    seed: int,
-) -> Inputs:
-    """The samples, as a function because each runtime goes through them anew; they fit `after`, and
-    `counts` says how many plain ones are drawn, and how many strained ones at most."""
-    if given is None:
+def _inputs(pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds) -> Inputs:
+    """Return a function that gives the samples, since each runtime goes through them anew; the
+    samples fit `after`."""
+    if options.feeds is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
-        drawer = Drawer(pair.before_signature, after, bound, seed, steering)
-        plain, most_strained = counts
+        drawer = Drawer(pair.before_signature, after, bound, options.seed, steering)
+        plain = options.plain_samples
+        # An absolute tolerance is one for values of an ordinary magnitude.
+        most_strained = plain if options.atol is None else 0
         return lambda: itertools.chain(drawer.samples(plain), drawer.strained(most_strained))
-    feeds = read_feeds(given, pair.before.proto, bound)
+    feeds = read_feeds(options.feeds, pair.before.proto, bound)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
     )

@@ -1,15 +1,17 @@
-"""Options of a verification: what is in range."""
+"""Options of a verification: what is in range, and what the argument `verify` stands for."""
+
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
-from straightline.verification.runs.options import VerifyError, check_options
-
-GOOD = {"runtime": "auto", "rtol": None, "atol": 0, "samples": 3, "seed": 0, "timeout": 0.5}
+import straightline as sl
+from straightline.verification.runs.options import VerifyError, VerifyOptions
 
 
 @pytest.mark.parametrize("runtime", ["auto", "onnxruntime", "reference", "both"])
 def test_what_is_in_range_passes(runtime):
-    check_options(**{**GOOD, "runtime": runtime, "samples": np.int64(1), "rtol": np.float32(1e-3)})
+    VerifyOptions(runtime=runtime, samples=np.int64(1), rtol=np.float32(1e-3), atol=0, timeout=0.5)
 
 
 @pytest.mark.parametrize(
@@ -26,4 +28,31 @@ def test_what_is_in_range_passes(runtime):
 )
 def test_what_is_not_is_named(option, value, words):
     with pytest.raises(VerifyError, match=words):
-        check_options(**{**GOOD, option: value})
+        VerifyOptions(**{option: value})
+    with pytest.raises(VerifyError, match=words):
+        VerifyOptions.of({option: value})
+
+
+def test_a_runtime_that_is_not_installed_is_an_error(monkeypatch):
+    monkeypatch.setattr("straightline.verification.runs.options.has_onnxruntime", lambda: False)
+    for runtime in ("onnxruntime", "both"):
+        with pytest.raises(VerifyError, match=r"pip install 'straightline\[ort\]'"):
+            VerifyOptions(runtime=runtime)
+    VerifyOptions()
+
+
+def test_what_the_argument_verify_stands_for():
+    assert VerifyOptions.of(False) is None
+    assert VerifyOptions.of(True) == VerifyOptions()
+    assert VerifyOptions.of("proof") == VerifyOptions(prove="only")
+    assert VerifyOptions.of({"samples": 2}) == VerifyOptions(samples=2)
+    with pytest.raises(sl.VerifyError, match="no option 'bogus'"):
+        VerifyOptions.of({"bogus": 1})
+    with pytest.raises(sl.VerifyError, match=r"verify is 'proof', True, False or .* not 'prove'"):
+        VerifyOptions.of("prove")
+
+
+def test_options_reach_another_process_as_they_are():
+    options = VerifyOptions.of({"samples": 2, "sample_shapes": {"x": (1, None)}, "feeds": "in.npz"})
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert options.with_absolute_paths().feeds == Path("in.npz").absolute()
