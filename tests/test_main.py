@@ -67,7 +67,8 @@ def test_a_rewrite_imports_what_it_needs(model, folder):
     # onnx's kernels are for what is folded; nothing was in a Loop that only repeats its body.
     assert ("onnx.reference" in modules) == (model == "folded")
     # What reads and rebuilds loops is for models that have some.
-    for_loops = {f"straightline.passes.{name}" for name in ("loops.batcher", "recurrences.cells")}
+    names = ("vectorize.batch_interpreter", "recurrences.recognize.cell_matching")
+    for_loops = {f"straightline.passes.{name}" for name in names}
     assert for_loops & modules == (for_loops if model == "unrolled" else set())
 
 

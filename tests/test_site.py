@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import straightline as sl
-from straightline import batch, report
-from straightline.interop import export_passes
+from straightline import batch, interop, report
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -39,7 +38,7 @@ def test_every_page_is_in_the_menu_once(site):
 
 def test_every_public_name_is_in_the_reference():
     assert {*sl.__all__} - MODULES - {"__version__"} <= NAMED
-    assert {f"interop.{name}" for name in export_passes.__all__} <= NAMED
+    assert {f"interop.{name}" for name in interop.__all__} <= NAMED
     assert {f"batch.{name}" for name in batch.__all__} <= NAMED
     assert {f"report.{name}" for name in report.__all__} - {"report.place_of"} <= NAMED
 
@@ -54,7 +53,7 @@ def test_what_the_reference_names_is_there_and_described(name):
             else importlib.import_module(f"straightline.{part}")
         )
     described = inspect.isclass(found) or inspect.isroutine(found)
-    assert found.__doc__ if described else name == "showing.OnProgress"
+    assert found.__doc__ if described else name == "display.OnProgress"
 
 
 @pytest.mark.parametrize(
