@@ -1,5 +1,7 @@
-"""straightline rewrites ONNX models so that control flow disappears or changes form, and
-proves that the outputs stay the same, or else checks it on samples."""
+"""Rewrite ONNX models without control flow, convert their opsets, and prove equal outputs.
+
+Outputs of which no proof is found are compared on samples.
+"""
 
 from __future__ import annotations
 
@@ -150,13 +152,13 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        found = getattr(importlib.import_module(_HOMES[name], __name__), name)
+        value = getattr(importlib.import_module(_HOMES[name], __name__), name)
     elif name in __all__:
-        found = importlib.import_module(f".{name}", __name__)
+        value = importlib.import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module 'straightline' has no attribute '{name}'")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ surrogates, and separators of lines."""
 
 
 def visible(text: str) -> str:
-    """Text in which what would steer the terminal or break the line is written as an escape."""
+    """Escape control characters and line breaks of a text."""
     return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
 
 

@@ -18,5 +18,5 @@ the caller; nothing half-made is left.
 """
 
 
-def silent(stage: str, what: str, done: int, total: int) -> None:
+def silent(stage: str, what: str, count: int, total: int) -> None:
     """Report no progress."""

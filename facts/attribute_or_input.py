@@ -1,4 +1,4 @@
-"""Operands that older opsets write as attributes and newer ones as inputs, read in one way."""
+"""Operands that are attributes in older opsets and inputs in newer ones."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def listed_numbers(
     if elements is None:
         return None
     numbers = [element.value for element in elements if element is not None]
-    known = [number for number in numbers if number is not None]
-    return known if len(known) == len(elements) else None
+    constants = [number for number in numbers if number is not None]
+    return constants if len(constants) == len(elements) else None

@@ -37,8 +37,8 @@ def alike(one: Known, other: Known) -> bool:
     if one is other:
         return True
     types, others = [
-        (known.fact.elem_type, known.fact.shape, known.fact.other, known.fact.count)
-        for known in (one, other)
+        (value.fact.elem_type, value.fact.shape, value.fact.other, value.fact.count)
+        for value in (one, other)
     ]
     same = types == others
     return same and one.bounds == other.bounds and same_content(one.fact, other.fact)
@@ -77,7 +77,7 @@ def join(one: Bounds | None, other: Bounds | None) -> Bounds | None:
 
 
 def least(dims: Iterable[Dimension]) -> Dimension | None:
-    """A number that none of these is below, one of them where they can be compared."""
+    """Lower bound of several sizes; the least where they can be compared."""
     first, *rest = dims
     low: Dimension | None = first
     for dim in rest:

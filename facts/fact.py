@@ -102,7 +102,7 @@ _TOLD_AT_ONCE = 64
 
 
 def length_of(fact: Fact) -> int:
-    """How many terms its sizes have that are no numbers, with what they tell in abbreviations."""
+    """Number of terms in the symbolic sizes, those behind abbreviations included."""
     sizes = [dim for dim in fact.shape or () if dim.value is None]
     return sum(len(dim.terms) + len(dim.symbols) // _TOLD_AT_ONCE for dim in sizes)
 
@@ -211,10 +211,10 @@ def _numbers(fact: Fact) -> npt.NDArray[Any] | None:
         return None
     numbers = np.empty(fact.content.size, object)
     for index, element in enumerate(fact.content.reshape(-1)):
-        known = element.value if isinstance(element, Dimension) else element
-        if known is None:
+        number = element.value if isinstance(element, Dimension) else element
+        if number is None:
             return None
-        numbers[index] = known
+        numbers[index] = number
     return numbers.reshape(fact.content.shape)
 
 

@@ -40,7 +40,7 @@ class Magnitudes:
         self._together: set[Monomial] = set()
 
     def exists(self, shape: tuple[Dimension, ...] | None) -> None:
-        """Note that there certainly is a tensor of a shape, or that a loop makes so many trips."""
+        """Record that a tensor of a shape, or a loop of so many iterations, exists."""
         sizes = [dim for dim in shape or () if dim.value is None]
         if len(sizes) > MOST_AXES:
             return

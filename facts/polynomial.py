@@ -11,7 +11,14 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 
-from .polynomial_size_limit import MOST_PRODUCTS, Monomial, abbreviated, known_as, put_into, told_by
+from .polynomial_size_limit import (
+    MOST_PRODUCTS,
+    Monomial,
+    abbreviated,
+    known_as,
+    put_into,
+    symbols_in,
+)
 
 
 class Dimension:
@@ -49,7 +56,7 @@ class Dimension:
     def symbols(self) -> frozenset[str]:
         """The symbols in it, those that it hides in abbreviations included."""
         if self._symbols is None:
-            self._symbols = told_by(name for monomial in self.terms for name in monomial)
+            self._symbols = symbols_in(name for monomial in self.terms for name in monomial)
         return self._symbols
 
     @property
@@ -154,9 +161,9 @@ class Dimension:
         own, others = self.terms, _as_dimension(other).terms
         if len(own) * len(others) > MOST_PRODUCTS:
             own, others = abbreviated(own, 1), abbreviated(others, 1)
-        for left, a in own.items():
+        for mine, a in own.items():
             for right, b in others.items():
-                product = tuple(sorted(left + right))
+                product = tuple(sorted(mine + right))
                 terms[product] = terms.get(product, 0) + a * b
         return Dimension(terms)
 
@@ -211,12 +218,12 @@ def _number(terms: Mapping[Monomial, int]) -> int | None:
 
 
 def _replaced(name: str, symbols: Mapping[str, Dimension]) -> Dimension:
-    """What stands for a symbol when others are put into it; what is hidden in it is told apart."""
+    """Substitute sizes for a symbol, or for the symbols behind an abbreviation."""
     if name in symbols:
         return symbols[name]
-    put = {s: symbols[s] for s in told_by([name]) if s in symbols}
-    told = {s: (str(dim), frozenset(dim.symbols)) for s, dim in put.items()}
-    return Dimension.symbol(put_into(name, told) if told else name)
+    sizes = {s: symbols[s] for s in symbols_in([name]) if s in symbols}
+    texts = {s: (str(dim), frozenset(dim.symbols)) for s, dim in sizes.items()}
+    return Dimension.symbol(put_into(name, texts) if texts else name)
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -35,10 +35,10 @@ class Abbreviation(str):
     """The name of a symbol that stands for terms.
 
     Attributes:
-        told: the name itself, and the symbols in the terms.
+        symbols: the name itself, and the symbols in the terms.
     """
 
-    told: frozenset[str]
+    symbols: frozenset[str]
 
 
 _ALIVE: weakref.WeakValueDictionary[str, Abbreviation] = weakref.WeakValueDictionary()
@@ -50,10 +50,10 @@ def known_as(name: str) -> str:
     return _ALIVE.get(name, name) if name.startswith(_BEGIN) else name
 
 
-def told_by(names: Iterable[str]) -> frozenset[str]:
+def symbols_in(names: Iterable[str]) -> frozenset[str]:
     """Symbols, and those that they stand for."""
     own = frozenset(names)
-    return own.union(*[name.told for name in own if isinstance(name, Abbreviation)])
+    return own.union(*[name.symbols for name in own if isinstance(name, Abbreviation)])
 
 
 class _Shortened:
@@ -91,28 +91,28 @@ def _is_long(terms: Terms, most: int) -> bool:
 
 def _named(part: Terms) -> Abbreviation:
     """The symbol of some terms."""
-    written = sorted((monomial, factor) for monomial, factor in part.items())
-    symbols = told_by(name for monomial in part for name in monomial)
-    return _made([f"{'*'.join(map(repr, m))}*{f:x}" for m, f in written], symbols)
+    terms = sorted((monomial, factor) for monomial, factor in part.items())
+    symbols = symbols_in(name for monomial in part for name in monomial)
+    return _made([f"{'*'.join(map(repr, m))}*{f:x}" for m, f in terms], symbols)
 
 
-def put_into(name: str, put: Mapping[str, tuple[str, Set[str]]]) -> str:
+def put_into(name: str, sizes: Mapping[str, tuple[str, Set[str]]]) -> str:
     """Substitute sizes for the symbols hidden in an abbreviation.
 
     Args:
         name: the abbreviation.
-        put: for each symbol the text of the size and the symbols in it.
+        sizes: for each symbol the text of the size and the symbols in it.
     """
     assert isinstance(name, Abbreviation)
-    left = name.told - put.keys() - {name}
-    symbols = left.union(*(symbols for _, symbols in put.values()))
-    return _made([name, *(f"{s!r}={text!r}" for s, (text, _) in sorted(put.items()))], symbols)
+    hidden = name.symbols - sizes.keys() - {name}
+    symbols = hidden.union(*(symbols for _, symbols in sizes.values()))
+    return _made([name, *(f"{s!r}={text!r}" for s, (text, _) in sorted(sizes.items()))], symbols)
 
 
 def _made(content: list[str], symbols: frozenset[str]) -> Abbreviation:
     name = Abbreviation(_BEGIN + hashlib.sha256("+".join(content).encode()).hexdigest()[:24])
-    found = _ALIVE.get(name)
-    if found is None:
-        name.told = symbols | {name}
-        found = _ALIVE[name] = name
-    return found
+    symbol = _ALIVE.get(name)
+    if symbol is None:
+        name.symbols = symbols | {name}
+        symbol = _ALIVE[name] = name
+    return symbol

@@ -19,9 +19,9 @@ class Unproven(Signal):
 
 
 class Premises:
-    """A node that is to run where the original may not, and what is known about its inputs.
+    """Facts of a node's inputs, for a node that is to run speculatively.
 
-    Every method gives something that is known for certain.
+    Every method returns what holds for certain.
 
     Raises:
         Unproven: from any method, where it is not known.
@@ -96,9 +96,9 @@ class Premises:
     def listed(self, name: str, index: int) -> list[int] | None:
         """A list of numbers, an attribute in older opsets and an input in newer ones; None if
         absent."""
-        given = self.node.attribute(name)
-        if given is not None:
-            return list(given)
+        attribute = self.node.attribute(name)
+        if attribute is not None:
+            return list(attribute)
         return [int(a) for a in self.numbers(index).reshape(-1)] if self.has(index) else None
 
     def axes(self, index: int) -> list[int] | None:
@@ -156,13 +156,13 @@ def at_least(dim: Dimension, least: int, what: str) -> None:
 
 def broadcast(shapes: Sequence[Shape | None]) -> None:
     """Demand that shapes fit together (multidirectional broadcasting)."""
-    known = [shape for shape in shapes if shape is not None]
-    if len(known) < len(shapes):
+    ranked = [shape for shape in shapes if shape is not None]
+    if len(ranked) < len(shapes):
         # Whatever the one unknown shape is, axes of size 1 fit it.
-        ones = all(dim == 1 for shape in known for dim in shape)
-        require(ones and len(shapes) - len(known) == 1, "the shape of an operand is not known")
-    for axis in range(1, max(map(len, known), default=0) + 1):
-        dims = [shape[-axis] for shape in known if len(shape) >= axis and shape[-axis] != 1]
+        ones = all(dim == 1 for shape in ranked for dim in shape)
+        require(ones and len(shapes) - len(ranked) == 1, "the shape of an operand is not known")
+    for axis in range(1, max(map(len, ranked), default=0) + 1):
+        dims = [shape[-axis] for shape in ranked if len(shape) >= axis and shape[-axis] != 1]
         for dim in dims[1:]:
             same(dims[0], dim, "sizes that must broadcast")
 
@@ -170,16 +170,16 @@ def broadcast(shapes: Sequence[Shape | None]) -> None:
 def broadcast_to(shape: Shape, target: Shape, what: str) -> None:
     """Demand that a shape can be stretched to another (unidirectional broadcasting)."""
     require(len(shape) <= len(target), f"{what} has too many axes")
-    for dim, wanted in zip(reversed(shape), reversed(target), strict=False):
+    for dim, size in zip(reversed(shape), reversed(target), strict=False):
         if dim != 1:
-            same(dim, wanted, what)
+            same(dim, size, what)
 
 
 def same_shape(one: Shape, other: Shape, what: str) -> None:
     """Demand that two shapes are equal."""
     require(len(one) == len(other), f"{what} may have another rank than it must")
-    for dim, wanted in zip(one, other, strict=True):
-        same(dim, wanted, f"the shape of {what}")
+    for dim, size in zip(one, other, strict=True):
+        same(dim, size, f"the shape of {what}")
 
 
 def _known_range(low: Dimension, high: Dimension) -> str:

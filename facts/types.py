@@ -54,7 +54,7 @@ def _loosen(tensor: onnx.TypeProto.Tensor, other: onnx.TypeProto.Tensor) -> None
 
 
 def completed(one: onnx.TypeProto, other: onnx.TypeProto) -> onnx.TypeProto:
-    """A type with the sizes that another one of the same kind tells and it does not."""
+    """Complete a type with the sizes of another of the same kind."""
     kind = one.WhichOneof("value")
     if kind is None or kind != other.WhichOneof("value"):
         return one

@@ -50,9 +50,9 @@ def as_onnx_ir_pass(
         PassOptionError: there is no such pass or option.
     """
     pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    known: dict[str, Any] = {"values": values or {}, "shapes": shapes or {}, "dims": dims or {}}
-    known["maxima"] = assume_max or {}
-    return StraightlinePass(pipeline, known, verify)
+    bindings: dict[str, Any] = {"values": values or {}, "shapes": shapes or {}, "dims": dims or {}}
+    bindings["maxima"] = assume_max or {}
+    return StraightlinePass(pipeline, bindings, verify)
 
 
 class StraightlinePass(onnx_ir.passes.InPlacePass):
@@ -101,10 +101,10 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         self.remarks = result.remarks
         if not result.changed and not any(self.known.values()):
             return onnx_ir.passes.PassResult(model, False)
-        made = exchange.given(mine)
+        rebuilt = exchange.given(mine)
         if self.verification is not None:
-            _compare(model, made, fixed, self.verification)
-        put_in_place(model, made)
+            _compare(model, rebuilt, fixed, self.verification)
+        put_in_place(model, rebuilt)
         return onnx_ir.passes.PassResult(model, True)
 
     def __repr__(self) -> str:

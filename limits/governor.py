@@ -46,8 +46,8 @@ class Limits:
         cls, max_work: int | None, max_memory: int | None, timeout: float | None = None
     ) -> Limits:
         """These limits, and the default for what is None."""
-        given = {"max_work": max_work, "max_memory": max_memory, "timeout": timeout}
-        return cls(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        options = {"max_work": max_work, "max_memory": max_memory, "timeout": timeout}
+        return cls(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
 
 
 DEFAULT_LIMITS = Limits()
@@ -120,10 +120,10 @@ class Governor:
 
     def may_wait(self, place: object) -> float:
         """Seconds that a place of unknown cost may take; 0 where none remain."""
-        left = max(0.0, self.limits.timeout - self.waited)
-        if not left:
+        seconds = max(0.0, self.limits.timeout - self.waited)
+        if not seconds:
             self.refuse(place, f"takes more seconds than {_told('timeout', self.limits.timeout)}")
-        return left
+        return seconds
 
     def wait(self, seconds: float, place: object) -> None:
         """Count seconds; all that are left where they were not enough."""
@@ -160,9 +160,9 @@ class Governor:
         """Note why it is not found out what sizes something gives out."""
         self._note(place, f"finding out what it gives {why}")
 
-    def _note(self, place: object, told: str) -> None:
-        first, count = self.refused.get(told, (place, 0))
-        self.refused[told] = (first, count + 1)
+    def _note(self, place: object, message: str) -> None:
+        first, count = self.refused.get(message, (place, 0))
+        self.refused[message] = (first, count + 1)
 
 
 def _told(name: str, most: float) -> str:

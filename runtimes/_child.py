@@ -49,14 +49,14 @@ def _number(stream: BinaryIO) -> int:
 
 def _read(stream: BinaryIO, length: int) -> bytearray:
     """Read bytes into writable memory that an array can use."""
-    found = bytearray(length)
-    rest = memoryview(found)
+    buffer = bytearray(length)
+    rest = memoryview(buffer)
     while rest:
         count = stream.readinto(rest)  # type: ignore[attr-defined]
         if not count:
             raise EOFError
         rest = rest[count:]
-    return found
+    return buffer
 
 
 def open_reference() -> Callable[[ModelData], Session]:
@@ -136,7 +136,7 @@ def _line(error: Exception) -> str:
 
 
 def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
-    """Read ahead, so that a parent that dies ends this process even in the middle of a run."""
+    """Read ahead, so that the parent's death ends this process during a run."""
     try:
         while True:
             requests.put(receive(stream))

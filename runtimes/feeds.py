@@ -50,8 +50,8 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     elif isinstance(feeds, Mapping):
         samples = [feeds]
     else:
-        given: Any = feeds
-        samples = list(given) if isinstance(given, Iterable) else [given]
+        source: Any = feeds
+        samples = list(source) if isinstance(source, Iterable) else [source]
     for sample in samples:
         if not isinstance(sample, Mapping):
             raise FeedError(
@@ -63,15 +63,15 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     return [check_feeds({**bound, **sample}, model) for sample in samples]
 
 
-def files_of(given: Given) -> list[Path]:
+def files_of(source: Given) -> list[Path]:
     """Files behind a path of inputs."""
-    if not isinstance(given, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike)):
         return []
-    path = Path(given)
+    path = Path(source)
     if not path.is_dir():
         return [path]
-    found = [file for folder in _data_sets(path) for file in _numbered(folder, "*.pb")]
-    return found or _numbered(path, "*.npz")
+    files = [file for folder in _data_sets(path) for file in _numbered(folder, "*.pb")]
+    return files or _numbered(path, "*.npz")
 
 
 def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool = False) -> Feeds:
@@ -110,24 +110,22 @@ def _convert(name: str, value: Any, proto: onnx.TypeProto) -> Any:
 
 
 def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any]:
-    wanted = helper.tensor_dtype_to_np_dtype(proto.tensor_type.elem_type)
+    dtype = helper.tensor_dtype_to_np_dtype(proto.tensor_type.elem_type)
     if value is None:
         raise FeedError(f"input '{name}' is no optional; give a tensor, not None")
     if isinstance(value, TensorProto):
         value = _to_array(value, f"the value of input '{name}'")
     try:
         typed = isinstance(value, (np.ndarray, np.generic))
-        array = (
-            np.asarray(value) if typed or wanted.kind == "O" else np.asarray(value, dtype=wanted)
-        )
+        array = np.asarray(value) if typed or dtype.kind == "O" else np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise FeedError(f"input '{name}' cannot be read as {wanted}: {error}") from error
-    if array.dtype == np.dtype(f"V{wanted.itemsize}"):  # .npz forgets the types numpy lacks
-        array = array.view(wanted)
-    if wanted.kind == "O" and array.dtype.kind in "OSU":
+        raise FeedError(f"input '{name}' cannot be read as {dtype}: {error}") from error
+    if array.dtype == np.dtype(f"V{dtype.itemsize}"):  # .npz forgets the types numpy lacks
+        array = array.view(dtype)
+    if dtype.kind == "O" and array.dtype.kind in "OSU":
         array = array.astype(object)
-    if array.dtype != wanted:
-        raise FeedError(f"input '{name}' is {_name(wanted)}, the value given is {array.dtype}")
+    if array.dtype != dtype:
+        raise FeedError(f"input '{name}' is {_name(dtype)}, the value given is {array.dtype}")
     if not _shape_fits(array.shape, proto):
         raise FeedError(f"input '{name}' is {type_text(proto)}, given has {list(array.shape)}")
     return array
@@ -148,14 +146,14 @@ def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
         raise FeedError(f"{path}: no such file or folder with inputs")
     if not path.is_dir():
         return [_from_npz(path)]
-    found, archives = _data_sets(path), _numbered(path, "*.npz")
-    if not found and archives:
+    folders, archives = _data_sets(path), _numbered(path, "*.npz")
+    if not folders and archives:
         return [_from_npz(file) for file in archives]
-    if not found:
+    if not folders:
         raise FeedError(
             f"{path}: holds no .npz file, no input_0.pb and no test_data_set_0/input_0.pb"
         )
-    return [_from_data_set(folder, model) for folder in found]
+    return [_from_data_set(folder, model) for folder in folders]
 
 
 def _data_sets(path: Path) -> list[Path]:

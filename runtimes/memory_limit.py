@@ -92,8 +92,8 @@ def available_memory() -> int | None:
     except OSError:
         return _free_pages()
     numbers = dict(line.split(":", 1) for line in lines if ":" in line)
-    told = numbers.get("MemAvailable")
-    return _free_pages() if told is None else int(told.split()[0]) * 1024
+    available = numbers.get("MemAvailable")
+    return _free_pages() if available is None else int(available.split()[0]) * 1024
 
 
 def _free_pages() -> int | None:

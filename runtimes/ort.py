@@ -88,9 +88,9 @@ class _OrtSession:
         if not self._raw:
             return list(self._session.run(None, values))
         plain = [name for name in self._names if name not in self._raw]
-        found = dict(zip(plain, self._session.run(plain, values), strict=True)) if plain else {}
-        found.update(self._run_raw(values))
-        return [found[name] for name in self._names]
+        outputs = dict(zip(plain, self._session.run(plain, values), strict=True)) if plain else {}
+        outputs.update(self._run_raw(values))
+        return [outputs[name] for name in self._names]
 
     def _run_raw(self, values: Mapping[str, Any]) -> dict[str, Array]:
         """The outputs that numpy has no type for, read from onnxruntime's own memory."""

@@ -68,7 +68,7 @@ class Source:
 
     @lazy_property
     def data(self) -> ModelData:
-        """The path of the model, or its bytes and the folder that its external data is in.
+        """Path of the model, or its bytes and the folder of its external data.
 
         Raises:
             LoadError: it has external data, and that folder is not known; runtimes would take
@@ -146,17 +146,17 @@ def _is_large(tensor: onnx.TensorProto) -> bool:
 
 def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) -> onnx.ModelProto:
     """A copy of a model with inputs in the place of weights."""
-    made = without(proto, {"graph"})
-    made.graph.CopyFrom(without(proto.graph, {"initializer"}))
+    result = without(proto, {"graph"})
+    result.graph.CopyFrom(without(proto.graph, {"initializer"}))
     names = {tensor.name for tensor in weights}
-    made.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
-    known = {info.name for info in proto.graph.input}
-    made.graph.input.extend(
+    result.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
+    inputs = {info.name for info in proto.graph.input}
+    result.graph.input.extend(
         onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         for tensor in weights
-        if tensor.name not in known
+        if tensor.name not in inputs
     )
-    return made
+    return result
 
 
 def _size_of_file(path: Path) -> int:

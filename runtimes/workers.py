@@ -1,4 +1,4 @@
-"""Run models in a child process, so that a crash or a hang of a runtime is only an answer."""
+"""Run models in a child process, so that its crash or hang is an answer."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class Worker:
         Raises:
             RuntimeFailure: the runtime gave no outputs; the worker can be used again.
         """
-        used = bool(self._loaded)
+        loaded = bool(self._loaded)
         others = self._loaded.keys() - {source.key}
         if others and source.key not in self._loaded and not has_room_for(source.size):
             self.close()
         try:
             return self._run(source, feeds, fresh)
         except RuntimeFailure as error:
-            if error.reason != "out of memory" or not used:
+            if error.reason != "out of memory" or not loaded:
                 raise
             self.close()  # what models have taken that are loaded there is this one's to use
             return self._run(source, feeds, fresh)
@@ -106,7 +106,7 @@ class Worker:
         return outputs
 
     def ready(self) -> None:
-        """Start the child, if it is not running, so that the time of a request is that of its work.
+        """Start the child unless it runs, so that requests are timed without it.
 
         Raises:
             RuntimeFailure: it does not start.
