@@ -11,7 +11,7 @@ from ..ir import Array, Model, base_dir_of, load
 from ..ir.gc_pause import paused_collector
 from ..ir.lazy import lazy_property
 from ..limits import governed
-from ..passes import Pass, Progress, Remark, Run
+from ..passes import Pass, PassContext, Progress, Remark
 from ..passes.manager.instrumentation import current_watcher
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import CorrectDeclarations
@@ -40,7 +40,7 @@ class _Convert(Pass):
     ir_version: int | None
     progress: Progress
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Convert the model."""
         convert(model, self.opset, self.ir_version, self.progress)
         return True
@@ -108,7 +108,7 @@ class Conversion:
         watcher = current_watcher() if target == self.target_opset else None
         if watcher is not None:
             watcher.before(step, model)
-        step.run(model, Run())
+        step.run(model, PassContext())
         if watcher is not None:
             watcher.after(step, model, True)
 
@@ -210,9 +210,9 @@ class Converted:
         """The values of the inputs that the model no longer has."""
         return self.rewritten.bound
 
-    def _corrected(self, run: Run) -> bool:
+    def _corrected(self, context: PassContext) -> bool:
         """Correct false declarations; another opset may infer what the original's did not."""
-        return CorrectDeclarations().correct(self.model, run)
+        return CorrectDeclarations().correct(self.model, context)
 
     def verify(
         self,
@@ -233,9 +233,9 @@ class Converted:
         known: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
         known["base_dir"] = base_dir_of(given.original, given.base_dir)
         verdict = compare(given.original, self.model, options, **known, **shared)
-        if verdict.differs and self._corrected(run := Run()):
+        if verdict.differs and self._corrected(context := PassContext()):
             verdict = compare(given.original, self.model, options, **known, **shared)
-            notes = (*verdict.notes, *map(str, run.remarks))
+            notes = (*verdict.notes, *map(str, context.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
         verdict = given.trusted(verdict, options, workers)
         if verdict.differs:

@@ -16,15 +16,16 @@ from ..ir import Model, Node, load
 from ..passes import (
     LoopsToScans,
     Pass,
+    PassContext,
     Pipeline,
     RaiseRecurrences,
     Remark,
-    Run,
     ScansToLoops,
     VectorizeLoops,
     parse_pipeline,
     straighten,
 )
+from ..passes.context import Meter
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..targets.legality import Judge
@@ -61,48 +62,48 @@ class FitTarget(Pass):
     rewrite: bool = dataclasses.field(default=True, metadata={"code_only": True})
     max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Begin in the first way; in another one if that leaves less."""
         original = load(model) if len(self.ways) > 1 else None
-        said, had = run.said(), _operators(model)
-        changed = run_passes(self.ways[0], model, run, repeat=False)
-        best, fit_run = _Fit(self, model, run.added_nodes).made(), run
+        before, had = list(context.remarks.entries), _operators(model)
+        changed = run_passes(self.ways[0], model, context, repeat=False)
+        best, fit_run = _Fit(self, model, context.meter.added_nodes).made(), context
         if original is not None and any(n.bodies or n.op_type not in had for n in best.left):
             for way in self.ways[1:]:
-                other = Run(standard=run.standard, memory=run.memory)
+                other = context.for_trial()
                 copy = load(original)
                 run_passes(way, copy, other, repeat=False)
-                made = _Fit(self, copy, other.added_nodes).made()
+                made = _Fit(self, copy, other.meter.added_nodes).made()
                 if len(made.left) < len(best.left):
                     best, fit_run = made, other
                 if not best.left:
                     break
-        if fit_run is not run:
-            run.take_over(fit_run, said)
+        if fit_run is not context:
+            take_over(context, fit_run, before)
             changed = True
         if best.model is not model:
             model.become(best.model)
-            run.follow(model)
+            context.remarks.follow(model)
             changed = True
-        self._keep_constants(model, run)
-        changed |= self._finish(model, run)
-        best.tell(self, model, run)
+        self._keep_constants(model, context)
+        changed |= self._finish(model, context)
+        best.tell(self, model, context)
         return changed or best.changed
 
-    def _finish(self, model: Model, run: Run) -> bool:
+    def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
         assert self.target is not None
         loops = give_own_conditions(model) if self.target.own_conditions else []
         for loop in loops:
             what = f"{self.target.name} wants its body to give out a condition of its own"
-            run.rewritten(self, loop, loop.path, what)
+            context.rewritten(self, loop, loop.path, what)
         named = name_nodes(model) if self.target.names_nodes else 0
         if named:
             what = f"{named} unnamed nodes were named, as {self.target.name} names them alike"
-            run.rewritten_as_a_whole(self, model, what)
+            context.remarks.add_on_model(self, model, "rewritten", what)
         return bool(loops) or named > 0
 
-    def _keep_constants(self, model: Model, run: Run) -> None:
+    def _keep_constants(self, model: Model, context: PassContext) -> None:
         """Let constants that were made be neither inputs nor nodes, as they are below IR version 4:
         of such nodes the target was not asked, and clients take such inputs for their own."""
         if model.allows_overrides or model.has_loaded_form:
@@ -114,10 +115,29 @@ class FitTarget(Pass):
             f"IR version {model.ir_version} became {WITHOUT_LISTS}, where constants are no inputs"
         )
         set_ir_version(model, model.opset(), model.opset(), WITHOUT_LISTS)
-        run.rewritten_as_a_whole(self, model, told)
+        context.remarks.add_on_model(self, model, "rewritten", told)
 
     def __str__(self) -> str:
         return f"{self.name} {self.target.name}" if self.target is not None else self.name
+
+
+def take_over(
+    context: PassContext, trial: PassContext, before: list[tuple[Remark, Node | None]]
+) -> None:
+    """Go on with a copy of the model and what a trial said of it.
+
+    Args:
+        context: the rewrite.
+        trial: the context of the passes on the copy.
+        before: the remarks when the copy was made; later ones are dropped.
+    """
+    context.remarks.entries = before + trial.remarks.entries
+    context.offers = trial.offers
+    context.analyses.facts = trial.analyses.facts
+    context.analyses.invalidate()
+    context.meter.added_nodes = trial.meter.added_nodes
+    for name, seconds in trial.meter.seconds.items():
+        context.meter.seconds[name] = context.meter.seconds.get(name, 0.0) + seconds
 
 
 def _operators(model: Model) -> set[str]:
@@ -151,39 +171,41 @@ class Fitted:
         """Whether anything was done."""
         return bool(self.replaced) or self.model.opset() != self.opset
 
-    def tell(self, pass_: FitTarget, model: Model, run: Run) -> None:
+    def tell(self, pass_: FitTarget, model: Model, context: PassContext) -> None:
         """Remark what was done and what is left."""
         assert pass_.target is not None
         target, opset = pass_.target, model.opset()
         for remark in self.straightened:
-            run.remark(remark)
+            context.remarks.add(remark)
         if opset != self.opset:
             what = f"opset {self.opset} became {opset}, which {target.name} reads{self.changes}"
-            run.rewritten_as_a_whole(pass_, model, what)
+            context.remarks.add_on_model(pass_, model, "rewritten", what)
         for replaced in self.replaced:
-            run.remark(
+            context.remarks.add(
                 Remark(pass_.name, replaced.op_type, replaced.path, "rewritten", replaced.what)
             )
         for node, why in self.left.items():
-            run.kept(pass_, node, why)
+            context.kept(pass_, node, why)
         for value in given_inputs(model) if target.own_outputs else ():
             reason = (
                 f"{target.name} takes only outputs that nodes give; it is an input, too, and an"
                 " output keeps its name"
             )
-            run.remark(Remark(pass_.name, "Output", value.name, "kept", reason))
+            context.remarks.add(Remark(pass_.name, "Output", value.name, "kept", reason))
         if self.stuck is not None:
-            self._tell_stuck(pass_.name, target, self.stuck, run)
+            self._tell_stuck(pass_.name, target, self.stuck, context)
 
-    def _tell_stuck(self, name: str, target: Target, stuck: ConversionError, run: Run) -> None:
+    def _tell_stuck(
+        self, name: str, target: Target, stuck: ConversionError, context: PassContext
+    ) -> None:
         """Remark what stands in the way of every opset that the target reads."""
         reads = f"{target.name} reads opsets {target.opsets}"
         for failure in stuck.failures:
             reason = f"{reads}: {failure.reason}"
-            run.remark(Remark(name, failure.op_type, failure.path, "kept", reason))
+            context.remarks.add(Remark(name, failure.op_type, failure.path, "kept", reason))
         if not stuck.failures:
             whole = Remark(name, "Model", self.model.graph.name, "kept", f"{reads}: {stuck}")
-            run.remark(whole)
+            context.remarks.add(whole)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,9 +288,7 @@ class _Fit:
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
-        counted = Run()
-        counted.added_nodes = self.added
-        budget = Budget(counted, self.pass_.max_nodes)
+        budget = Budget(Meter(self.added), self.pass_.max_nodes)
         replaced, left = replace_untaken(copy, self.target, budget)
         return Fitted(copy, before, left, replaced, straightened, changes=changes)
 

@@ -15,8 +15,9 @@ from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from ..ir.gc_pause import paused_collector
 from ..limits import Limits, governed
-from ..passes import PASSES, Pass, Pipeline, Remark, Run
+from ..passes import PASSES, Pass, PassContext, Pipeline, Remark
 from ..passes.base import kept_constructs
+from ..passes.context import RemarkLog
 from ..passes.manager import plugins
 from .residual import calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
@@ -162,9 +163,9 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     log = _Log()
     found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [root_of(node) for node in constructs]
-    result = pipeline.apply(copy, run=log)
+    result = pipeline.apply(copy, run=PassContext(remarks=log))
     left = Counter(node.op.origin for node in control_flow(copy))
-    calls = calls_kept(copy, kept_constructs(log.remarks))
+    calls = calls_kept(copy, kept_constructs(log))
     advice = advise(rewriting, copy, selects) if left else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
@@ -236,7 +237,7 @@ def _origins(value: Value, sizes: bool) -> str:
     return "" if text == str(value) else text
 
 
-class _Log(Run):
+class _Log(RemarkLog):
     """Remarks by the construct of the original that they speak of, also where of a copy of it."""
 
     def __init__(self) -> None:
@@ -253,15 +254,13 @@ class _Log(Run):
         )
         return node.op
 
-    def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
-        """Note what was done to a construct or a copy of it."""
-        super().rewritten(pass_, node, path, what)
-        self._done.setdefault(node.op.origin, Counter())[what] += 1
-
-    def kept(self, pass_: Pass, node: Node, why: str) -> None:
-        """Note why a construct or a copy of it stays."""
-        super().kept(pass_, node, why)
-        self._why.setdefault(node.op.origin, {})[pass_.name] = why
+    def add(self, remark: Remark, node: Node | None = None) -> None:
+        """Add a remark, with the construct or the copy of one that it is about."""
+        super().add(remark, node)
+        if node is not None and remark.action == "rewritten":
+            self._done.setdefault(node.op.origin, Counter())[remark.reason] += 1
+        elif node is not None and remark.action == "kept":
+            self._why.setdefault(node.op.origin, {})[remark.pass_name] = remark.reason
 
     def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, str, int]:
         """What became of a construct, why, and how many copies of it are left."""

@@ -2,11 +2,12 @@
 
 from .base import Pass as Pass
 from .base import PassOptionError as PassOptionError
-from .base import Progress as Progress
 from .base import Remark as Remark
 from .base import RewriteError as RewriteError
-from .base import Run as Run
-from .base import Watcher as Watcher
+from .context import PassContext as PassContext
+from .context import PassContext as Run  # noqa: F401 - the name that passes from outside use
+from .context import Progress as Progress
+from .context import Watcher as Watcher
 from .manager.instrumentation import watching as watching
 from .manager.pipeline import Pipeline as Pipeline
 from .manager.pipeline import Result as Result

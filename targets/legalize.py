@@ -19,8 +19,8 @@ from ..passes import (
     EliminateDeadNodes,
     EliminateIdentities,
     FoldConstants,
+    PassContext,
     RaiseRecurrences,
-    Run,
     VectorizeLoops,
 )
 from ..passes.functions.binding import bind, inline_call, obstacle
@@ -135,7 +135,7 @@ def _inline_functions(model: Model, budget: Budget) -> None:
                 return
             inline_call(node, bind(function, node), fold)
             open_.append(graph)  # for what it has brought
-    EliminateDeadFunctions().run(model, Run())
+    EliminateDeadFunctions().run(model, PassContext())
 
 
 class _Replacing:
@@ -318,10 +318,12 @@ class _Replacing:
         within = (*self.within, name)
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions choose by what is known
-        rewrite_model(tidy, scratch, Run(standard=_STRAIGHTEN), repeat=True)
+        rewrite_model(tidy, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True)
         _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
         if any(node.bodies for node in left):
-            rewrite_model(_STRAIGHTEN, scratch, Run(standard=_STRAIGHTEN), repeat=True)
+            rewrite_model(
+                _STRAIGHTEN, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True
+            )
             _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
         if any(name_of(node) == name for node in left):
             return ""

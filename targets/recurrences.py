@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
 from ..ir import Model, Node, Value
-from ..passes import ExpandRecurrences, Pass, Run, ScansToLoops
+from ..passes import ExpandRecurrences, Pass, PassContext, ScansToLoops
 from ..passes.recurrences.expand.expand_recurrences import Expander
 from ..passes.utils.budget import Budget
 from ..passes.utils.fixpoint import run_passes
@@ -80,15 +80,15 @@ def _apart(
     back."""
 
     def way(scratch: Model) -> None:
-        opset, ir_version, run = scratch.opset(), scratch.ir_version, Run()
-        run.added_nodes = budget.run.added_nodes
+        opset, ir_version, context = scratch.opset(), scratch.ir_version, PassContext()
+        context.meter.added_nodes = budget.meter.added_nodes
         if at is not None:
             convert(scratch, at)
-        Expander(expand, scratch, run, folder).expand()
-        kept = dict.fromkeys(remark.reason for remark in run.remarks if remark.action == "kept")
+        Expander(expand, scratch, context, folder).expand()
+        kept = dict.fromkeys(remark.reason for remark in context.remarks if remark.action == "kept")
         if kept:
             raise Refused("; ".join(kept))
-        run_passes(more, scratch, run, repeat=False)
+        run_passes(more, scratch, context, repeat=False)
         if at is not None:
             convert(scratch, opset, ir_version)
 

@@ -20,7 +20,7 @@ import networkx as nx
 
 from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
-from ..passes import Pass, RaiseRecurrences, Remark, Run, ScansToLoops, VectorizeLoops
+from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
 from ..passes.base import kept_constructs
 from ..passes.functions.calls import CallGraph, live_functions
 from ..passes.manager.instrumentation import current_watcher
@@ -171,15 +171,15 @@ class _Straightening:
             return True
         before = [(node.op_type, node.path) for node in self._wanted_in(cut.scratch)]
         cut.inline(self.undecided)
-        run = Run(standard=self.passes)
-        run.watcher = current_watcher()
-        run.added_nodes = self.added_nodes
-        rewrite_model(self.passes, cut.scratch, run, repeat=True)
+        context = PassContext(default_passes=self.passes)
+        context.instrumentation.watcher = current_watcher()
+        context.meter.added_nodes = self.added_nodes
+        rewrite_model(self.passes, cut.scratch, context, repeat=True)
         left = self._wanted_in(cut.scratch)
-        said = [dataclasses.replace(r, path=_around(graph) + r.path) for r in run.remarks]
+        said = [dataclasses.replace(r, path=_around(graph) + r.path) for r in context.remarks]
         self.kept.update({place: r.reason for place, r in kept_constructs(said).items()})
         if len(left) < len(before):
-            self.added_nodes = run.added_nodes
+            self.added_nodes = context.meter.added_nodes
             done = [r for r in said if r.action == "rewritten"]
             self._tell(done or [_dissolved(op_type, _around(graph) + at) for op_type, at in before])
             cut.put_in_place(self.wanted)

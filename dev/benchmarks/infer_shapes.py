@@ -18,7 +18,7 @@ from convert_versions import chain
 from exported import bert, resnet, swin
 from flat_pipeline import flat_model
 from straightline import ir
-from straightline.passes.base import Run
+from straightline.passes import PassContext
 from straightline.passes.cleanup.fold_shapes import FoldShapes
 from straightline.passes.cleanup.infer_shapes import InferShapes
 from straightline.version_converter.convert import convert
@@ -36,8 +36,8 @@ MODELS: dict[str, Callable[[int], onnx.ModelProto]] = {
 }
 
 WORK: dict[str, Callable[[ir.Model], object]] = {
-    "fold-shapes": lambda model: FoldShapes().run(model, Run()),
-    "infer-shapes": lambda model: InferShapes().run(model, Run()),
+    "fold-shapes": lambda model: FoldShapes().run(model, PassContext()),
+    "infer-shapes": lambda model: InferShapes().run(model, PassContext()),
     "convert": lambda model: convert(model, TARGET),
 }
 

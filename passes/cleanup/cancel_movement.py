@@ -20,7 +20,8 @@ from ...facts.fact import Shape
 from ...facts.polynomial import product
 from ...ir import Graph, Model, Node, Value
 from ...ops.schema_queries import formal_inputs
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.builder import Emitter
 from ..utils.replace_all_uses import replace_value
 from .eliminate_identities import can_give_out
@@ -36,9 +37,9 @@ class CancelMovement(Pass):
 
     name: ClassVar[str] = "cancel-movement"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Look at every node that changes a shape, in every graph."""
-        cancelling = _Cancelling(model, run.inference(model))
+        cancelling = _Cancelling(model, context.inference(model))
         changed = False
         for graph in model.graphs():
             for node in graph.nodes_of(*_SHAPING):

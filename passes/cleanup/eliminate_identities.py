@@ -11,7 +11,8 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +23,7 @@ class EliminateIdentities(Pass):
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Remove them in every graph."""
         changed = False
         for graph in model.graphs():

@@ -22,7 +22,8 @@ from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.element_types import ElementTypes
 from ...ir import Graph, Model, Node, Operator, Tensor
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_BYTES
 from ..utils.builder import Emitter
 
@@ -39,12 +40,12 @@ class FoldConstants(Pass):
     by_default: ClassVar[bool] = True
     max_bytes: int = DEFAULT_MAX_BYTES
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, inputs before what depends on them."""
         folder = Folder(model, self.max_bytes)
         results = None
         if model.functions and tells_anything(model):
-            results = CallResults(folder, lambda: run.inference(model), run.memory)
+            results = CallResults(folder, lambda: context.inference(model), context.analyses.memory)
         types = ElementTypes()
         changed = False
         for graph in model.graphs():

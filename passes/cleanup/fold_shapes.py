@@ -24,7 +24,8 @@ from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value
 from ...ops import OperatorRules, rules_of
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from .infer_shapes import declare_facts
 
 _STARTS = ("Shape", "Size")
@@ -37,10 +38,10 @@ class FoldShapes(Pass):
     name: ClassVar[str] = "fold-shapes"
     by_default: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph; shapes are inferred as far as they are asked for."""
-        inference = run.new_inference(model)  # what others asked for is not declared
-        asking = _asking_sizes(model, run.memory)
+        inference = context.analyses.new_inference(model)  # what others asked for is not declared
+        asking = _asking_sizes(model, context.analyses.memory)
         followed: set[Value] = set()
         changed = False
         for graph in model.graphs():
@@ -51,7 +52,7 @@ class FoldShapes(Pass):
                 elif _is_followed(node, followed):
                     changed |= _fold(graph, node, inference, followed)
         declare_facts(inference)
-        run.share(inference)
+        context.analyses.share(inference)
         return changed
 
 

@@ -10,7 +10,8 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +20,7 @@ class FreezeInitializers(Pass):
 
     name: ClassVar[str] = "freeze-initializers"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Freeze those of the main graph; bodies and functions take theirs from their node."""
         if not model.allows_overrides:
             return False

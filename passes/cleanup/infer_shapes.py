@@ -14,7 +14,8 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Value
 from ...reference.signature import is_static
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +25,9 @@ class InferShapes(Pass):
     name: ClassVar[str] = "infer-shapes"
     cleans_up: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Infer the facts of every value, and declare them."""
-        inference = run.new_inference(model)
+        inference = context.analyses.new_inference(model)
         for graph in model.graphs():
             for node in graph.nodes():
                 for value in node.outputs:

@@ -13,7 +13,8 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.value_numbering import merge_equal
 
 
@@ -24,7 +25,7 @@ class MergeConstants(Pass):
     name: ClassVar[str] = "merge-constants"
     cleans_up: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Compare the small constants of every graph."""
         changed = False
         for graph in model.graphs():

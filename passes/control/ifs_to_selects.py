@@ -21,7 +21,8 @@ from ...analysis.safety.select_legality import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Template, Value
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller, named_from_outside
 from ..utils.replace_all_uses import replace_values
@@ -36,9 +37,9 @@ class IfsToSelects(Pass):
 
     name: ClassVar[str] = "ifs-to-selects"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Convert inner Ifs before the ones around them."""
-        converter = _Converter(self, model, run)
+        converter = _Converter(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("If"):
@@ -47,11 +48,11 @@ class IfsToSelects(Pass):
 
 
 class _Converter:
-    def __init__(self, options: IfsToSelects, model: Model, run: Run) -> None:
+    def __init__(self, options: IfsToSelects, model: Model, context: PassContext) -> None:
         self.options = options
-        self.run = run
+        self.context = context
         self.folder = Folder(model)
-        self.speculation = Speculation(run.inference(model), model.functions)
+        self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Convert one If, or say why not."""
@@ -60,7 +61,7 @@ class _Converter:
         if reason is None:
             facts, reason = self.outputs(graph, node)
         if reason is not None:
-            self.run.kept(self.options, node, reason)
+            self.context.kept(self.options, node, reason)
             return False
         self.convert(graph, node, facts)
         return True
@@ -105,7 +106,7 @@ class _Converter:
         }
         replace_values(graph, chosen)
         graph.remove(node)
-        self.run.rewritten(self.options, node, path, "both branches run, selects choose")
+        self.context.rewritten(self.options, node, path, "both branches run, selects choose")
 
     def copy(self, graph: Graph, branch: Graph) -> list[Value]:
         """The results of a branch that now always runs; what it declares need not hold then."""

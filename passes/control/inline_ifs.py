@@ -17,7 +17,8 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import origins
 from ...ir import Graph, Model, Node, Template, Tensor
-from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass
+from ..context import PassContext
 from ..utils.legality import given_by_caller, named_from_outside, unnameable_output
 from ..utils.replace_all_uses import replace_values
 
@@ -30,15 +31,15 @@ class InlineIfs(Pass):
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Inline outer Ifs before those in the branches that they take."""
         folder = Folder(model)
         changed = False
         for root in model.roots():
-            changed |= self._visit_graph(root.graph, folder, run)
+            changed |= self._visit_graph(root.graph, folder, context)
         return changed
 
-    def _visit_graph(self, graph: Graph, folder: Folder, run: Run) -> bool:
+    def _visit_graph(self, graph: Graph, folder: Folder, context: PassContext) -> bool:
         changed = False
         # A stack: the next node is the last.
         pending = graph.holders()[::-1]
@@ -46,13 +47,13 @@ class InlineIfs(Pass):
             node = pending.pop()
             reason = self._obstacle(node) if node.is_op("If") else ""
             if reason is None:
-                pending += self._inline(graph, node, folder, run)[::-1]
+                pending += self._inline(graph, node, folder, context)[::-1]
                 changed = True
                 continue
             if reason:
-                run.kept(self, node, reason)
+                context.kept(self, node, reason)
             for inner in node.graphs():
-                changed |= self._visit_graph(inner, folder, run)
+                changed |= self._visit_graph(inner, folder, context)
         return changed
 
     def _obstacle(self, node: Node) -> str | None:
@@ -68,7 +69,7 @@ class InlineIfs(Pass):
         taken = _taken_branch(node, condition.constant)
         return named_from_outside(node) or unnameable_output(node, taken.outputs)
 
-    def _inline(self, graph: Graph, node: Node, folder: Folder, run: Run) -> list[Node]:
+    def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
         """Inline one If; the nodes of the branch that hold graphs themselves."""
         path = node.path
         condition = node.inputs[0]
@@ -83,9 +84,9 @@ class InlineIfs(Pass):
         replace_values(graph, given)
         graph.remove(node)
         always = "true" if branch is node.body("then_branch") else "false"
-        run.rewritten(self, node, path, f"inlined, its condition is always {always}")
+        context.rewritten(self, node, path, f"inlined, its condition is always {always}")
         for inner, where in template.resolved.items():
-            run.rewritten(self, inner, where, "inlined with the branch around it")
+            context.rewritten(self, inner, where, "inlined with the branch around it")
         return template.holders
 
 

@@ -33,7 +33,8 @@ from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...ir import Graph, Model, Node, Template, Value
 from ...ops.randomness import find_random
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller, named_from_outside, unstackable_output
@@ -60,9 +61,9 @@ class PredicateLoops(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        predicator = _Predicator(self, model, run)
+        predicator = _Predicator(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Loop"):
@@ -71,13 +72,13 @@ class PredicateLoops(Pass):
 
 
 class _Predicator:
-    def __init__(self, options: PredicateLoops, model: Model, run: Run) -> None:
+    def __init__(self, options: PredicateLoops, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.budget = Budget(run, options.max_nodes, options.max_trips)
+        self.context = context
+        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
-        self.speculation = Speculation(run.inference(model), model.functions)
+        self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
         """Rewrite one Loop, or say why not."""
@@ -93,7 +94,7 @@ class _Predicator:
                 if reason is None:
                     self.predicate(graph, loop, template, prediction)
                     return True
-        self.run.kept(self.options, loop, reason)
+        self.context.kept(self.options, loop, reason)
         return False
 
     def obstacle(self, loop: Node) -> str | None:
@@ -138,14 +139,13 @@ class _Predicator:
             writer.go_on_if(start, self.speculation.outside(start).fact.shape, "live_0")
         for number, trip in enumerate(trips):
             writer.write_trip(number, trip, last=number + 1 == len(trips))
-            if self.run.progress is not None and number % 100 == 0:
-                self.run.progress(f"predicating {path}", number, len(trips))
+            self.context.instrumentation.report_step(f"predicating {path}", number, len(trips))
         given_out = zip(loop.outputs, writer.outputs(), strict=False)
         replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
         graph.remove(loop)
         writer.drop_unused()
         what = f"{len(trips)} trips written out, selects keep what the live ones give"
-        self.run.rewritten(self.options, loop, path, what)
+        self.context.rewritten(self.options, loop, path, what)
         self.budget.spend(len(graph) - before + 1)
 
 

@@ -20,7 +20,8 @@ from ...analysis.trips.body_inputs import given_condition
 from ...analysis.trips.trip_count import always_holds, behind_identities
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value, replace_values
 
@@ -32,7 +33,7 @@ class ForwardInvariants(Pass):
     name: ClassVar[str] = "forward-invariants"
     by_default: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Forward in every graph, outer constructs before inner ones."""
         changed = False
         for graph in model.graphs():

@@ -18,7 +18,8 @@ from ...analysis.trips.body_inputs import declared_shape, given_condition, shape
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
-from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.builder import Emitter
 from ..utils.cost_model import refuses_copies
@@ -53,9 +54,9 @@ class UnrollLoops(Pass):
     absent_cond: AbsentCond = "keep"
     costs: Costs = "none"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Loops before the ones around them."""
-        unroller = _LoopUnroller(self, model, run)
+        unroller = _LoopUnroller(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Loop"):
@@ -64,11 +65,11 @@ class UnrollLoops(Pass):
 
 
 class _LoopUnroller:
-    def __init__(self, options: UnrollLoops, model: Model, run: Run) -> None:
+    def __init__(self, options: UnrollLoops, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.budget = Budget(run, options.max_nodes, options.max_trips)
+        self.context = context
+        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
@@ -93,7 +94,7 @@ class _LoopUnroller:
                     self.unroll(graph, loop, template, trips.count)
                     self.visit_exposed(graph, template.holders)
                     return True
-        self.run.kept(self.options, loop, obstacle)
+        self.context.kept(self.options, loop, obstacle)
         return False
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
@@ -147,15 +148,14 @@ class _LoopUnroller:
         replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
         graph.remove(loop)
         given.drop_unused()
-        what = self.run.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")
-        self.run.rewritten(self.options, loop, path, what)
+        what = self.context.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")
+        self.context.rewritten(self.options, loop, path, what)
         for node, where in template.resolved.items():
-            self.run.rewritten(self.options, node, where, "decided on each trip")
+            self.context.rewritten(self.options, node, where, "decided on each trip")
         self.budget.spend(template.added + sum(len(column) for column in scanned))
 
     def report(self, path: str, trip: int, trips: int) -> None:
-        if self.run.progress is not None and trip % 100 == 0:
-            self.run.progress(f"unrolling {path}", trip, trips)
+        self.context.instrumentation.report_step(f"unrolling {path}", trip, trips)
 
     def stack(
         self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]

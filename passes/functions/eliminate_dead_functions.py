@@ -10,7 +10,8 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from .calls import live_functions
 
 
@@ -22,7 +23,7 @@ class EliminateDeadFunctions(Pass):
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Remove them all at once; graphs of training information may call any, so then none."""
         if not model.functions or model.training_info:
             return False

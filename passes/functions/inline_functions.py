@@ -24,7 +24,8 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...ir import Function, Model, Node
-from ..base import Pass, RewriteError, Run
+from ..base import Pass, RewriteError
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, count_control_flow, function_size, live_functions
@@ -48,11 +49,11 @@ class InlineFunctions(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
     trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Inline in functions, callees before callers, then in the main graph."""
         if not any(count_control_flow(function.graph) for function in model.functions.values()):
             return False
-        inliner = _Inliner(self, model, run)
+        inliner = _Inliner(self, model, context)
         live = live_functions(model)
         changed = False
         functions = [f for f in inliner.calls.callees_first() if f.key in live]
@@ -65,25 +66,25 @@ class InlineFunctions(Pass):
         inliner.report()
         return changed
 
-    def passes_of_trial(self, run: Run) -> tuple[Pass, ...]:
+    def passes_of_trial(self, context: PassContext) -> tuple[Pass, ...]:
         """What a trial runs after inlining."""
         if self.trial is not None:
             return self.trial
-        if not run.standard:
+        if not context.default_passes:
             raise RewriteError(
                 f"{self.name} tries what the default pipeline would do; run it in a Pipeline, or"
                 " give it the passes to try as trial="
             )
         left_out = InlineFunctions | EliminateDeadFunctions
-        return tuple(p for p in run.standard if not isinstance(p, left_out))
+        return tuple(p for p in context.default_passes if not isinstance(p, left_out))
 
 
 class _Inliner:
-    def __init__(self, options: InlineFunctions, model: Model, run: Run) -> None:
+    def __init__(self, options: InlineFunctions, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.budget = Budget(run, options.max_nodes)
+        self.context = context
+        self.budget = Budget(context.meter, options.max_nodes)
         self.folder = Folder(model)
         self.calls = CallGraph(model.functions)
         self.kept: dict[Node, str] = {}
@@ -117,8 +118,10 @@ class _Inliner:
             return reason
         if not self.options.always:
             if self._trials is None:
-                passes = self.options.passes_of_trial(self.run)
-                self._trials = InliningTrials(self.model, passes, self.budget)
+                passes = self.options.passes_of_trial(self.context)
+                self._trials = InliningTrials(
+                    self.model, passes, self.budget, self.context.analyses.memory
+                )
             reason = self._trials.reason_to_keep(call, function)
         if reason is None and self.calls.repeats_itself(function):
             # What is inside would follow, copy by copy, until the budget is spent.
@@ -130,13 +133,13 @@ class _Inliner:
         path = call.path
         resolved = inline_call(call, bind(function, call), self.folder.fold)
         self.budget.spend(function_size(function))
-        self.run.rewritten(self.options, call, path, f"inlined {function}")
+        self.context.rewritten(self.options, call, path, f"inlined {function}")
         for node, where in resolved.items():
-            self.run.rewritten(self.options, node, where, "inlined with the function around it")
+            self.context.rewritten(self.options, node, where, "inlined with the function around it")
 
     def report(self) -> None:
         """Say why calls were kept, save those in functions that are gone."""
         for call, reason in self.kept.items():
             root = call.graph.root if call.graph is not None else None
             if root is self.model or root in self.model.functions.values():
-                self.run.kept(self.options, call, reason)
+                self.context.kept(self.options, call, reason)

@@ -10,11 +10,13 @@ import onnx
 from ...analysis.constants.equal import content_key
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.onnx_inference_cache import Memory
 from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
-from ..base import Pass, Remark, Run
+from ..base import Pass, Remark
+from ..context import Analyses, PassContext
 from ..utils.budget import Budget
 from ..utils.fixpoint import rewrite_model
 from .binding import bind, inline_call, obstacle
@@ -111,26 +113,29 @@ class InliningTrials:
         model: the model; it is not changed.
         passes: what would resolve control flow after a call is inlined.
         budget: how much may be inlined on trial, all trials together.
+        memory: what inference has found about nodes.
     """
 
-    def __init__(self, model: Model, passes: Sequence[Pass], budget: Budget) -> None:
+    def __init__(
+        self, model: Model, passes: Sequence[Pass], budget: Budget, memory: Memory
+    ) -> None:
         self.model = model
         self.passes = passes
         self.budget = budget
         # What calls give out is shared by the trials, which find the same functions.
-        self.memory = budget.run.memory.without_calls()
-        self.inference = ShapeInference(model, memory=self.memory)
-        simplified = Run(memory=self.memory)
+        self.context = PassContext(Analyses(memory.without_calls()))
+        self.inference = self.context.inference(model)
+        simplified = self.context.for_trial()
         self.functions = self._simplified(simplified)
         self.calls = CallGraph(self.functions)
         self._said = _SaidInside(self.calls, simplified)
         self._verdicts: dict[Hashable, str | None] = {}
 
-    def _simplified(self, run: Run) -> dict[FunctionKey, Function]:
+    def _simplified(self, context: PassContext) -> dict[FunctionKey, Function]:
         library = self._scratch(self.model.opset_imports)
         for key, function in self.model.functions.items():
             library.functions[key] = copy_function(function)
-        rewrite_model(self.passes, library, run, repeat=True)
+        rewrite_model(self.passes, library, context, repeat=True)
         return library.functions
 
     def _scratch(self, opset_imports: dict[str, int]) -> Model:
@@ -178,9 +183,9 @@ class InliningTrials:
         scratch.settled = True
         if count_control_flow(scratch.graph) < written:
             return _Tried(None)
-        run = Run(memory=self.memory)
-        rewrite_model(self.passes, scratch, run, repeat=True)
-        remarks = [r for r in run.remarks if _is_of_control_flow(r)]
+        context = self.context.for_trial()
+        rewrite_model(self.passes, scratch, context, repeat=True)
+        remarks = [r for r in context.remarks if _is_of_control_flow(r)]
         if any(remark.action == "rewritten" for remark in remarks):
             return _Tried(None)
         remarks += self._said.of_calls_in(scratch.graph)
@@ -206,7 +211,7 @@ class InliningTrials:
 
     def _inside(self, scratch: Model, asked: _Question) -> list[_Question]:
         """The same about the calls that are left where one was inlined."""
-        inference = ShapeInference(scratch, memory=self.memory)
+        inference = self.context.analyses.new_inference(scratch)
         return [
             _Question(call, function, inference, asked.settable)
             for call, function in self._calls_to_expand(scratch.graph)
@@ -222,13 +227,13 @@ class _SaidInside:
 
     Args:
         calls: the functions.
-        run: what simplified them.
+        context: what simplified them.
     """
 
-    def __init__(self, calls: CallGraph, run: Run) -> None:
+    def __init__(self, calls: CallGraph, context: PassContext) -> None:
         self._calls = calls
         self._remarks: dict[FunctionKey, list[Remark]] = {}
-        for remark, node in run.said().remarks:
+        for remark, node in context.remarks.entries:
             if node is None or node.graph is None or not node.stands:
                 continue
             root = node.graph.root

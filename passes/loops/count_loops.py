@@ -27,7 +27,8 @@ from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds
 from ...ir import Graph, Model, Node, Value, downstream, upstream
 from ...ops.schema_queries import takes
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller
 from .comparisons import EXACT, Comparison, ConditionReader, integer
@@ -48,17 +49,17 @@ class CountLoops(Pass):
     by_default: ClassVar[bool] = True
     works_on = ("Loop",)
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
         changed = False
-        inference, folder = run.inference(model), Folder(model)
+        inference, folder = context.inference(model), Folder(model)
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Loop"):
                 plan = _planned(node, inference)
                 if plan is not None:
                     _Counting(graph, node, Emitter(graph, folder.fold)).write(plan)
                     what = "its condition only counts: its trips are computed before it"
-                    run.rewritten(self, node, node.path, what)
+                    context.rewritten(self, node, node.path, what)
                     changed = True
         return changed
 

@@ -20,7 +20,8 @@ from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
-from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass
+from ..context import PassContext
 
 _FREE = ("Constant", "Identity")
 """To run these on every trip costs nothing, so they move only where others need them."""
@@ -34,9 +35,9 @@ class HoistInvariants(Pass):
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Hoist out of inner bodies before the ones around them, which it may leave, too."""
-        hoister = _Hoister(self, model, run)
+        hoister = _Hoister(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Loop", "Scan"):
@@ -46,11 +47,11 @@ class HoistInvariants(Pass):
 
 
 class _Hoister:
-    def __init__(self, options: HoistInvariants, model: Model, run: Run) -> None:
+    def __init__(self, options: HoistInvariants, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.speculation = Speculation(run.inference(model), model.functions)
+        self.context = context
+        self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Hoist what can leave one body, and say of the rest why not."""
@@ -65,7 +66,7 @@ class _Hoister:
         moving = _needed([n for n in candidates if n not in staying], body)
         if hazards:
             first = next(iter(hazards.values()))
-            self.run.noted(
+            self.context.noted(
                 self.options,
                 node,
                 f"{first.node} is the same on every trip but stays inside, since there may be none"
@@ -75,13 +76,13 @@ class _Hoister:
             return False
         doubt = declare_elements(node, self.model) if node.is_op("Loop") else ""
         if doubt:
-            self.run.noted(self.options, node, doubt)
+            self.context.noted(self.options, node, doubt)
             return False
         _move(moving, body, graph, certain)
         count = len([n for n in moving if not n.is_op(*_FREE)])
         what = "1 node runs" if count == 1 else f"{count} nodes run"
         same = f"{what} once, before it, instead of on every trip"
-        self.run.rewritten(self.options, node, node.path, same)
+        self.context.rewritten(self.options, node, node.path, same)
         return True
 
     def _candidates(self, body: Graph) -> list[Node]:

@@ -27,7 +27,8 @@ from ...facts.polynomial import Dimension
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
 from ...ir.copying import empty_header
 from ...ops.schema_queries import unsayable
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..scans.layout import add_holder, output_labels, replace_outputs
 from ..utils.builder import Emitter
 from ..utils.costs import LEAST_SCANNED, Costs
@@ -54,9 +55,9 @@ class LoopsToScans(Pass):
 
     name: ClassVar[str] = "loops-to-scans"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        return _LoopsToScans(model, run.inference(model), self).run(self, run)
+        return _LoopsToScans(model, context.inference(model), self).run(self, context)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,8 @@ from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...ir import Graph, Model, Node
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.legality import named_from_outside
 from ..vectorize.loop_view import Repetition, read
 
@@ -38,16 +39,16 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         self.folder = Folder(model)
         self._speculation = Speculation(self.inference, model.functions)
 
-    def run(self, pass_: Pass, run: Run) -> bool:
+    def run(self, pass_: Pass, context: PassContext) -> bool:
         """Rewrite inner constructs before the ones around them; whether anything changed."""
         changed = False
         for graph in reversed(list(self.model.graphs())):
             for node in graph.nodes_of(self.op_type):
                 path, plan = node.path, self._plan(node)
                 if isinstance(plan, str):
-                    run.kept(pass_, node, plan)
+                    context.kept(pass_, node, plan)
                     continue
-                run.rewritten(pass_, node, path, self.rewrite(graph, plan))
+                context.rewritten(pass_, node, path, self.rewrite(graph, plan))
                 changed = True
         return changed
 

@@ -21,7 +21,8 @@ import onnx
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...ops.schema_queries import unsayable
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
 from ..utils.builder import Emitter
@@ -43,9 +44,9 @@ class ScansToLoops(Pass):
 
     name: ClassVar[str] = "scans-to-loops"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Scans before the ones around them."""
-        return _ScansToLoops(model, run.inference(model)).run(self, run)
+        return _ScansToLoops(model, context.inference(model)).run(self, context)
 
 
 @dataclasses.dataclass(frozen=True)

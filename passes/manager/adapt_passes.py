@@ -15,7 +15,8 @@ import onnx_ir.passes
 from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
-from ..base import Pass, PassOptionError, RewriteError, Run
+from ..base import Pass, PassOptionError, RewriteError
+from ..context import PassContext
 
 _ask = Boundary(RewriteError)
 _MOST_COUNTED = 8
@@ -36,11 +37,13 @@ class ForeignPass(Pass):
     call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
     name: str = dataclasses.field(metadata={"code_only": True})  # type: ignore[misc]
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Run it, check what it made, and go on with that."""
         missing = _not_carried(model)
         if missing:
-            run.noted_of_the_whole(self, model, f"not run: onnx_ir does not keep {missing}")
+            context.remarks.add_on_model(
+                self, model, "noted", f"not run: onnx_ir does not keep {missing}"
+            )
             return False
         exchange = Exchange()
         theirs = exchange.given(model)
@@ -59,8 +62,8 @@ class ForeignPass(Pass):
         what = _differences(model, made)
         _trace(model, made)
         model.become(made)
-        run.follow(model)
-        run.rewritten_as_a_whole(self, model, what)
+        context.remarks.follow(model)
+        context.remarks.add_on_model(self, model, "rewritten", what)
         return True
 
     def _require_signature(self, model: Model, made: Model) -> None:

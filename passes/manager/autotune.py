@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...ir import Model, Node, load
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.cost_model import Running, loading
 from ..utils.costs import LEAST_LOAD, MUCH
 from ..utils.fixpoint import Held, Repeated, run_passes
@@ -33,23 +34,23 @@ class Accelerate(Pass):
     name: ClassVar[str] = "accelerate"
     alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Choose a pipeline and run it."""
         if not any(graph.holders() for graph in model.graphs()):
-            return run_passes(self.alternatives[0], model, run, repeat=False)
-        chosen, refused = self._chosen(model, run)
-        changed = chosen is not None and run_passes(chosen, model, run, repeat=False)
+            return run_passes(self.alternatives[0], model, context, repeat=False)
+        chosen, refused = self._chosen(model, context)
+        changed = chosen is not None and run_passes(chosen, model, context, repeat=False)
         if refused is not None:
             for node in _loops(model):
-                run.kept(self, node, refused)
+                context.kept(self, node, refused)
         return changed
 
-    def _chosen(self, model: Model, run: Run) -> tuple[Stages | None, str | None]:
+    def _chosen(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
         """The pipeline of which the model runs fastest among those that do not let it load slower;
         and why one that runs faster still was not taken."""
         before = _Cost.of(model)
         best, chosen, refused = before, None, None
-        trials = _Trials(model, run, self.alternatives)
+        trials = _Trials(model, context, self.alternatives)
         seen: set[Model] = set()
         for stages in self.alternatives:
             made = trials.made(stages)
@@ -78,12 +79,12 @@ class _Trials:
 
     Args:
         model: the model; it is not changed.
-        run: the rewrite that tries them.
+        context: the rewrite that tries them.
         alternatives: the pipelines.
     """
 
-    def __init__(self, model: Model, run: Run, alternatives: Sequence[Stages]) -> None:
-        self._run = run
+    def __init__(self, model: Model, context: PassContext, alternatives: Sequence[Stages]) -> None:
+        self._context = context
         self._alternatives = set(alternatives)
         self._ends = {stages[:-1] for stages in alternatives}
         self._made: dict[Stages, Model | None] = {(): model}
@@ -104,8 +105,8 @@ class _Trials:
         working = begun, _working(stages[-1], begun)
         if working not in self._results:
             copy = load(begun)
-            run = Run(standard=self._run.standard, memory=self._run.memory)
-            self._results[working] = copy, run_passes(stages[-1:], copy, run, repeat=False)
+            context = self._context.for_trial()
+            self._results[working] = copy, run_passes(stages[-1:], copy, context, repeat=False)
         copy, changed = self._results[working]
         is_whole = stages in self._alternatives or stages in self._ends
         return copy if changed or is_whole or stages[:-1] not in self._ends else None

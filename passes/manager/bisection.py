@@ -7,11 +7,12 @@ from collections.abc import Callable
 from ...ir import Model
 from ...verification.mismatch import MismatchError
 from ...verification.runs.verdict import Verdict
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 
 
 def locate(
-    verdict: Verdict, passes: Callable[[Run], object], compare: Callable[[Model], Verdict]
+    verdict: Verdict, passes: Callable[[PassContext], object], compare: Callable[[Model], Verdict]
 ) -> MismatchError:
     """Run passes once more and compare after each; return the error that names the culprit.
 
@@ -20,10 +21,10 @@ def locate(
         passes: runs the passes on a new copy of the model.
         compare: compares a model with the original.
     """
-    run = Run()
-    run.watcher = _Comparing(run, compare)
+    context = PassContext()
+    context.instrumentation.watcher = _Comparing(context, compare)
     try:
-        passes(run)
+        passes(context)
     except MismatchError as error:
         return error
     return MismatchError(verdict, "")
@@ -32,8 +33,8 @@ def locate(
 class _Comparing:
     """A watcher that raises MismatchError after the first pass that changes the outputs."""
 
-    def __init__(self, run: Run, compare: Callable[[Model], Verdict]) -> None:
-        self._run = run
+    def __init__(self, context: PassContext, compare: Callable[[Model], Verdict]) -> None:
+        self._context = context
         self._compare = compare
         self._seen = 0
 
@@ -42,7 +43,7 @@ class _Comparing:
 
     def after(self, pass_: Pass, model: Model, changed: bool) -> None:
         """Compare the model that a pass changed."""
-        rewritten = [remark for remark in self._run.remarks if remark.action == "rewritten"]
+        rewritten = [remark for remark in self._context.remarks if remark.action == "rewritten"]
         new, self._seen = rewritten[self._seen :], len(rewritten)
         if changed:
             verdict = self._compare(model)

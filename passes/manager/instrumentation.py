@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 from collections.abc import Iterator
 
-from ..base import Watcher
+from ..context import Watcher
 
 _watcher: contextvars.ContextVar[Watcher | None] = contextvars.ContextVar("watcher", default=None)
 

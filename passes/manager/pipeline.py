@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
 from ...limits import current, governed
-from ..base import Pass, Progress, Remark, RewriteError, Run, kept_constructs
+from ..base import Pass, Remark, RewriteError, kept_constructs
 from ..conformance import NewNodes
+from ..context import PassContext, Progress
 from ..utils.fixpoint import rewrite_model
 from .instrumentation import current_watcher
 from .registry import default_passes
@@ -122,7 +123,7 @@ class Pipeline:
         if verdict.differs:
             raise locate(
                 verdict,
-                lambda run: self.apply(load(original), run=run),
+                lambda context: self.apply(load(original), run=context),
                 lambda after: compare(original, after, options, base_dir=folder),
             )
         require_compared(verdict, "the rewrite", options.prove is True)
@@ -135,7 +136,7 @@ class Pipeline:
         progress: Progress | None = None,
         *,
         trial: bool = False,
-        run: Run | None = None,
+        run: PassContext | None = None,
     ) -> Result[Model]:
         """Rewrite an IR model in place.
 
@@ -148,18 +149,20 @@ class Pipeline:
         Raises:
             EmissionError: a pass emitted a node that its opset does not take.
         """
+        context = PassContext() if run is None else run
+        instrumentation = context.instrumentation
         if run is None:
-            run = Run(progress)
-            run.watcher = None if trial else current_watcher()
-        run.told_at = logging.DEBUG if trial else logging.INFO
-        run.standard = default_passes()
-        run.new_nodes = None if trial else NewNodes(model)
+            instrumentation.progress = progress
+            instrumentation.watcher = None if trial else current_watcher()
+        instrumentation.log_level = logging.DEBUG if trial else logging.INFO
+        instrumentation.new_nodes = None if trial else NewNodes(model)
+        context.default_passes = default_passes()
         with governed(), notes() as noted:
-            changed = rewrite_model(self.passes, model, run, self.repeat)
-        if changed and run.new_nodes is not None:
-            run.new_nodes.require_conformance()
-        timings = tuple(Timing(name, spent) for name, spent in run.seconds.items())
-        return Result(model, changed, (*run.remarks, *noted), timings)
+            changed = rewrite_model(self.passes, model, context, self.repeat)
+        if changed and instrumentation.new_nodes is not None:
+            instrumentation.new_nodes.require_conformance()
+        timings = tuple(Timing(name, spent) for name, spent in context.meter.seconds.items())
+        return Result(model, changed, (*context.remarks, *noted), timings)
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)

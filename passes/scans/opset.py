@@ -9,7 +9,8 @@ import onnx.defs
 
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Function, Graph, Model, Node
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from .layout import unreadable
 from .shapes import ScanShapes
 
@@ -21,7 +22,7 @@ Root = Model | Function
 def carry_scans(
     pass_: Pass,
     model: Model,
-    run: Run,
+    context: PassContext,
     versions: tuple[int, int],
     obstacle: Obstacle,
     convert: Convert,
@@ -31,7 +32,7 @@ def carry_scans(
     Args:
         pass_: in whose name remarks are made.
         model: what to convert; functions that import the opset too come along.
-        run: takes the remarks.
+        context: takes the remarks.
         versions: the opsets from and to.
         obstacle: says why a Scan cannot be converted.
         convert: converts one.
@@ -44,12 +45,12 @@ def carry_scans(
     shared = _shared_obstacle(roots, versions, reasons)
     if shared is not None:
         for (_, node), reason in zip(scans, reasons, strict=True):
-            run.kept(pass_, node, reason or shared)
+            context.kept(pass_, node, reason or shared)
         return False
     for graph, node in scans:
         path = node.path
         convert(graph, surveyed[node])
-        run.rewritten(pass_, node, path, f"converted to opset {target}")
+        context.rewritten(pass_, node, path, f"converted to opset {target}")
     for root in roots if scans else ():
         root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
     return bool(scans)

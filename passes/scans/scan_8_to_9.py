@@ -24,7 +24,8 @@ import onnx
 
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
-from ..base import Pass, RewriteError, Run
+from ..base import Pass, RewriteError
+from ..context import PassContext
 from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
@@ -50,9 +51,9 @@ class Scan8To9(Pass):
 
     name: ClassVar[str] = "scan-8-to-9"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Convert all Scans and the opset imports, or nothing."""
-        return carry_scans(self, model, run, (_FROM, _TO), obstacle_8_to_9, convert_scan_8_to_9)
+        return carry_scans(self, model, context, (_FROM, _TO), obstacle_8_to_9, convert_scan_8_to_9)
 
 
 def obstacle_8_to_9(shapes: ScanShapes) -> str | None:

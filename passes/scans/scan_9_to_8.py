@@ -24,7 +24,8 @@ from typing import ClassVar
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.schema_queries import unsayable
-from ..base import Pass, RewriteError, Run
+from ..base import Pass, RewriteError
+from ..context import PassContext
 from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
@@ -47,9 +48,9 @@ class Scan9To8(Pass):
 
     name: ClassVar[str] = "scan-9-to-8"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Convert all Scans and the opset imports, or nothing."""
-        return carry_scans(self, model, run, (_FROM, _TO), obstacle_9_to_8, convert_scan_9_to_8)
+        return carry_scans(self, model, context, (_FROM, _TO), obstacle_9_to_8, convert_scan_9_to_8)
 
 
 def obstacle_9_to_8(shapes: ScanShapes) -> str | None:

@@ -25,7 +25,8 @@ from ...analysis.constants.provenance import origins
 from ...ir import Graph, Model, Node, Template, Value
 from ...ir.option_names import by
 from ...ops.schema_queries import unsayable
-from ..base import MAY_BE_CONTROL_FLOW, Pass, Run
+from ..base import MAY_BE_CONTROL_FLOW, Pass
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.builder import Emitter
 from ..utils.cost_model import refuses_copies
@@ -54,9 +55,9 @@ class UnrollScans(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Scans before the ones around them."""
-        unroller = _ScanUnroller(self, model, run)
+        unroller = _ScanUnroller(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Scan"):
@@ -114,15 +115,17 @@ class _Plan:
 
 
 class _ScanUnroller:
-    def __init__(self, options: UnrollScans, model: Model, run: Run) -> None:
+    def __init__(self, options: UnrollScans, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.budget = Budget(run, options.max_nodes, options.max_trips)
+        self.context = context
+        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
         batched = [root for root in model.roots() if root.opset() == 8]
         # Of Scans of opset 8 the inference is told what others would not infer.
-        self.inference = run.new_inference(model) if batched else run.inference(model)
+        self.inference = (
+            context.analyses.new_inference(model) if batched else context.inference(model)
+        )
         survey_scans(batched, 8, self.inference)
 
     def visit(self, graph: Graph, node: Node) -> bool:
@@ -134,7 +137,7 @@ class _ScanUnroller:
                 if holder.is_op("Scan"):
                     self.visit(graph, holder)
             return True
-        self.run.kept(self.options, node, plan)
+        self.context.kept(self.options, node, plan)
         return False
 
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
@@ -172,7 +175,7 @@ class _ScanUnroller:
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
-        self.run.rewritten(self.options, node, path, self.run.with_offer(node, what))
+        self.context.rewritten(self.options, node, path, self.context.with_offer(node, what))
         self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
@@ -206,8 +209,7 @@ class _ScanUnroller:
         return stack.join([[results[index] for results in row] for row in rows], old.name)
 
     def report(self, node: Node, trip: int, trips: int) -> None:
-        if self.run.progress is not None and trip % 100 == 0:
-            self.run.progress(f"unrolling {node.label}", trip, trips)
+        self.context.instrumentation.report_step(f"unrolling {node.label}", trip, trips)
 
 
 def _final_states(

@@ -23,7 +23,8 @@ import numpy as np
 
 from ...analysis.constants.folding import Folder
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.builder import Emitter
 from ..utils.legality import drawn_alike, given_by_caller, named_from_outside
@@ -49,18 +50,18 @@ class LowerSequences(Pass):
     )
     max_nodes: int = DEFAULT_MAX_NODES
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Lower in every graph, again after bodies were copied into one."""
         changed = False
         while True:
-            lowering = _Lowering(self, model, run)
+            lowering = _Lowering(self, model, context)
             for root in model.roots():
                 lowering.visit(root.graph)
             lowering.sweep()
             changed |= lowering.changed
             if not lowering.expanded:
                 break
-            run.forget_facts()
+            context.analyses.invalidate()
         lowering.report()
         return changed
 
@@ -73,12 +74,12 @@ class _Lowering:
         expanded: whether bodies were copied, in which there may be more to lower.
     """
 
-    def __init__(self, options: LowerSequences, model: Model, run: Run) -> None:
+    def __init__(self, options: LowerSequences, model: Model, context: PassContext) -> None:
         self.options = options
         self.model = model
-        self.run = run
-        self.budget = Budget(run, options.max_nodes)
-        self.inference = run.inference(model)
+        self.context = context
+        self.budget = Budget(context.meter, options.max_nodes)
+        self.inference = context.inference(model)
         self.folder = Folder(model)
         self.structures = Structures(self.inference)
         self.changed = False
@@ -109,7 +110,7 @@ class _Lowering:
                     path = node.path
                     graph.remove(node)
                     self.changed = True
-                    self.run.rewritten(self.options, node, path, "removed, nothing needs it")
+                    self.context.rewritten(self.options, node, path, "removed, nothing needs it")
 
     def _is_ours(self, node: Node) -> bool:
         return not node.is_op("Identity") or node.outputs[0] in self.structures.known
@@ -119,7 +120,7 @@ class _Lowering:
         for graph in self.model.graphs():
             for node in graph.nodes_of(*self.options.works_on):
                 reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
-                self.run.kept(self.options, node, str(reason))
+                self.context.kept(self.options, node, str(reason))
 
     # Sequences ----------------------------------------------------------------------------------
 
@@ -309,7 +310,7 @@ class _Lowering:
         path = node.path
         graph.remove(node)
         self.changed = True
-        self.run.rewritten(self.options, node, path, f"lowered, {what}")
+        self.context.rewritten(self.options, node, path, f"lowered, {what}")
 
 
 def _element_type(sequence: Value, element: Value) -> int | None:

@@ -10,7 +10,7 @@ from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.trips.trip_bound import NO_MAXIMUM
 from ...ir.option_names import by
 from ...limits import limit
-from ..base import Run
+from ..context import Meter
 
 DEFAULT_MAX_NODES = limit("max_nodes")
 
@@ -24,7 +24,7 @@ class Budget:
     """What is left of the limits that one pass was given.
 
     Args:
-        run: counts the nodes that all passes have added.
+        meter: counts the nodes that all passes have added.
         max_nodes: how many nodes the whole rewrite may add.
         max_trips: how many trips a construct may make; None for no limit.
 
@@ -32,8 +32,8 @@ class Budget:
         tried: how many nodes were made on trial.
     """
 
-    def __init__(self, run: Run, max_nodes: int, max_trips: int | None = None) -> None:
-        self.run = run
+    def __init__(self, meter: Meter, max_nodes: int, max_trips: int | None = None) -> None:
+        self.meter = meter
         self.max_nodes = max_nodes
         self.max_trips = max_trips
         self.tried = 0
@@ -46,7 +46,7 @@ class Budget:
             what: what adds them; the reason begins with it.
             weight: what it counts as, where that is more.
         """
-        used = self.run.added_nodes
+        used = self.meter.added_nodes
         if max(cost, weight) + used <= self.max_nodes:
             return None
         return (
@@ -82,7 +82,7 @@ class Budget:
 
     def spend(self, nodes: int) -> None:
         """Count nodes that were added."""
-        self.run.added_nodes += nodes
+        self.meter.added_nodes += nodes
 
     def may_try(self, cost: int) -> bool:
         """Whether so many nodes may be made on trial, on top of the earlier ones; counts them."""

@@ -23,7 +23,8 @@ from ...analysis.shapes.loop_fixpoint import outside
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Value
 from ...reference.signature import type_text
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,21 +38,21 @@ class CorrectDeclarations(Pass):
     name: ClassVar[str] = "correct-declarations"
     cleans_up: ClassVar[bool] = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Correct the declarations in every graph that say more than nothing."""
         declared = [value for graph in model.graphs() for value in _declared(graph)]
-        dissolved = {r.op_type for r in run.remarks if r.action == "rewritten"}
+        dissolved = {r.op_type for r in context.remarks if r.action == "rewritten"}
         bodies = any(graph.holder is not None for graph in model.graphs())
         # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
         if not declared and not bodies and not dissolved:
             return False
-        return self.correct(model, run)
+        return self.correct(model, context)
 
-    def correct(self, model: Model, run: Run) -> bool:
+    def correct(self, model: Model, context: PassContext) -> bool:
         """Compare every declaration with what is inferred, whether or not a construct was there."""
         declared = [value for graph in model.graphs() for value in _declared(graph)]
-        inference = run.new_inference(model)
-        for value, fact in run.facts.items():
+        inference = context.analyses.new_inference(model)
+        for value, fact in context.analyses.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
         changed = False
         for value in declared:
@@ -61,10 +62,12 @@ class CorrectDeclarations(Pass):
                 value.type = type_
                 changed = True
         for graph in model.graphs():
-            changed |= self._correct_outputs(graph, inference, run)
+            changed |= self._correct_outputs(graph, inference, context)
         return changed
 
-    def _correct_outputs(self, graph: Graph, inference: ShapeInference, run: Run) -> bool:
+    def _correct_outputs(
+        self, graph: Graph, inference: ShapeInference, context: PassContext
+    ) -> bool:
         infos = list(graph.output_infos)
         for slot, (value, info) in enumerate(zip(graph.outputs, infos, strict=True)):
             if not info.HasField("type"):
@@ -81,7 +84,7 @@ class CorrectDeclarations(Pass):
                 infos[slot].type.CopyFrom(type_)
             if _is_promise(graph) and value.producer is not None:
                 does = "which is declared now" if of_model else "correct the declaration there"
-                run.noted(self, value.producer, f"{_false(info, type_)}; {does}")
+                context.noted(self, value.producer, f"{_false(info, type_)}; {does}")
         changed = any(new is not old for new, old in zip(infos, graph.output_infos, strict=True))
         graph.output_infos = tuple(infos)
         return changed

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from ...ir import Model
 from ...ir.lazy import lazy_property
-from ..base import Pass, Run
+from ..base import Pass
+from ..context import PassContext
 from .declarations import CorrectDeclarations
 from .fingerprint import States
 
@@ -22,23 +23,23 @@ _UNWATCHED = 2
 """Most models are done after so many rounds; in later ones a state seen before is looked for."""
 
 
-def rewrite_model(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:
     """Run passes and set right what the model declares; whether anything changed.
 
     Args:
         passes: in their order.
         model: is changed in place.
-        run: collects the remarks; those on what is gone in the end are dropped.
+        context: collects the remarks; those on what is gone in the end are dropped.
         repeat: again and again until none changes anything.
     """
-    changed = run_passes(passes, model, run, repeat)
-    run.forget_gone(model)
+    changed = run_passes(passes, model, context, repeat)
+    context.remarks.forget_gone(model)
     if changed:
-        CorrectDeclarations().run(model, run)
+        CorrectDeclarations().run(model, context)
     return changed
 
 
-def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> bool:
+def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:
     """Run passes in order, if wanted again and again until none changes anything.
 
     A pass looks again only after one has changed something that might give it new work. Passes that
@@ -48,15 +49,15 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
     held = Held(model)
     stale = dict.fromkeys(passes, True)
     for pass_ in passes:
-        run.seconds.setdefault(pass_.name, 0.0)
+        context.meter.seconds.setdefault(pass_.name, 0.0)
     states, last = States(), None
     for round_ in range(_MOST_ROUNDS if repeat else 1):
         for number, pass_ in enumerate(passes):
             if stale[pass_]:
                 stale[pass_] = False
-                if run.progress is not None:
-                    run.progress(str(pass_), number, len(passes))
-                if _run_timed(pass_, model, run, held):
+                if context.instrumentation.progress is not None:
+                    context.instrumentation.progress(str(pass_), number, len(passes))
+                if _run_timed(pass_, model, context, held):
                     changed, last = True, pass_
                     held = Held(model)
                     if not pass_.cleans_up:
@@ -65,7 +66,7 @@ def run_passes(passes: Sequence[Pass], model: Model, run: Run, repeat: bool) -> 
             break
         if last is not None and round_ >= _UNWATCHED and states.seen(model):
             again = "the model is as it was some rounds before, so the passes end here"
-            run.noted_of_the_whole(last, model, again)
+            context.remarks.add_on_model(last, model, "noted", again)
             break
     return changed
 
@@ -86,26 +87,27 @@ class Held:
         return pass_.works_on is None or not self.all.isdisjoint(pass_.works_on)
 
 
-def _run_timed(pass_: Pass, model: Model, run: Run, held: Held) -> bool:
+def _run_timed(pass_: Pass, model: Model, context: PassContext, held: Held) -> bool:
     started = time.perf_counter()
-    run.forget_kept(pass_)
+    observers = context.instrumentation
+    context.remarks.forget_kept(pass_)
     _log.debug("%s begins", pass_)
-    if run.watcher is not None:
-        run.watcher.before(pass_, model)
+    if observers.watcher is not None:
+        observers.watcher.before(pass_, model)
     try:
-        changed = held.give_work(pass_) and pass_.run(model, run)
+        changed = held.give_work(pass_) and pass_.run(model, context)
         if changed:
-            run.forget_facts()
-            if run.new_nodes is not None and not isinstance(pass_, Repeated):
-                run.new_nodes.note(pass_.name)
+            context.analyses.invalidate()
+            if observers.new_nodes is not None and not isinstance(pass_, Repeated):
+                observers.new_nodes.note(pass_.name)
         did = "changed the model" if changed else "changed nothing"
-        _log.log(run.told_at, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
-        if run.watcher is not None:
-            run.watcher.after(pass_, model, changed)
+        _log.log(observers.log_level, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
+        if observers.watcher is not None:
+            observers.watcher.after(pass_, model, changed)
         return changed
     finally:
         if not isinstance(pass_, Repeated):
-            run.seconds[pass_.name] += time.perf_counter() - started
+            context.meter.seconds[pass_.name] += time.perf_counter() - started
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,9 +121,9 @@ class Repeated(Pass):
     name: ClassVar[str] = "straighten"
     passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Run them to a fixed point."""
-        return run_passes(self.passes, model, run, repeat=True)
+        return run_passes(self.passes, model, context, repeat=True)
 
     def __str__(self) -> str:
         return self.name

@@ -16,7 +16,8 @@ from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Model, Node
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
-from ..base import Pass, RewriteError, Run
+from ..base import Pass, RewriteError
+from ..context import PassContext
 from .loop_view import Repetition, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds
 from .sequence_maps import read_map, read_tensors
@@ -39,30 +40,32 @@ class VectorizeLoops(Pass):
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Vectorize inner constructs before the ones around them."""
-        inference = run.inference(model)
+        inference = context.inference(model)
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of(*self.works_on):
-                changed |= self._read_tensors(node, inference, run)
-                changed |= self._visit(graph, node, inference, run)
+                changed |= self._read_tensors(node, inference, context)
+                changed |= self._visit(graph, node, inference, context)
         return changed
 
-    def _read_tensors(self, node: Node, inference: ShapeInference, run: Run) -> bool:
+    def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:
         found = [read_tensors(body, inference) for body in node.graphs()]
         if any(found):
             told = "it reads rows of a tensor, not elements of a sequence"
-            run.rewritten(self, node, node.path, told)
+            context.rewritten(self, node, node.path, told)
         return any(found)
 
-    def _visit(self, graph: Graph, node: Node, inference: ShapeInference, run: Run) -> bool:
+    def _visit(
+        self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
+    ) -> bool:
         from .vectorization import Vectorization  # with all that vectorizes, once there is a loop
 
         path = node.path
         repetition = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         if isinstance(repetition, str):
-            run.kept(self, node, repetition)
+            context.kept(self, node, repetition)
             return False
         bounds = MemoryBounds(self.max_bytes, self.row_bytes)
         memory, offer = IterationMemory(repetition, inference, bounds), ""
@@ -72,18 +75,19 @@ class VectorizeLoops(Pass):
             growth = memory.growth(found.feeding.most_dimension())
             left = found.put_in_place(graph)
             if graph.holder is None:
-                run.facts |= found.facts
+                context.analyses.facts |= found.facts
         except (Unbatchable, RewriteError) as reason:
             offer = self._offer(repetition, inference, memory)
-            run.kept(self, node, f"it {reason}{offer}")
+            context.kept(self, node, f"it {reason}{offer}")
             return False
         if left is None:
             more = "" if growth is None else f"; {growth}"
-            run.rewritten(self, node, path, f"all trips are computed at once{more}")
+            context.rewritten(self, node, path, f"all trips are computed at once{more}")
         else:
-            run.rewritten(self, node, path, found.told)
-            run.pass_offer_on(node, left)
-            run.kept(self, left, f"it {found.reason}{offer}")
+            context.rewritten(self, node, path, found.told)
+            if node.op in context.offers:
+                context.offers[left.op] = context.offers.pop(node.op)
+            context.kept(self, left, f"it {found.reason}{offer}")
         return True
 
     def _offer(

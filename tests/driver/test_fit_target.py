@@ -7,6 +7,9 @@ import straightline as sl
 from harness import assert_equal_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from straightline import ir
+from straightline.driver.fit_target import take_over
+from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
 from strategies import model_and_feeds
 
 from targets import fitted, lacking, operators
@@ -222,3 +225,16 @@ def test_below_ir_version_4_no_constant_becomes_a_node(ir_version):
     assert "Constant" not in written and "Cast" not in written
     untouched = fitted(text, lacking("Sin", opsets=(7, 8)), passes=())
     assert not untouched.changed and untouched.model.ir_version == 3
+
+
+def test_a_rewrite_goes_on_with_the_remarks_on_a_copy():
+    context, other = PassContext(), PassContext()
+    (node,) = ir.parse(ON_DATA).graph.nodes()
+    context.kept(InlineIfs(), node, "before")
+    before = list(context.remarks.entries)
+    context.rewritten(UnrollLoops(), node, "y", "given up")
+    other.remarks.add(Remark("unroll-loops", "Loop", "y", "kept", "why"))
+    context.meter.seconds, other.meter.seconds = {"unroll-loops": 1.0}, {"unroll-loops": 2.0}
+    take_over(context, other, before)
+    assert [r.reason for r in context.remarks] == ["before", "why"]
+    assert context.meter.seconds == {"unroll-loops": 3.0}

@@ -7,7 +7,7 @@ import straightline as sl
 from straightline import ir
 from straightline.driver.rewrite import Rewriting, count_all_nodes
 from straightline.facts.named_dimensions import BindingError
-from straightline.passes import FreezeInitializers, InlineIfs, Pipeline, Run, UnrollLoops
+from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.runs.options import VerifyOptions
 from wrong_passes import Negating
@@ -91,13 +91,13 @@ def test_a_watcher_sees_every_run_and_has_the_remarks(model):
         def after(self, pass_, model, changed):
             seen.append((pass_.name, changed))
 
-    run = Run()
-    run.watcher = Watcher()
+    context = PassContext()
+    context.instrumentation.watcher = Watcher()
     loaded = Rewriting(model, PASSES, {"n": 2}).prepare()[0]
-    result = PASSES.apply(loaded, run=run)
+    result = PASSES.apply(loaded, run=context)
     assert seen == [("unroll-loops", True), ("inline-ifs", False)]
-    assert result.changed and list(result.remarks) == run.remarks
-    assert [remark.action for remark in run.remarks] == ["rewritten"]
+    assert result.changed and list(result.remarks) == list(context.remarks)
+    assert [remark.action for remark in context.remarks] == ["rewritten"]
 
 
 def test_a_pass_that_tries_others_can_be_watched():

@@ -8,8 +8,8 @@ from harness import as_model
 from straightline import ir, transform
 from straightline.ir import Operator
 from straightline.passes import Pass, Pipeline
-from straightline.passes.base import Run
 from straightline.passes.conformance import EmissionError, NewNodes
+from straightline.passes.context import PassContext
 
 TEXT = """<ir_version: 8, opset_import: ["": 13]>
     g (float[3] x, bool c) => (float[3] y) {
@@ -25,7 +25,7 @@ class Emits(Pass):
     name: ClassVar[str] = "emits"
     op: Operator = dataclasses.field(default=Operator("Neg"), metadata={"code_only": True})
 
-    def run(self, model: ir.Model, run: Run) -> bool:
+    def run(self, model: ir.Model, context: PassContext) -> bool:
         for graph in model.graphs():
             for node in graph.nodes_of("Relu"):
                 graph.add_node(self.op, node.inputs, ["new"])

@@ -6,7 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from straightline.ir import Model, Operator
-from straightline.passes import Pass, Run
+from straightline.passes import Pass, PassContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,8 +15,8 @@ class Negating(Pass):
 
     name: ClassVar[str] = "negating"
 
-    def run(self, model: Model, run: Run) -> bool:
-        return _become(self, model, run, ("Relu", "Exp"), Operator("Neg"))
+    def run(self, model: Model, context: PassContext) -> bool:
+        return _become(self, model, context, ("Relu", "Exp"), Operator("Neg"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Breaking(Pass):
 
     name: ClassVar[str] = "breaking"
 
-    def run(self, model: Model, run: Run) -> bool:
-        return _become(self, model, run, ("Add",), Operator("Mul"))
+    def run(self, model: Model, context: PassContext) -> bool:
+        return _become(self, model, context, ("Add",), Operator("Mul"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,15 +36,17 @@ class Invalidating(Pass):
     name: ClassVar[str] = "invalidating"
     unknown: bool = True
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         wrong = Operator("Upsample") if self.unknown else Operator.make("Transpose", perm=[1, 0])
-        return _become(self, model, run, ("Relu",), wrong)
+        return _become(self, model, context, ("Relu",), wrong)
 
 
-def _become(pass_: Pass, model: Model, run: Run, names: tuple[str, ...], wrong: Operator) -> bool:
+def _become(
+    pass_: Pass, model: Model, context: PassContext, names: tuple[str, ...], wrong: Operator
+) -> bool:
     found = [n for graph in model.graphs() for n in graph.nodes() if n.is_op(*names)]
     for node in found:
         assert node.graph is not None
-        run.rewritten(pass_, node, node.path, "spoiled")
+        context.rewritten(pass_, node, node.path, "spoiled")
         node.graph.set_operator(node, wrong)
     return bool(found)

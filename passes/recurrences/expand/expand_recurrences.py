@@ -21,7 +21,8 @@ from typing import ClassVar
 from ....analysis.constants.folding import Folder
 from ....analysis.constants.provenance import origins
 from ....ir import Graph, Model, Node, Value
-from ...base import Pass, RewriteError, Run
+from ...base import Pass, RewriteError
+from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.budget import DEFAULT_MAX_NODES, Budget
 from ...utils.value_numbering import merge_equal, same_key
@@ -48,9 +49,9 @@ class ExpandRecurrences(Pass):
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Take apart all that can be."""
-        return Expander(self, model, run, Folder(model)).expand()
+        return Expander(self, model, context, Folder(model)).expand()
 
 
 class Expander:
@@ -59,17 +60,19 @@ class Expander:
     Args:
         options: says how.
         model: is changed in place.
-        run: the rewrite.
+        context: the rewrite.
         folder: computes weights; equal ones of all models for which it does are one.
     """
 
-    def __init__(self, options: ExpandRecurrences, model: Model, run: Run, folder: Folder) -> None:
+    def __init__(
+        self, options: ExpandRecurrences, model: Model, context: PassContext, folder: Folder
+    ) -> None:
         self.options = options
         self.model = model
-        self.run = run
+        self.context = context
         self.folder = folder
-        self.inference = run.inference(model)
-        self.budget = Budget(run, options.max_nodes, options.max_trips)
+        self.inference = context.inference(model)
+        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
 
     def expand(self) -> bool:
         """Take apart all nodes that can be; says whether there were any."""
@@ -90,7 +93,7 @@ class Expander:
         reason = of if isinstance(of, str) else self.not_straight(of)
         if isinstance(of, str) or not (reason is None or self.may_be_scanned(of)):
             assert reason is not None
-            self.run.kept(self.options, node, reason)
+            self.context.kept(self.options, node, reason)
             return False
         before = len(graph)
         if reason is None:
@@ -101,7 +104,7 @@ class Expander:
             results, what = write_as_scans(of), f"is a Scan now: {reason}"
         replace_outputs(graph, node, results[: len(node.outputs)])
         self.budget.spend(len(graph) - before)
-        self.run.rewritten(self.options, node, path, what)
+        self.context.rewritten(self.options, node, path, what)
         return True
 
     def expansion(self, node: Node) -> Expansion | str:
@@ -128,7 +131,6 @@ class Expander:
         """What tells how far a node is written out."""
 
         def report(step: int) -> None:
-            if self.run.progress is not None and step % 100 == 0:
-                self.run.progress(f"writing out {node.label}", step, steps)
+            self.context.instrumentation.report_step(f"writing out {node.label}", step, steps)
 
         return report

@@ -22,7 +22,8 @@ from ....facts.bounds import Known
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
-from ...base import Pass, RewriteError, Run
+from ...base import Pass, RewriteError
+from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.costs import Costs
 from ...vectorize.loop_view import Repetition, read
@@ -67,14 +68,14 @@ class RaiseRecurrences(Pass):
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
 
-    def run(self, model: Model, run: Run) -> bool:
+    def run(self, model: Model, context: PassContext) -> bool:
         """Raise inner constructs before the ones around them."""
-        inference = run.inference(model)
+        inference = context.inference(model)
         known = Speculation(inference, model.functions).outside
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of(*self.works_on):
-                changed |= self._visit(graph, node, inference, known, run)
+                changed |= self._visit(graph, node, inference, known, context)
         return changed
 
     def _inexact(self) -> str:
@@ -93,30 +94,32 @@ class RaiseRecurrences(Pass):
         node: Node,
         inference: ShapeInference,
         known: Callable[[Value], Known],
-        run: Run,
+        context: PassContext,
     ) -> bool:
         path, repetition = node.path, read(node)
-        run.offer(node, None)
+        context.offers.pop(node.op, None)
         if isinstance(repetition, str):
-            run.kept(self, node, repetition)
+            context.kept(self, node, repetition)
             return False
         try:
             certain = runs_certainly(node, known)
             raising = _Raising(graph, repetition, inference, certain, self)
         except (Unbatchable, RewriteError) as reason:
-            run.kept(self, node, f"it {reason}")
+            context.kept(self, node, f"it {reason}")
             return False
         if self.straight and not raising.is_shorter():
-            run.kept(self, node, f"it could be {raising.what}, which is no shorter than its trips")
+            context.kept(
+                self, node, f"it could be {raising.what}, which is no shorter than its trips"
+            )
             return False
         if self.exact and not raising.is_exact():
             way = by(f"--passes '{self._inexact()}'")
             offer = f"it could be {raising.what}: {way}"
-            run.offer(node, offer)
-            run.kept(self, node, offer)
+            context.offers[node.op] = offer
+            context.kept(self, node, offer)
             return False
         raising.put_in_place()
-        run.rewritten(self, node, path, f"is now {raising.what}")
+        context.rewritten(self, node, path, f"is now {raising.what}")
         return True
 
 

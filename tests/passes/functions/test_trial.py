@@ -11,15 +11,16 @@ from harness import as_model
 from straightline import ir
 from straightline.limits import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
-from straightline.passes.base import Pass, Run
+from straightline.passes.base import Pass
 from straightline.passes.cleanup import fold_shapes
+from straightline.passes.context import PassContext
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.manager.registry import default_passes
 from straightline.passes.utils.budget import Budget
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
-RUN = Run(standard=default_passes())
+RUN = PassContext(default_passes=default_passes())
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
 
 CHOOSE = """choose (a, c) => (r) {
@@ -36,7 +37,12 @@ def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c",
     texts = "".join(LOCAL + text for text in functions)
     model = ir.load(as_model(f"{HEAD} g ({signature}) => (y) <{constants}> {{ {main} }}{texts}"))
     before = ir.to_proto(model).SerializeToString(deterministic=True)
-    trials = InliningTrials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, max_nodes))
+    trials = InliningTrials(
+        model,
+        InlineFunctions().passes_of_trial(RUN),
+        Budget(RUN.meter, max_nodes),
+        RUN.analyses.memory,
+    )
     found = {}
     for node in model.graph.nodes():
         function = model.functions.get(node.op.function_key)
@@ -147,8 +153,8 @@ class Counting(Pass):
     name: ClassVar[str] = "counting"
     graphs: list[ir.Graph] = dataclasses.field(default_factory=list, compare=False)
 
-    def run(self, model, run):
-        inference = run.inference(model)
+    def run(self, model, context):
+        inference = context.inference(model)
         for value in model.graph.outputs:
             inference.fact(value)
         self.graphs.extend(model.graphs())
@@ -163,7 +169,7 @@ def counted(levels):
     main = f"{HEAD} {signature} {{ y = local.f{levels - 1} (x, c) }}{text}"
     model, counting = ir.load(onnx.parser.parse_model(main)), Counting()
     with governed() as governor:
-        InlineFunctions(trial=(FoldConstants(), counting)).run(model, Run())
+        InlineFunctions(trial=(FoldConstants(), counting)).run(model, PassContext())
         return len(counting.graphs), governor.inferred
 
 
@@ -189,7 +195,9 @@ def test_only_an_input_of_the_model_is_asked_for():
             f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.inner (x, c) }}{LOCAL}{inside}"
         )
     )
-    trials = InliningTrials(model, InlineFunctions().passes_of_trial(RUN), Budget(RUN, 100))
+    trials = InliningTrials(
+        model, InlineFunctions().passes_of_trial(RUN), Budget(RUN.meter, 100), RUN.analyses.memory
+    )
     (call,) = model.functions["local", "inner", ""].graph.nodes()
     reason = trials.reason_to_keep(call, model.functions["local", "choose", ""])
     assert "would not resolve If" in reason and "decide it with" not in reason
@@ -209,8 +217,8 @@ def test_what_a_function_decides_itself_counts_for_nothing():
 def test_a_pass_that_is_given_nothing_to_try_says_so():
     text = f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.choose (x, c) }}{LOCAL}{CHOOSE}"
     with pytest.raises(RewriteError, match="run it in a Pipeline, or give it the passes to try"):
-        InlineFunctions().run(ir.load(as_model(text)), Run())
-    assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), Run())
+        InlineFunctions().run(ir.load(as_model(text)), PassContext())
+    assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), PassContext())
 
 
 def test_functions_that_do_not_change_are_searched_once(monkeypatch):

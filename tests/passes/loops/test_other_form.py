@@ -4,7 +4,7 @@ from harness import as_model
 from loops import HEAD
 from straightline import ir
 from straightline.passes import LoopsToScans
-from straightline.passes.base import Run
+from straightline.passes.context import PassContext
 from straightline.passes.loops.other_form import OtherForm
 
 TEXT = """g (float[N, M] x, float s) => (float y, float z) {
@@ -35,9 +35,9 @@ class Named(OtherForm[list]):
 
 def test_each_is_rewritten_or_kept_inner_ones_first():
     model = ir.load(as_model(HEAD + TEXT))
-    run = Run()
-    assert Named(model, run.inference(model)).run(LoopsToScans(), run)
-    assert [(one.path, one.action, one.reason) for one in run.remarks] == [
+    context = PassContext()
+    assert Named(model, context.inference(model)).run(LoopsToScans(), context)
+    assert [(one.path, one.action, one.reason) for one in context.remarks] == [
         ("y/r", "rewritten", "was h, perhaps"),
         ("y", "rewritten", "was b, perhaps"),
         ("z", "kept", "it is called k"),
@@ -48,6 +48,8 @@ def test_what_is_no_repetition_is_kept_with_its_reason():
     old = """g (float[1, N] x) => (float[1, N] z) {
         z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x)
     }"""
-    run, model = Run(), ir.load(as_model(HEAD.replace('"" : 17', '"" : 8') + old))
-    assert not Named(model, run.inference(model)).run(LoopsToScans(), run)
-    assert [one.action for one in run.remarks] == ["kept"] and "opset 8" in run.remarks[0].reason
+    context, model = PassContext(), ir.load(as_model(HEAD.replace('"" : 17', '"" : 8') + old))
+    assert not Named(model, context.inference(model)).run(LoopsToScans(), context)
+    assert [one.action for one in context.remarks] == ["kept"] and "opset 8" in context.remarks[
+        0
+    ].reason

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes import Run, Scan8To9
+from straightline.passes import PassContext, Scan8To9
 from straightline.passes.scans.opset import carry_scans, scans_inside_out, survey_scans
 
 
@@ -26,13 +26,13 @@ TWO = f"{scan('z')} y = Identity (z) {scan('w')}"
 
 
 def carry(model, obstacle=lambda shapes: None, versions=(8, 9)):
-    run, converted = Run(), []
+    context, converted = PassContext(), []
 
     def convert(graph, shapes):
         converted.append(shapes.node.output().name)
 
-    changed = carry_scans(Scan8To9(), model, run, versions, obstacle, convert)
-    return changed, converted, run.remarks
+    changed = carry_scans(Scan8To9(), model, context, versions, obstacle, convert)
+    return changed, converted, context.remarks
 
 
 def test_all_are_converted_and_the_import_with_them():

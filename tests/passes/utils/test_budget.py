@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 from straightline import passes
-from straightline.passes import Run
+from straightline.passes import PassContext
+from straightline.passes.context import Meter
 from straightline.passes.utils.budget import Budget
 
 FAMILIES = ("control", "scans", "sequences", "functions", "cleanup")
 
 
 def budget(max_nodes=10, max_trips=None, used=0):
-    run = Run()
-    run.added_nodes = used
-    return Budget(run, max_nodes, max_trips)
+    context = PassContext()
+    context.meter.added_nodes = used
+    return Budget(context.meter, max_nodes, max_trips)
 
 
 def test_nodes():
@@ -66,10 +67,10 @@ def test_how_many_trips_need_be_counted(nodes, trips, each, most, option):
 
 
 def test_all_passes_of_a_run_spend_from_one():
-    run = Run()
-    Budget(run, 10).spend(6)
-    assert Budget(run, 10).refuses(4, "it") is None
-    assert "to the 6 added so far" in Budget(run, 10).refuses(5, "it")
+    context = PassContext()
+    Budget(context.meter, 10).spend(6)
+    assert Budget(context.meter, 10).refuses(4, "it") is None
+    assert "to the 6 added so far" in Budget(context.meter, 10).refuses(5, "it")
 
 
 def test_what_is_tried_is_counted_apart():
@@ -90,5 +91,5 @@ def test_no_family_of_passes_imports_from_another():
 
 
 def test_what_no_budget_allows_is_not_offered():
-    refused = Budget(Run(), 100).refuses_trips(2**63 - 1, 2**63)
+    refused = Budget(Meter(), 100).refuses_trips(2**63 - 1, 2**63)
     assert refused == "9223372036854775807 trips are more than can be written out"

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from harness import as_model, assert_equal_outputs
 from straightline import ir
-from straightline.passes import FoldShapes, Pass, Pipeline, Run, parse_pipeline, straighten
+from straightline.passes import FoldShapes, Pass, PassContext, Pipeline, parse_pipeline, straighten
 from straightline.passes.utils.fixpoint import Held, rewrite_model
 from texts import LOOP_THEN_IF as TEXT
 
@@ -22,7 +22,7 @@ class Recording(Pass):
     times: int = 0
     log: list[str] = dataclasses.field(default_factory=list, compare=False)
 
-    def run(self, model, run):
+    def run(self, model, context):
         self.log.append(self.label)
         return self.log.count(self.label) <= self.times
 
@@ -61,7 +61,7 @@ class Turning(Pass):
     new: str = "Abs"
     log: list[str] = dataclasses.field(default_factory=list, compare=False)
 
-    def run(self, model, run):
+    def run(self, model, context):
         self.log.append(self.new)
         for node in model.graph.nodes_of(self.old):
             made = model.graph.add_node(ir.Operator(self.new), node.inputs, ["a name"])
@@ -120,19 +120,19 @@ def test_times_are_those_that_were_spent():
 
 def test_remarks_on_what_is_gone_are_dropped():
     text = TEXT.replace("y = If (q)", "unused = If (q)").replace("y)", "z)", 1)
-    run = Run()
+    context = PassContext()
     passes = straighten().passes
-    assert rewrite_model(passes, ir.load(as_model(text)), run, repeat=True)
-    assert [r.op_type for r in run.remarks if r.action == "kept"] == []
+    assert rewrite_model(passes, ir.load(as_model(text)), context, repeat=True)
+    assert [r.op_type for r in context.remarks if r.action == "kept"] == []
 
 
 def test_declarations_are_set_right_only_where_something_changed():
     text = """<ir_version: 8, opset_import: ["" : 17]>
         g (float[2] x) => (float[2] y) <float[3] z> { z = Neg (x) y = Neg (z) }"""
     model = ir.load(as_model(text))
-    assert not rewrite_model([Recording("a", 0, [])], model, Run(), repeat=True)
+    assert not rewrite_model([Recording("a", 0, [])], model, PassContext(), repeat=True)
     assert model.graph.nodes()[0].output().shape == (3,)
-    assert rewrite_model([Recording("a", 1, [])], model, Run(), repeat=True)
+    assert rewrite_model([Recording("a", 1, [])], model, PassContext(), repeat=True)
     assert model.graph.nodes()[0].output().shape == (2,)
 
 
@@ -140,40 +140,40 @@ def test_declarations_are_set_right_only_where_something_changed():
 class Asking(Recording):
     """Records what it is told of the values of the model."""
 
-    def run(self, model, run):
-        self.log.append(run.inference(model))
+    def run(self, model, context):
+        self.log.append(context.inference(model))
         return len(self.log) <= self.times
 
 
 def test_passes_share_what_is_known_until_one_changes_something():
     log = []
     passes = [Asking("a", 0, log), Asking("b", 2, log), Asking("c", 0, log)]
-    run = Run()
-    rewrite_model(passes, ir.load(as_model(TEXT)), run, repeat=False)
+    context = PassContext()
+    rewrite_model(passes, ir.load(as_model(TEXT)), context, repeat=False)
     assert log[0] is log[1] and log[1] is not log[2]
-    assert run.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model
+    assert context.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model
 
 
 def test_what_a_pass_found_out_for_itself_serves_those_behind_it():
     log = []
-    run, model = Run(), ir.load(as_model(TEXT))
-    rewrite_model([FoldShapes(), Asking("a", 0, log), FoldShapes()], model, run, repeat=False)
-    assert run.inference(model) is log[0]
-    own = run.new_inference(model)
-    run.share(own)
-    assert run.inference(model) is log[0] is not own
-    run.forget_facts()
-    run.share(own)
-    assert run.inference(model) is own
+    context, model = PassContext(), ir.load(as_model(TEXT))
+    rewrite_model([FoldShapes(), Asking("a", 0, log), FoldShapes()], model, context, repeat=False)
+    assert context.inference(model) is log[0]
+    own = context.analyses.new_inference(model)
+    context.analyses.share(own)
+    assert context.inference(model) is log[0] is not own
+    context.analyses.invalidate()
+    context.analyses.share(own)
+    assert context.inference(model) is own
 
 
 def test_shapes_are_declared_only_where_a_shape_was_asked_for():
     text = """g (float[N, 4] x) => (int64[2] y) {
         a = Neg (x) b = Exp (x) c = Shape (b) y = Neg (c) }"""
-    run, model = Run(), ir.load(as_model(HEAD + text))
+    context, model = PassContext(), ir.load(as_model(HEAD + text))
     for node in model.graph.nodes():  # what was asked for by others is no business of the pass
-        run.inference(model).fact(node.output())
-    FoldShapes().run(model, run)
+        context.inference(model).fact(node.output())
+    FoldShapes().run(model, context)
     declared = [v.name for v in model.graph.value_infos if isinstance(v, ir.Value)]
     assert declared == ["b", "c"]
 
@@ -226,11 +226,15 @@ def test_a_pass_runs_only_where_there_are_operators_that_it_is_for():
     log = []
     model = ir.load(as_model(TEXT))
     assert Held(model).give_work(Looking()), "one is in a branch"
-    rewrite_model([Looking("a", 0, log), Recording("b", 0, log)], model, Run(), repeat=False)
+    rewrite_model(
+        [Looking("a", 0, log), Recording("b", 0, log)], model, PassContext(), repeat=False
+    )
     without = ir.load(as_model(TEXT.replace("Relu", "Exp")))
     held = Held(without)
     assert not held.give_work(Looking()) and held.give_work(Recording())
-    rewrite_model([Looking("c", 1, log), Recording("d", 0, log)], without, Run(), repeat=True)
+    rewrite_model(
+        [Looking("c", 1, log), Recording("d", 0, log)], without, PassContext(), repeat=True
+    )
     assert log == ["a", "b", "d"]
 
 
@@ -243,5 +247,5 @@ def test_a_pass_does_not_run_once_the_others_have_left_nothing_that_it_is_for():
         works_on = frozenset({"Loop"})
 
     passes = [Looking("a", 0, log), *straighten().passes, Looking("b", 0, log)]
-    rewrite_model(passes, ir.load(as_model(text)), Run(), repeat=True)
+    rewrite_model(passes, ir.load(as_model(text)), PassContext(), repeat=True)
     assert log == ["a"], "no Loop is left behind the others"

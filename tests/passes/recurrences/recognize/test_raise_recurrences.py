@@ -8,7 +8,7 @@ import pytest
 from harness import as_model, assert_keeps, run_in_onnxruntime
 from loops import HEAD, op_types
 from straightline import ir, reference
-from straightline.passes import RaiseRecurrences, Run, parse_pipeline, straighten
+from straightline.passes import PassContext, RaiseRecurrences, parse_pipeline, straighten
 
 KEPT = {
     "carries nothing that an operator could compute": """
@@ -143,8 +143,8 @@ def test_an_offer_holds_for_the_copies_of_a_loop():
 
 
 def test_an_offer_is_taken_back():
-    run, node = Run(), ir.parse(HEAD + OFFERED["an RNN"]("N")).graph.nodes()[0]
-    run.offer(node, "it could be more")
-    assert run.with_offer(node, "kept") == "kept; it could be more"
-    run.offer(node, None)
-    assert run.with_offer(node, "kept") == "kept"
+    context, node = PassContext(), ir.parse(HEAD + OFFERED["an RNN"]("N")).graph.nodes()[0]
+    context.offers[node.op] = "it could be more"
+    assert context.with_offer(node, "kept") == "kept; it could be more"
+    context.offers.clear()
+    assert context.with_offer(node, "kept") == "kept"
