@@ -32,7 +32,7 @@ def carry(model, obstacle=lambda shapes: None, versions=(8, 9)):
         converted.append(shapes.node.output().name)
 
     changed = carry_scans(Scan8To9(), model, context, versions, obstacle, convert)
-    return changed, converted, context.remarks
+    return changed, converted, list(context.remarks)
 
 
 def test_all_are_converted_and_the_import_with_them():
