@@ -6,23 +6,18 @@ import contextlib
 import dataclasses
 import hashlib
 import importlib.metadata
-import inspect
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..driver.options import RewriteOptions
 from ..ir import TWO_GB
-from ..limits import Limits, governed
+from ..limits import governed
 from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
 
-if TYPE_CHECKING:
-    from ..driver.transform import Passes
-    from ..facts.named_dimensions import Dims
-
-
-_FORM = 2
+_FORM = 3
 """How what is done is kept; what was kept otherwise is done anew."""
 
 
@@ -31,30 +26,24 @@ class Treatment:
     """What is done with each model.
 
     Attributes:
-        passes: as `straightline.transform` takes them.
-        options: the other options of `straightline.transform`.
-        dims: the sizes of named dimensions.
-        verify: the options of a verification; None where there shall be none.
+        rewriting: the options of the rewrite or conversion.
+        verify: the options of the verification; None for none.
         straight_line: fail where control flow is left.
         whole_target: fail where the target does not take something.
         force: overwrite also what is no model.
         max_bytes: refuse larger files.
         load: files of passes.
-        limits: of work, memory and time for what is computed beforehand; None for the default.
         in_a_shell: whether messages name options rather than keywords.
         link_data: whether results have hard links to data files rather than copies.
     """
 
-    passes: Passes = None
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    dims: Dims = dataclasses.field(default_factory=dict)
+    rewriting: RewriteOptions = dataclasses.field(default_factory=RewriteOptions)
     verify: VerifyOptions | None = dataclasses.field(default_factory=VerifyOptions)
     straight_line: bool = False
     whole_target: bool = False
     force: bool = False
     max_bytes: int = TWO_GB
     load: tuple[Path, ...] = ()
-    limits: tuple[int | None, int | None, float | None] = (None, None, None)
     in_a_shell: bool = False
     link_data: bool = False
 
@@ -79,7 +68,7 @@ class Treatment:
         for file in self.load:
             load_file(file)
         with (
-            governed(Limits.of(*self.limits)),
+            governed(self.rewriting.limits),
             told_to_a_shell() if self.in_a_shell else contextlib.nullcontext(),
         ):
             yield
@@ -90,12 +79,8 @@ class Treatment:
         Raises:
             PassOptionError: there is no such pass or option; those of files are not looked at.
         """
-        from ..driver.transform import pipeline_of, transform
-
         if not self.load:
-            others = inspect.signature(transform).parameters
-            own = {name: held for name, held in self.options.items() if name not in others}
-            pipeline_of(self.passes, **own)
+            _ = self.rewriting.pipeline
 
     def key(self) -> str:
         """A digest of all that decides what comes out, this version of straightline among it.
@@ -106,14 +91,11 @@ class Treatment:
         decisive = {
             "state": _FORM,
             "versions": [importlib.metadata.version(name) for name in ("straightline", "onnx")],
-            "passes": self.passes,
-            "options": self.options,
-            "dims": self.dims,
+            "rewriting": self.rewriting,
             "verify": self.verify,
             "feeds": [digest_of_file(path) for path in self.feeds],
             "straight_line": self.straight_line,
             "whole_target": self.whole_target,
-            "limits": self.limits,
             "link_data": self.link_data,
             "load": [digest_of_file(path) for path in self.load],
         }

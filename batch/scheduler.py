@@ -24,7 +24,7 @@ from .state import State, kept_in
 from .worker import Done, failed, work
 
 if TYPE_CHECKING:
-    from ..driver.transform import Passes, TargetLike
+    from ..driver.options import Passes, TargetLike
     from ..facts.named_dimensions import Dims
 
 
@@ -93,24 +93,24 @@ def run(
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
     """
+    from ..driver.options import RewriteOptions
     from ..verification.runs.options import VerifyOptions
 
     if target is not None:
         from ..targets import target_of
 
-        options = {**options, "target": target_of(target)}  # a file is read once
+        target = target_of(target)  # a file is read once
     comparison = VerifyOptions.of(verify)
+    options.setdefault("timeout", comparison.timeout if comparison else None)
+    options |= {"max_work": max_work, "max_memory": max_memory, "hints": False}
     how = Treatment(
-        passes,
-        options,
-        dims or {},
+        RewriteOptions.of(passes=passes, dims=dims, target=target, **options),
         comparison.with_absolute_paths() if comparison else None,
         require_straight_line,
         require_target,
         force,
         max_bytes,
         tuple(Path(os.path.realpath(file)) for file in load),
-        (max_work, max_memory, comparison.timeout if comparison else None),
         is_told_to_a_shell(),
         link_data,
     )

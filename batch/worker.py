@@ -120,17 +120,16 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
 
 def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     """The result, compared with the original where that is asked for and nothing else fails it."""
-    from ..driver.transform import transform
+    from ..driver.transform import transform_model
     from ..verification.mismatch import require_compared
 
-    options = how.options
-    outcome = transform(original, how.passes, dims=how.dims, verify=False, hints=False, **options)
+    outcome = transform_model(original, how.rewriting)
     withheld = (how.straight_line and outcome.left) or (how.whole_target and outcome.untaken)
     if how.verify is None or withheld:
         return outcome
     outcome = outcome.compared(how.verify, _runtimes())
     assert outcome.verdict is not None
-    if options.get("strict") and not outcome.verdict.equal:
+    if how.rewriting.strict and not outcome.verdict.equal:
         require_compared(outcome.verdict, "the result", demanded=True)
     return outcome
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..display import OnProgress, silent
-from ..ir import Array, Model, base_dir_of, load
+from ..ir import Array, Model, load
 from ..ir.gc_pause import paused_collector
 from ..ir.lazy import lazy_property
 from ..limits import governed
@@ -51,20 +51,14 @@ class _Convert(Pass):
 
 @dataclasses.dataclass(frozen=True)
 class Conversion:
-    """One conversion: a model, what is known of its inputs, and where it shall go.
+    """One conversion: a model with the options of the conversion, and passes that run first.
 
     Attributes:
-        given: the model with what is known of its inputs, and passes that are run first.
-        target_opset: the opset version to convert to.
-        ir_version: the version of the file format; None for the one that goes with the opset.
-        rewrite: straighten control flow and sequences that cannot be converted.
-        on_progress: told of what is done.
+        given: the model and the options.
+        on_progress: called now and then during long work.
     """
 
     given: Rewriting
-    target_opset: int
-    ir_version: int | None = None
-    rewrite: bool = True
     on_progress: OnProgress = silent
 
     @paused_collector
@@ -77,10 +71,15 @@ class Conversion:
         """
         try:
             with governed(), notes() as noted:
-                converted = self.carried(self.target_opset)
+                converted = self.carried(self._opset)
             return dataclasses.replace(converted, noted=tuple(noted))
         except ConversionError as error:
             raise error.reaching(self._nearest(error)) from error
+
+    @property
+    def _opset(self) -> int:
+        assert self.given.options.opset is not None
+        return self.given.options.opset
 
     def carried(self, target: int) -> Converted:
         """The model in an opset, straightened where it must be.
@@ -95,7 +94,7 @@ class Conversion:
         try:
             self._convert(given.model, target)
         except ConversionError as error:
-            if not self.rewrite:
+            if not self.given.options.rewrite:
                 raise
             stuck = error
         if stuck is not None:
@@ -104,8 +103,8 @@ class Conversion:
 
     def _convert(self, model: Model, target: int) -> None:
         """Convert a model; who watches is told, unless it is only tried how far it comes."""
-        step = _Convert(target, self.ir_version, self._tell)
-        watcher = current_watcher() if target == self.target_opset else None
+        step = _Convert(target, self.given.options.ir_version, self._tell)
+        watcher = current_watcher() if target == self._opset else None
         if watcher is not None:
             watcher.before(step, model)
         step.run(model, PassContext())
@@ -231,7 +230,7 @@ class Converted:
         given = self.conversion.given
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         known: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
-        known["base_dir"] = base_dir_of(given.original, given.base_dir)
+        known["base_dir"] = given.base_dir
         verdict = compare(given.original, self.model, options, **known, **shared)
         if verdict.differs and self._corrected(context := PassContext()):
             verdict = compare(given.original, self.model, options, **known, **shared)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..ir import Model, Node, load
 from ..passes import (
@@ -38,6 +38,9 @@ from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir
 from .convert import Conversion
 from .rewrite import Rewriting
 
+if TYPE_CHECKING:
+    from .options import RewriteOptions
+
 Stages = tuple[Pass, ...]
 
 
@@ -48,18 +51,14 @@ class FitTarget(Pass):
     Options:
         target: what the model is made for.
         ways: passes to begin with; others that may leave less.
-        opset: the opset to end in; None for one that suits the target.
-        ir_version: the version of the file format that goes with it.
-        rewrite: straighten what the opset cannot hold.
+        asked: the opset to end in, where it is not the target's choice, and how to convert to it.
         max_nodes: how many nodes the whole rewrite may add.
     """
 
     name: ClassVar[str] = "fit-target"
-    target: Target | None = dataclasses.field(default=None, metadata={"code_only": True})
-    ways: tuple[Stages, ...] = dataclasses.field(default=((),), metadata={"code_only": True})
-    opset: int | None = dataclasses.field(default=None, metadata={"code_only": True})
-    ir_version: int | None = dataclasses.field(default=None, metadata={"code_only": True})
-    rewrite: bool = dataclasses.field(default=True, metadata={"code_only": True})
+    target: Target = dataclasses.field(metadata={"code_only": True})
+    ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
+    asked: RewriteOptions = dataclasses.field(metadata={"code_only": True})
     max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
@@ -92,7 +91,6 @@ class FitTarget(Pass):
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
-        assert self.target is not None
         loops = give_own_conditions(model) if self.target.own_conditions else []
         for loop in loops:
             what = f"{self.target.name} wants its body to give out a condition of its own"
@@ -108,7 +106,7 @@ class FitTarget(Pass):
         of such nodes the target was not asked, and clients take such inputs for their own."""
         if model.allows_overrides or model.has_loaded_form:
             return
-        if self.ir_version is not None:
+        if self.asked.ir_version is not None:
             keep_constants(model)
             return
         told = (
@@ -118,7 +116,7 @@ class FitTarget(Pass):
         context.remarks.add_on_model(self, model, "rewritten", told)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.target.name}" if self.target is not None else self.name
+        return f"{self.name} {self.target.name}"
 
 
 def take_over(
@@ -173,7 +171,6 @@ class Fitted:
 
     def tell(self, pass_: FitTarget, model: Model, context: PassContext) -> None:
         """Remark what was done and what is left."""
-        assert pass_.target is not None
         target, opset = pass_.target, model.opset()
         for remark in self.straightened:
             context.remarks.add(remark)
@@ -224,7 +221,6 @@ class _Fit:
 
     @property
     def target(self) -> Target:
-        assert self.pass_.target is not None
         return self.pass_.target
 
     def made(self) -> Fitted:
@@ -236,7 +232,7 @@ class _Fit:
             try:
                 found = self._in(opset)
             except ConversionError as error:
-                if self.pass_.opset is not None:
+                if self.pass_.asked.opset is not None:
                     raise
                 stuck = stuck or error
                 continue
@@ -261,8 +257,8 @@ class _Fit:
 
     def _opsets(self) -> Iterator[int]:
         """Opsets to end in, the best bet first."""
-        if self.pass_.opset is not None:
-            yield self.pass_.opset
+        if self.pass_.asked.opset is not None:
+            yield self.pass_.asked.opset
             return
         own = self.model.opset()  # 0 where it has none of ONNX's operators
         nearest = self.target.opsets.nearest(own) if own else own
@@ -277,13 +273,12 @@ class _Fit:
         is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
         if opset == before and is_taken and not Judge(self.target, self.model).untaken():
             return Fitted(self.model, before, {})
-        rewriting = Rewriting(self.model, Pipeline(()))
         copy, straightened, changes = self.model, tuple[Remark, ...](), ""
         if opset == before:
             copy = load(self.model)
         else:
-            how = self.pass_.ir_version, self.pass_.rewrite
-            converted = Conversion(rewriting, opset, *how).carried(opset)
+            options = self.pass_.asked.of_conversion(opset)
+            converted = Conversion(Rewriting(self.model, options)).carried(opset)
             copy, straightened = converted.model, converted.straightened
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
@@ -293,28 +288,19 @@ class _Fit:
         return Fitted(copy, before, left, replaced, straightened, changes=changes)
 
 
-def fitting(
-    passes: str | Pipeline | None,
-    target: Target,
-    opset: int | None = None,
-    ir_version: int | None = None,
-    rewrite: bool = True,
-    **options: Any,
-) -> Pipeline:
-    """The pipeline that makes a model fit a target.
+def fitting(passes: str | Pipeline | None, target: Target, asked: RewriteOptions) -> Pipeline:
+    """Return the pipeline that makes a model fit a target.
 
     Args:
-        passes: what comes first: None for what suits the target, text, or a pipeline.
+        passes: the passes to begin with: None for those that suit the target, text, or a pipeline.
         target: the target.
-        opset: the opset to end in; None for one that suits the target.
-        ir_version: the version of the file format that goes with it.
-        rewrite: straighten what the opset cannot hold.
-        options: options of the passes.
+        asked: the opset to end in, if any, how to convert to it, and options of the passes.
 
     Raises:
         TargetError: the target does not read the opset.
         PassOptionError: there is no such pass or option.
     """
+    opset, options = asked.opset, asked.pass_options
     if opset is not None and opset not in target.opsets:
         raise TargetError(f"{target.name} reads opsets {target.opsets}, not {opset}")
     if passes is None:
@@ -323,10 +309,10 @@ def fitting(
         given = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
         ways = (_stages(given),)
     max_nodes = options.get("max_nodes", DEFAULT_MAX_NODES)
-    return Pipeline((FitTarget(target, ways, opset, ir_version, rewrite, max_nodes),))
+    return Pipeline((FitTarget(target, ways, asked, max_nodes),))
 
 
-def _ways(target: Target, options: dict[str, Any]) -> Iterator[Stages]:
+def _ways(target: Target, options: Mapping[str, Any]) -> Iterator[Stages]:
     """What may straighten a model for a target. The first makes the best form, but of operators
     that are young; the last ones leave no control flow, but compute more."""
     if target.passes is not None:

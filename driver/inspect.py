@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from ..analysis.constants.provenance import origins
@@ -14,17 +14,17 @@ from ..display import Block, Line, Table, as_html
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from ..ir.gc_pause import paused_collector
-from ..limits import Limits, governed
+from ..limits import governed
 from ..passes import PASSES, Pass, PassContext, Pipeline, Remark
 from ..passes.base import kept_constructs
 from ..passes.context import RemarkLog
 from ..passes.manager import plugins
+from .options import Passes, RewriteOptions, TargetLike
 from .residual import calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
 from .rewrite import Rewriting, count_all_nodes
 from .specialize import Values
 from .suggestions import Advice, Hint, advise, hint_blocks, named
-from .transform import TargetLike, pipeline_of, selects_of
 from .trip_bounds import Maxima
 
 Outcome = Literal["rewritten", "kept", "removed"]
@@ -122,10 +122,9 @@ class Inspection:
         return "\n".join(lines) or "no control flow"
 
 
-@paused_collector
 def inspect(
     model: ModelSource,
-    passes: str | Pass | Iterable[Pass] | None = None,
+    passes: Passes = None,
     *,
     values: Values | None = None,
     shapes: Shapes | None = None,
@@ -147,15 +146,33 @@ def inspect(
     Raises:
         straightline.Error: as `rewrite`.
     """
-    options = {"freeze_initializers": freeze_initializers, "target": target, **options}
-    pipeline, selects = pipeline_of(passes, **options), selects_of(passes, **options)
-    given = values or {}, shapes or {}, base_dir, assume_max or {}, dims or {}
-    with governed(Limits.of(max_work, max_memory, timeout)):
-        return _inspected(Rewriting(model, pipeline, *given), selects)
+    asked = RewriteOptions.of(
+        passes=passes,
+        target=target,
+        values=values,
+        shapes=shapes,
+        dims=dims,
+        assume_max=assume_max,
+        freeze_initializers=freeze_initializers,
+        base_dir=base_dir,
+        max_work=max_work,
+        max_memory=max_memory,
+        timeout=timeout,
+        **options,
+    )
+    return inspect_model(model, asked)
 
 
-def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
+@paused_collector
+def inspect_model(model: ModelSource, options: RewriteOptions) -> Inspection:
+    """Inspect a model: `inspect` with its options in one object."""
+    rewriting = Rewriting(model, options)
     pipeline = rewriting.pipeline
+    with governed(options.limits):
+        return _inspected(rewriting, pipeline)
+
+
+def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
@@ -166,7 +183,7 @@ def _inspected(rewriting: Rewriting, selects: Pipeline | None) -> Inspection:
     result = pipeline.apply(copy, run=PassContext(remarks=log))
     left = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log))
-    advice = advise(rewriting, copy, selects) if left else Advice()
+    advice = advise(rewriting, copy) if left else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
     for (node, path, decider, op), root in zip(found, roots, strict=True):

@@ -5,24 +5,22 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..display import OnProgress, silent
-from ..facts.named_dimensions import BindingError, Dims, Shapes, with_dimensions
+from ..facts.named_dimensions import with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Result
 from ..verification.mismatch import MismatchError
-from .specialize import Values, bind_inputs
+from .specialize import bind_inputs
 from .trip_bounds import Maxima, assume_maxima
 
 if TYPE_CHECKING:
     from ..runtimes.workers import Workers
     from ..verification.runs.options import VerifyOptions
     from ..verification.runs.verdict import Verdict
+    from .options import RewriteOptions
 
 
 def count_all_nodes(model: Model) -> int:
@@ -36,46 +34,20 @@ def _told(maxima: Maxima) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Rewriting:
-    """One rewrite: a model, what is known of its inputs, and the passes.
-
-    Attributes:
-        source: the model; never changed.
-        pipeline: the passes.
-        values: values of inputs, by name.
-        shapes: shapes of inputs, by name.
-        base_dir: the folder of the external data of a source in memory.
-        maxima: the most trips of Loops, by path, that the caller vouches for.
-        dims: sizes of named dimensions.
-    """
+    """One rewrite: a model, which is never changed, and what is asked for."""
 
     source: ModelSource
-    pipeline: Pipeline
-    values: Values = dataclasses.field(default_factory=dict)
-    shapes: Shapes = dataclasses.field(default_factory=dict)
-    base_dir: BaseDir = None
-    maxima: Maxima = dataclasses.field(default_factory=dict)
-    dims: Dims = dataclasses.field(default_factory=dict)
+    options: RewriteOptions
 
-    def __post_init__(self) -> None:
-        """Check the kinds of what callers give.
+    @property
+    def pipeline(self) -> Pipeline:
+        """The passes."""
+        return self.options.pipeline
 
-        Raises:
-            BindingError: values or shapes are no mapping, or a shape is no sequence.
-        """
-        for name, given, example in (
-            ("values", self.values, '{"n": 3}'),
-            ("shapes", self.shapes, '{"x": (1, None, 512)}'),
-        ):
-            if not isinstance(given, Mapping):
-                raise BindingError(
-                    f"{name} are a mapping by input name, such as {example}, not {given!r}"
-                )
-        shapes: Mapping[str, Any] = self.shapes
-        for name, dims in shapes.items():
-            if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
-                raise BindingError(
-                    f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
-                )
+    @property
+    def base_dir(self) -> BaseDir:
+        """The folder of the external data of the source; None where the source names it."""
+        return base_dir_of(self.original, self.options.base_dir)
 
     @lazy_property
     def original(self) -> ModelSource:
@@ -97,7 +69,7 @@ class Rewriting:
         model, bound = self._bound()
         shapes = self.fixed_shapes(model)
         nodes, opset = count_all_nodes(model), model.opset()
-        assume_maxima(model, self.maxima)
+        assume_maxima(model, self.options.assume_max)
         result = self.pipeline.apply(model, progress)
         return Rewritten(self, result, bound, shapes, nodes, opset, time.perf_counter() - started)
 
@@ -105,17 +77,18 @@ class Rewriting:
         """A copy of the model as the passes are given it, with the value of each input that
         leaves."""
         model, bound = self._bound()
-        assume_maxima(model, self.maxima)
+        assume_maxima(model, self.options.assume_max)
         return model, bound
 
     def _bound(self) -> tuple[Model, dict[str, Array]]:
         """A copy of the model with its inputs bound, and the value of each input that leaves."""
-        model = load(self.original, self.base_dir)
+        model = load(self.original, self.options.base_dir)
         return model, self.bind(model)
 
     def fixed_shapes(self, model: Model) -> dict[str, tuple[int | None, ...]]:
         """Return the sizes of inputs once what is known of them is written into a model."""
-        if not (self.values or self.shapes or self.dims):
+        known = self.options
+        if not (known.values or known.shapes or known.dims):
             return {}
         shapes = {v.name: v.shape for v in model.graph.inputs if v.shape is not None}
         return {
@@ -130,18 +103,16 @@ class Rewriting:
         Raises:
             MismatchError: a sample does.
         """
-        if not self.maxima or verdict.proved:
+        if not self.options.assume_max or verdict.proved:
             return verdict
+        trust = f"{_told(self.options.assume_max)} is taken on trust"
         if verdict.status == "open":
-            return dataclasses.replace(
-                verdict, notes=(*verdict.notes, f"{_told(self.maxima)} is taken on trust")
-            )
+            return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
         from .bound_violations import Search, guard_maxima
 
         model, bound = self._bound()
-        guards = guard_maxima(model, self.maxima)
-        folder = base_dir_of(self.original, self.base_dir)
-        search = Search(self.original, model, guards, bound, folder, options, workers)
+        guards = guard_maxima(model, self.options.assume_max)
+        search = Search(self.original, model, guards, bound, self.base_dir, options, workers)
         found = search.on_samples()
         if found is not None:
             reason = f"an input makes {found.loop}: {found.shown}"
@@ -152,18 +123,18 @@ class Rewriting:
         if verdict.differs:
             return verdict
         further = search.further()
-        note = f"{_told(self.maxima)} is taken on trust; no input that was tried says otherwise"
+        note = f"{trust}; no input that was tried says otherwise"
         if further is not None:
             note = (
-                f"{_told(self.maxima)} is taken on trust; inputs make {further.loop}, such as"
-                f" {further.shown}; there the result is another one"
+                f"{trust}; inputs make {further.loop}, such as {further.shown}; there the result is"
+                " another one"
             )
         return dataclasses.replace(verdict, notes=(*verdict.notes, note))
 
     def bind(self, model: Model) -> dict[str, Array]:
         """Write what is known of the inputs into a model; the value of each input that leaves."""
-        shapes = with_dimensions(model.graph.inputs, self.shapes, self.dims)
-        bound = bind_inputs(model, self.values, shapes)
+        shapes = with_dimensions(model.graph.inputs, self.options.shapes, self.options.dims)
+        bound = bind_inputs(model, self.options.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             defaults = model.graph.initializers
             overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]
@@ -226,10 +197,9 @@ class Rewritten:
             feeds = read_feeds(options.feeds, proto, self.bound)
             options = dataclasses.replace(options, feeds=feeds)
         source = self.rewriting.original
-        folder = base_dir_of(source, self.rewriting.base_dir)
-        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
-        shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
-        verdict = compare(source, self.model, options, base_dir=folder, **fixed, **shared)
+        known: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
+        known |= {"base_dir": self.rewriting.base_dir, "workers": workers}
+        verdict = compare(source, self.model, options, on_progress=on_progress, **known)
         verdict = self.rewriting.trusted(verdict, options, workers)
         if verdict.differs:
             raise self._located(verdict, options)
@@ -246,7 +216,7 @@ class Rewritten:
             options = dataclasses.replace(options, prove=False)
         model, bound = self.rewriting.prepare()
         known: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
-        known["base_dir"] = base_dir_of(source, self.rewriting.base_dir)
+        known["base_dir"] = self.rewriting.base_dir
         with Workers() as workers:
 
             def verdict_of(after: Model) -> Verdict:

@@ -20,6 +20,7 @@ from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..limits import limit
 from ..passes import FreezeInitializers, Pass, Pipeline, Remark
+from .options import RewriteOptions
 from .rewrite import Rewriting, count_all_nodes
 
 _log = logging.getLogger(__name__)
@@ -159,28 +160,30 @@ class Way:
         }
         return {name: value for name, value in found.items() if value}
 
-    def applied(self, rewriting: Rewriting, size: int, selects: Pipeline | None) -> Rewriting:
+    def applied(self, rewriting: Rewriting, size: int) -> Rewriting:
         """The rewrite with these options added."""
-        pipeline = selects if self.selects and selects is not None else rewriting.pipeline
+        options = rewriting.options
+        selecting = options.selecting if self.selects else None
+        pipeline = (selecting or options).pipeline
         if self.honour:
             pipeline = Pipeline([_honouring(one) for one in pipeline.passes], pipeline.repeat)
         if self.freeze:
             pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
         added = self.arguments(size)
-        return dataclasses.replace(
-            rewriting,
-            source=rewriting.original,  # read once
-            pipeline=pipeline,
-            values={**rewriting.values, **added.get("values", {})},
-            shapes={**rewriting.shapes, **added.get("shapes", {})},
-            maxima={**rewriting.maxima, **added.get("assume_max", {})},
+        tried = RewriteOptions(
+            pipeline,
+            values={**options.values, **added.get("values", {})},
+            shapes={**options.shapes, **added.get("shapes", {})},
+            dims=options.dims,
+            assume_max={**options.assume_max, **added.get("assume_max", {})},
+            base_dir=options.base_dir,
         )
+        return Rewriting(rewriting.original, tried)  # read once
 
 
 def advise(
     rewriting: Rewriting,
     after: Model,
-    selects: Pipeline | None,
     on_progress: OnProgress = silent,
 ) -> Advice:
     """Try what could decide the control flow that a rewrite has left.
@@ -190,14 +193,14 @@ def advise(
     Args:
         rewriting: what was asked for.
         after: the rewritten model.
-        selects: the pipeline of `--selects` with the same options; None where it cannot be taken.
         on_progress: told of what is tried.
     """
     left = {(node.op_type, node.path): node for node in control_flow(after)}
-    trials = _Trials(rewriting, selects, len(left), on_progress)
+    trials = _Trials(rewriting, len(left), on_progress)
+    selects = rewriting.options.selecting is not None
     found, firsts = _Found(left), list[Way]()
     for key, node in left.items():
-        for number, way in enumerate(_ways(node, selects is not None)):
+        for number, way in enumerate(_ways(node, selects)):
             firsts += [way] if not number else []
             if found.decides(key) or found.took(way, trials, [key]):
                 break
@@ -313,16 +316,12 @@ class _Trials:
 
     Args:
         rewriting: what was asked for.
-        selects: the pipeline that selects.
         left: how many constructs the rewrite left.
         on_progress: told of what is tried.
     """
 
-    def __init__(
-        self, rewriting: Rewriting, selects: Pipeline | None, left: int, on_progress: OnProgress
-    ) -> None:
+    def __init__(self, rewriting: Rewriting, left: int, on_progress: OnProgress) -> None:
         self.rewriting = rewriting
-        self.selects = selects
         self.left = left
         self.on_progress = on_progress
         self.done: dict[Way, tuple[int, dict[Key, list[str]]] | None] = {}
@@ -343,10 +342,10 @@ class _Trials:
             options = way.options(size)
             _log.debug("trying %s for what is left", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
-            stay = self._stay(way.applied(self.rewriting, size, self.selects))
+            stay = self._stay(way.applied(self.rewriting, size))
             if stay is not None and len(stay) < self.left and way.options(other) != options:
                 # What is refused with another number needs this one.
-                more = self._stay(way.applied(self.rewriting, other, self.selects))
+                more = self._stay(way.applied(self.rewriting, other))
                 stay = {**(more or {}), **stay}
             if stay is not None and (best is None or len(stay) < len(best[1])):
                 best = size, stay

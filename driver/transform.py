@@ -1,112 +1,80 @@
-"""The public functions: what scripts call."""
+"""Transformations of models: the functions that scripts call, and the one that all of them are."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, ModelSource
 from ..ir.gc_pause import paused_collector
-from ..limits import Limits, governed
-from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
-from ..verification.runs.options import Verify
-from .passes_of_text import Transformation
+from ..limits import governed
+from ..passes.manager.pipeline import require_all_rewritten
+from ..verification.mismatch import require_compared
+from ..verification.runs.options import Verify, VerifyOptions
+from .options import Passes, RewriteOptions, TargetLike
+from .residual import left_over
 from .result import Outcome
-from .rewrite import Rewriting
+from .rewrite import Rewriting, Rewritten
 from .specialize import Values
+from .suggestions import Advice, advise, corrected
 from .trip_bounds import Maxima
 
 if TYPE_CHECKING:
-    from ..targets import Target
-
-TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
-"""What callers give as a target: a name, the path of a file, or the target itself."""
-
-Passes: TypeAlias = str | Pass | Iterable[Pass] | None
-"""What callers give as passes: None for the default pipeline, text, a pass, or several."""
-
-
-def pipeline_of(
-    passes: Passes,
-    *,
-    freeze_initializers: bool = False,
-    target: TargetLike = None,
-    carry: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Pipeline:
-    """The pipeline that a caller describes: None for the default one, text, or passes.
-
-    Args:
-        freeze_initializers: put that pass in front.
-        target: what the model shall fit in the end.
-        carry: with a target, how the model is carried to another opset: `opset`, `ir_version`,
-            `rewrite`.
-        options: options of the passes, where the pipeline is the default one or text.
-
-    Raises:
-        PassOptionError: the text does not parse, or names no pass or option; what is given is
-            neither text nor passes; options are given beside pass objects.
-        TargetError: there is no such target, or it does not read the opset.
-    """
-    if target is not None:
-        from ..targets import target_of
-        from .fit_target import fitting
-
-        is_text = passes is None or isinstance(passes, str)
-        begun: Any = passes if is_text else pipeline_of(passes, **options)
-        pipeline = fitting(begun, target_of(target), **(carry or {}), **options)
-    elif passes is None or isinstance(passes, str):
-        pipeline = straighten(**options) if passes is None else parse_pipeline(passes, **options)
-    elif options:
-        name = min(options)
-        raise PassOptionError(
-            f"option '{name}' is given beside pass objects; give it to the pass itself"
-        )
-    else:
-        pipeline = Pipeline(_pass_objects(passes))
-    if freeze_initializers:
-        return Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
-    return pipeline
-
-
-def selects_of(passes: Passes, **options: Any) -> Pipeline | None:
-    """The pipeline `selects` with the same options, where the default one was asked for."""
-    return None if passes is not None else pipeline_of("selects", **options)
-
-
-def _pass_objects(given: Any) -> list[Pass]:
-    # A sequence of onnx_ir's passes is iterable, and is a pass.
-    single = isinstance(given, Pass) or _is_foreign(given) or not isinstance(given, Iterable)
-    return [_pass_object(item) for item in ([given] if single else given)]
-
-
-def _pass_object(item: Any) -> Pass:
-    if isinstance(item, Pass):
-        return item
-    if _is_foreign(item):
-        from ..passes.manager.adapt_passes import step
-
-        return step(item)
-    raise PassOptionError(
-        "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
-        f" them, not {item!r}"
-    )
-
-
-def _is_foreign(item: Any) -> bool:
-    """Whether it is a pass of onnx_ir or a rule of onnxscript. Who holds one has imported these."""
-    if "onnx_ir" not in sys.modules:
-        return False
-    from ..passes.manager.adapt_passes import is_foreign
-
-    return is_foreign(item)
+    from .convert import Converted
 
 
 @paused_collector
+def transform_model(
+    model: ModelSource,
+    options: RewriteOptions,
+    verification: VerifyOptions | None = None,
+    *,
+    what: str = "the result",
+    on_progress: OnProgress = silent,
+) -> Outcome:
+    """Rewrite a model, convert it and compare, as the options say.
+
+    Args:
+        what: the name of the result in messages.
+
+    Raises:
+        Error: as `transform`.
+    """
+    rewriting = Rewriting(model, options)
+    has_passes = rewriting.has_passes
+    with governed(options.limits):
+        if verification is not None:
+            from ..verification import with_sample_shapes
+
+            with_sample_shapes(rewriting.original, verification, options.values)
+        rewritten, converted = _rewritten(rewriting, on_progress)
+        if options.strict:
+            require_all_rewritten(rewritten.result.remarks)
+        left, advice = [], Advice()
+        if has_passes:
+            left = left_over(rewritten.result, converted is not None)
+        if left and options.hints:
+            advice = advise(rewriting, rewritten.model, on_progress)
+            left = corrected(left, advice)
+        outcome = Outcome.of(rewritten, converted, left, advice.hints)
+        if verification is None:
+            return outcome
+        outcome = outcome.compared(verification, on_progress=on_progress)
+        assert outcome.verdict is not None
+        require_compared(outcome.verdict, what, options.strict or verification.prove is True)
+        return outcome
+
+
+def _rewritten(rewriting: Rewriting, on_progress: OnProgress) -> tuple[Rewritten, Converted | None]:
+    if rewriting.options.conversion_opset is None:
+        return rewriting.run(lambda *told: on_progress("rewriting", *told)), None
+    from .convert import Conversion
+
+    converted = Conversion(rewriting, on_progress).run()
+    return converted.rewritten, converted
+
+
 def transform(
     model: ModelSource,
     passes: Passes = None,
@@ -185,29 +153,29 @@ def transform(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    if selects and passes is not None:
-        raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
-    text = "selects" if selects else passes
-    options = {"freeze_initializers": freeze_initializers, **options}
-    if target is not None:  # which chooses the opset, and carries the model there
-        carry = {"opset": opset, "ir_version": ir_version, "rewrite": rewrite}
-        options |= {"target": target, "carry": carry}
-        opset = ir_version = None
-    with governed(Limits.of(max_work, max_memory, timeout)):
-        return Transformation(
-            _rewriting(model, text, (values, shapes, dims), base_dir, assume_max, options),
-            opset=opset,
-            ir_version=ir_version,
-            rewrite=rewrite,
-            verify=verify,
-            strict=strict,
-            hints=hints,
-            selects=selects_of(text, **options),
-            on_progress=on_progress,
-        ).run("the result")
+    asked = RewriteOptions.of(
+        passes=passes,
+        target=target,
+        opset=opset,
+        ir_version=ir_version,
+        rewrite=rewrite,
+        values=values,
+        shapes=shapes,
+        dims=dims,
+        assume_max=assume_max,
+        freeze_initializers=freeze_initializers,
+        selects=selects,
+        strict=strict,
+        hints=hints,
+        base_dir=base_dir,
+        max_work=max_work,
+        max_memory=max_memory,
+        timeout=timeout,
+        **options,
+    )
+    return transform_model(model, asked, VerifyOptions.of(verify), on_progress=on_progress)
 
 
-@paused_collector
 def rewrite(
     model: ModelSource,
     passes: Passes = None,
@@ -264,16 +232,25 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    options = {"freeze_initializers": freeze_initializers, "target": target, **options}
-    rewriting = _rewriting(model, passes, (values, shapes, dims), base_dir, assume_max, options)
-    with governed(Limits.of(max_work, max_memory, timeout)):
-        made: ModelSource = (
-            Transformation(rewriting, verify=verify, strict=strict).run("the rewrite").model
-        )
-    return made
+    asked = RewriteOptions.of(
+        passes=passes,
+        target=target,
+        values=values,
+        shapes=shapes,
+        dims=dims,
+        assume_max=assume_max,
+        freeze_initializers=freeze_initializers,
+        strict=strict,
+        hints=False,
+        base_dir=base_dir,
+        max_work=max_work,
+        max_memory=max_memory,
+        timeout=timeout,
+        **options,
+    )
+    return transform_model(model, asked, VerifyOptions.of(verify), what="the rewrite").model
 
 
-@paused_collector
 def convert_version(
     model: ModelSource,
     target_opset: int,
@@ -325,27 +302,20 @@ def convert_version(
     """
     from ..version_converter.convert import check_whole_number
 
-    check_whole_number("target_opset", target_opset)  # a transformation takes None, which is none
-    frozen = {"freeze_initializers": freeze_initializers}
-    rewriting = _rewriting(model, (), (values, shapes, dims), base_dir, None, frozen)
-    with governed(Limits.of(max_work, max_memory, timeout)):
-        made: ModelSource = (
-            Transformation(rewriting, target_opset, ir_version, rewrite, verify)
-            .run("the conversion")
-            .model
-        )
-    return made
-
-
-def _rewriting(
-    model: ModelSource,
-    passes: Passes,
-    known: tuple[Values | None, Shapes | None, Dims | None],
-    base_dir: BaseDir,
-    maxima: Maxima | None,
-    options: dict[str, Any],
-) -> Rewriting:
-    """What callers give, with nothing in the place of None."""
-    values, shapes, dims = known
-    given = values or {}, shapes or {}, base_dir, maxima or {}, dims or {}
-    return Rewriting(model, pipeline_of(passes, **options), *given)
+    check_whole_number("target_opset", target_opset)  # None would convert to no opset
+    asked = RewriteOptions.of(
+        passes=(),
+        opset=target_opset,
+        ir_version=ir_version,
+        rewrite=rewrite,
+        values=values,
+        shapes=shapes,
+        dims=dims,
+        freeze_initializers=freeze_initializers,
+        hints=False,
+        base_dir=base_dir,
+        max_work=max_work,
+        max_memory=max_memory,
+        timeout=timeout,
+    )
+    return transform_model(model, asked, VerifyOptions.of(verify), what="the conversion").model

@@ -8,9 +8,9 @@ from typing import Any
 import onnx_ir
 import onnx_ir.passes
 
+from ..driver.options import Passes, RewriteOptions
 from ..driver.rewrite import Rewriting
 from ..driver.specialize import Values
-from ..driver.transform import Passes, pipeline_of
 from ..driver.trip_bounds import Maxima, assume_maxima
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import to_proto
@@ -49,9 +49,9 @@ def as_onnx_ir_pass(
     Raises:
         PassOptionError: there is no such pass or option.
     """
-    pipeline = pipeline_of(passes, freeze_initializers=freeze_initializers, **options)
-    bindings: dict[str, Any] = {"values": values or {}, "shapes": shapes or {}, "dims": dims or {}}
-    bindings["maxima"] = assume_max or {}
+    frozen: dict[str, Any] = {"freeze_initializers": freeze_initializers, **options}
+    pipeline = RewriteOptions.of(passes=passes, **frozen).pipeline
+    bindings = {"values": values, "shapes": shapes, "dims": dims, "assume_max": assume_max}
     return StraightlinePass(pipeline, bindings, verify)
 
 
@@ -64,7 +64,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 
     Args:
         pipeline: the passes.
-        known: values, shapes, named dimensions and maxima.
+        known: `values`, `shapes`, `dims` and `assume_max`, as for `as_onnx_ir_pass`.
         verify: whether, or how, the outputs are compared first.
 
     Attributes:
@@ -79,7 +79,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
     ) -> None:
         super().__init__()
         self.pipeline = pipeline
-        self.known = dict(known or {})
+        self.options = RewriteOptions.of(passes=pipeline, **(known or {}))
         self.verification = VerifyOptions.of(verify)
         self.remarks: tuple[Remark, ...] = ()
 
@@ -93,13 +93,15 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         """
         exchange = Exchange()
         mine = exchange.taken(model)
-        rewriting = Rewriting(mine, self.pipeline, **self.known)
+        rewriting = Rewriting(mine, self.options)
         bound = rewriting.bind(mine)
         fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
-        assume_maxima(mine, rewriting.maxima)
+        assume_maxima(mine, self.options.assume_max)
         result = self.pipeline.apply(mine)
         self.remarks = result.remarks
-        if not result.changed and not any(self.known.values()):
+        options = self.options
+        bindings = options.values, options.shapes, options.dims, options.assume_max
+        if not result.changed and not any(bindings):
             return onnx_ir.passes.PassResult(model, False)
         rebuilt = exchange.given(mine)
         if self.verification is not None:

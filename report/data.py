@@ -213,7 +213,7 @@ def of_outcome(
         hints=outcome.hints,
         verdict=outcome.verdict,
         again=again,
-        base_dir=rewriting.base_dir,
+        base_dir=rewriting.options.base_dir,
     )
 
 

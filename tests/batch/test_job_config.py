@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from straightline.batch.job_config import Treatment
+from straightline.driver.options import RewriteOptions
 from straightline.ir.option_names import by
 from straightline.passes import PassOptionError
 from straightline.verification.runs.options import VerifyOptions
@@ -14,28 +15,28 @@ from targets import lacking
 
 
 def test_the_key_is_the_same_for_the_same():
-    one = Treatment(None, {"opset": 18, "values": {"a": np.arange(3), "b": [1]}})
-    other = Treatment(None, {"values": {"b": [1], "a": np.arange(3)}, "opset": 18})
+    one = Treatment(RewriteOptions(opset=18, values={"a": np.arange(3), "b": [1]}))
+    other = Treatment(RewriteOptions(values={"b": [1], "a": np.arange(3)}, opset=18))
     assert one.key() == other.key()
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Treatment("unroll-loops"),
-        Treatment(()),
-        Treatment(options={"opset": 18}),
-        Treatment(options={"opset": "18"}),
-        Treatment(options={"values": {"x": np.zeros(3)}}),
-        Treatment(options={"values": {"x": np.zeros(3, np.float32)}}),
-        Treatment(dims={"N": 1}),
+        Treatment(RewriteOptions("unroll-loops")),
+        Treatment(RewriteOptions(())),
+        Treatment(RewriteOptions(opset=18)),
+        Treatment(RewriteOptions(opset="18")),
+        Treatment(RewriteOptions(values={"x": np.zeros(3)})),
+        Treatment(RewriteOptions(values={"x": np.zeros(3, np.float32)})),
+        Treatment(RewriteOptions(dims={"N": 1})),
         Treatment(verify=None),
         Treatment(verify=VerifyOptions(seed=1)),
         Treatment(straight_line=True),
         Treatment(whole_target=True),
-        Treatment(options={"target": lacking("Loop")}),
-        Treatment(options={"target": lacking("Scan")}),
-        Treatment(limits=(5, None)),
+        Treatment(RewriteOptions(target=lacking("Loop"))),
+        Treatment(RewriteOptions(target=lacking("Scan"))),
+        Treatment(RewriteOptions(max_work=5)),
     ],
 )
 def test_the_key_is_another_where_something_else_may_come_out(other):
@@ -59,12 +60,15 @@ def test_files_count_by_their_content():
     assert len({*keys}) == 4
 
 
-@pytest.mark.parametrize("how", [Treatment("nothing-such"), Treatment(options={"max_trip": 2})])
+WRONG = RewriteOptions("nothing-such"), RewriteOptions.of(max_trip=2)
+
+
+@pytest.mark.parametrize("how", [Treatment(options) for options in WRONG])
 def test_what_fits_no_model_is_told_before_the_work(how):
     with pytest.raises(PassOptionError):
         how.check()
-    Treatment(None, {"opset": 18, "max_trips": 2, "values": {}}).check()
-    Treatment((), {"opset": 18}).check()
+    Treatment(RewriteOptions.of(opset=18, max_trips=2, values={})).check()
+    Treatment(RewriteOptions((), opset=18)).check()
     dataclasses.replace(how, load=(Path("own.py"),)).check()  # it may be one of those
 
 

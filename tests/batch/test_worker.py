@@ -13,6 +13,7 @@ from straightline.batch import worker as module
 from straightline.batch.job_config import Treatment
 from straightline.batch.sources import jobs_of
 from straightline.batch.worker import failed, work
+from straightline.driver.options import RewriteOptions
 from straightline.driver.rewrite import Rewriting
 from straightline.ir import Operator
 from straightline.passes import Pass
@@ -45,11 +46,11 @@ def test_what_is_done_is_seen_to_be(job):
 
 
 def test_what_a_target_does_not_take_withholds_the_result_where_that_is_asked_for(job):
-    options = {"target": lacking("Add", opsets=(7, 28))}
-    done = work(job, Treatment((), options, verify=None, whole_target=True), "key")
+    options = RewriteOptions((), target=lacking("Add", opsets=(7, 28)))
+    done = work(job, Treatment(options, verify=None, whole_target=True), "key")
     assert (done.record.status, done.record.problem) == ("failed", "not taken")
     assert done.record.messages[-1].startswith("npu does not take 1: Add 1")
-    assert work(job, Treatment((), options, verify=None), "key").record.ok
+    assert work(job, Treatment(options, verify=None), "key").record.ok
 
 
 def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_again(
@@ -94,7 +95,7 @@ def test_several_data_files_are_linked_each_under_the_name_that_the_result_has_f
     (tmp_path / "staging").mkdir()
     job = dataclasses.replace(found, staging=tmp_path / "staging", owns_data=True)
     for _ in range(2):
-        done = work(job, Treatment((), link_data=True), "key")
+        done = work(job, Treatment(RewriteOptions(()), link_data=True), "key")
         assert done.record.status == "written", done.record
         made = ir.load(job.target).graph.initializers
         assert [tensor.numpy()[-1] for tensor in made.values()] == list(range(len(names)))
@@ -127,9 +128,9 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        (Treatment("nothing-such"), "usage"),
+        (Treatment(RewriteOptions("nothing-such")), "usage"),
         (Treatment(max_bytes=3), "bad input"),
-        (Treatment(dims={"N": 3}), "bad input"),
+        (Treatment(RewriteOptions(dims={"N": 3})), "bad input"),
         (Treatment(load=(Path("none.py"),)), "bad input"),
     ],
 )
@@ -153,7 +154,7 @@ class Wrong(Pass):
 
 def test_other_outputs_withhold_a_result(job):
     for _ in range(2):  # the runtimes are kept
-        done = work(job, Treatment(Wrong()), "key")
+        done = work(job, Treatment(RewriteOptions(Wrong())), "key")
         record = done.record
         assert (record.problem, record.outputs) == ("outputs differ", "different")
         assert "the pass wrong changed the outputs" in record.messages[0]

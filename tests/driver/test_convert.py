@@ -13,8 +13,8 @@ import pytest
 from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir, transform
 from straightline.driver.convert import Conversion
+from straightline.driver.options import RewriteOptions
 from straightline.driver.rewrite import Rewriting
-from straightline.driver.transform import pipeline_of
 from straightline.verification.runs.options import VerifyOptions
 from straightline.version_converter import ConversionError
 from wrong_passes import Negating
@@ -40,7 +40,7 @@ def failed(model: Any, target: int, **options: Any) -> ConversionError:
 
 
 def conversion(model: Any, target: int, passes: Any = (), **known: Any) -> Conversion:
-    return Conversion(Rewriting(model, pipeline_of(passes), **known), target)
+    return Conversion(Rewriting(model, RewriteOptions(passes, opset=target, **known)))
 
 
 def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:

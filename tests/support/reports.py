@@ -2,9 +2,10 @@
 
 import straightline as sl
 from straightline import report
+from straightline.driver.options import RewriteOptions
 from straightline.driver.rewrite import Rewriting
 from straightline.driver.suggestions import advise
-from straightline.driver.transform import pipeline_of, selects_of
+from straightline.verification.runs.options import VerifyOptions
 
 DECODER = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 decoder (float[1, 4] x, float[1, 4] h, int64 n)
@@ -50,7 +51,7 @@ gate (a) => (b) {
 
 def rewritten(text=DECODER, verify=True):
     """The report of a rewrite with all that it tells."""
-    rewriting = Rewriting(sl.ir.parse(text), pipeline_of(None))
+    rewriting = Rewriting(sl.ir.parse(text), RewriteOptions())
     made = rewriting.run()
     return report.gather(
         rewriting.source,
@@ -58,7 +59,7 @@ def rewritten(text=DECODER, verify=True):
         names=("decoder.onnx", "flat.onnx"),
         remarks=made.result.remarks,
         timings=made.result.timings,
-        hints=advise(rewriting, made.model, selects_of(None)).hints,
-        verdict=made.verify() if verify else None,
+        hints=advise(rewriting, made.model).hints,
+        verdict=made.verify(VerifyOptions()) if verify else None,
         again=lambda options: " ".join(["straightline rewrite decoder.onnx flat.onnx", *options]),
     )

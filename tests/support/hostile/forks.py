@@ -31,7 +31,7 @@ PRELOADED = (
     ),
     *(
         "straightline.reference.interpreter.evaluator",
-        "straightline.driver.passes_of_text",
+        "straightline.driver.transform",
         "straightline.verification",
     ),
     *(

@@ -1,0 +1,169 @@
+"""The options of a rewrite or conversion: defaults, checks, and the pipeline that they describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..facts.named_dimensions import BindingError, Dims, Shapes
+from ..ir import BaseDir
+from ..ir.lazy import lazy_property
+from ..limits import Limits
+from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
+from .specialize import Values
+from .trip_bounds import Maxima
+
+if TYPE_CHECKING:
+    from ..targets import Target
+
+TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
+"""A target as callers name it: by name, by the path of a file, or as an object."""
+
+Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None
+"""Passes as callers name them: None for the default pipeline, text, a pass, several, a pipeline."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RewriteOptions:
+    """Options of one rewrite or conversion, as `straightline.transform` documents them.
+
+    Attributes:
+        pass_options: options of the passes, such as `max_trips`.
+
+    Raises:
+        BindingError: values or shapes are no mapping, or a shape is no sequence.
+        PassOptionError: `selects` stands beside passes.
+    """
+
+    passes: Passes = None
+    target: TargetLike = None
+    opset: int | None = None
+    ir_version: int | None = None
+    rewrite: bool = True
+    values: Values = dataclasses.field(default_factory=dict)
+    shapes: Shapes = dataclasses.field(default_factory=dict)
+    dims: Dims = dataclasses.field(default_factory=dict)
+    assume_max: Maxima = dataclasses.field(default_factory=dict)
+    freeze_initializers: bool = False
+    selects: bool = False
+    strict: bool = False
+    hints: bool = True
+    base_dir: BaseDir = None
+    max_work: int | None = None
+    max_memory: int | None = None
+    timeout: float | None = None
+    pass_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check what needs no model."""
+        if self.selects and self.passes is not None:
+            raise PassOptionError("selects=True stands for the pipeline 'selects'; give it alone")
+        for name, example in (("values", '{"n": 3}'), ("shapes", '{"x": (1, None, 512)}')):
+            value = getattr(self, name)
+            if not isinstance(value, Mapping):
+                raise BindingError(
+                    f"{name} are a mapping by input name, such as {example}, not {value!r}"
+                )
+        shapes: Mapping[str, Any] = self.shapes
+        for name, dims in shapes.items():
+            if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
+                raise BindingError(
+                    f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
+                )
+
+    @classmethod
+    def of(cls, **keywords: Any) -> RewriteOptions:
+        """Return the options of a call: None stands for a default, other names are of passes."""
+        names = {field.name for field in dataclasses.fields(cls)} - {"pass_options"}
+        own = {n: value for n, value in keywords.items() if n in names and value is not None}
+        others = {name: value for name, value in keywords.items() if name not in names}
+        return cls(**own, pass_options=others)
+
+    @lazy_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that the options describe.
+
+        Raises:
+            PassOptionError: the text does not parse, or names no pass or option; `passes` are
+                neither text nor passes; options are given beside pass objects.
+            TargetError: there is no such target, or it does not read the opset.
+        """
+        passes = "selects" if self.selects else self.passes
+        if self.target is not None:
+            from ..targets import target_of
+            from .fit_target import fitting
+
+            is_text = passes is None or isinstance(passes, str)
+            first: Any = passes if is_text else _pipeline(passes, self.pass_options)
+            pipeline = fitting(first, target_of(self.target), self)
+        else:
+            pipeline = _pipeline(passes, self.pass_options)
+        if self.freeze_initializers:
+            return Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
+        return pipeline
+
+    @lazy_property
+    def selecting(self) -> RewriteOptions | None:
+        """The same with selects, where they may be offered: the pipeline is the default one."""
+        is_default = self.passes is None and not self.selects
+        return dataclasses.replace(self, selects=True) if is_default else None
+
+    @property
+    def conversion_opset(self) -> int | None:
+        """The opset to convert to after the passes; a target is fitted by a pass."""
+        return self.opset if self.target is None else None
+
+    def of_conversion(self, opset: int) -> RewriteOptions:
+        """Return the options of a conversion alone, done in the same way."""
+        carry: dict[str, Any] = {"ir_version": self.ir_version, "rewrite": self.rewrite}
+        return RewriteOptions((), opset=opset, **carry)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of what is computed before run time."""
+        return Limits.of(self.max_work, self.max_memory, self.timeout)
+
+
+def _pipeline(passes: Passes, options: Mapping[str, Any]) -> Pipeline:
+    if passes is None:
+        return straighten(**options)
+    if isinstance(passes, str):
+        return parse_pipeline(passes, **options)
+    if options:
+        raise PassOptionError(
+            f"option '{min(options)}' is given beside pass objects; give it to the pass itself"
+        )
+    return passes if isinstance(passes, Pipeline) else Pipeline(_pass_objects(passes))
+
+
+def _pass_objects(passes: Any) -> list[Pass]:
+    # A sequence of onnx_ir's passes is iterable, and is a pass.
+    single = isinstance(passes, Pass) or _is_foreign(passes) or not isinstance(passes, Iterable)
+    return [_pass_object(item) for item in ([passes] if single else passes)]
+
+
+def _pass_object(item: Any) -> Pass:
+    if isinstance(item, Pass):
+        return item
+    if _is_foreign(item):
+        from ..passes.manager.adapt_passes import step
+
+        return step(item)
+    raise PassOptionError(
+        "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
+        f" them, not {item!r}"
+    )
+
+
+def _is_foreign(item: Any) -> bool:
+    """Return whether an object is a pass of onnx_ir or a rule of onnxscript."""
+    if "onnx_ir" not in sys.modules:  # whoever holds one has imported it
+        return False
+    from ..passes.manager.adapt_passes import is_foreign
+
+    return is_foreign(item)
