@@ -8,7 +8,7 @@ import pytest
 import typer.main
 from straightline.cli import commands, exit_codes
 from straightline.passes import PASSES
-from straightline.verification.proof.simplify import RULES
+from straightline.verification.proof.terms.term_manager import RULES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -177,6 +177,13 @@ def test_no_file_imports_itself_by_way_of_others():
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
 
 
+def test_no_file_of_the_proof_imports_itself_by_way_of_others_even_for_types():
+    files = import_graph(types=True)
+    proof = files.subgraph([file for file in files if file.startswith("verification/proof/")])
+    circles = nx.strongly_connected_components(proof)
+    assert [sorted(circle) for circle in circles if len(circle) > 1] == []
+
+
 def test_no_room_imports_itself_by_way_of_others_even_for_types():
     files = import_graph(types=True)
     rooms = nx.DiGraph((room(a), room(b)) for a, b in files.edges if room(a) != room(b))

@@ -19,7 +19,7 @@ from straightline.passes import Remark
 from straightline.runtimes.workers import RuntimeFailure
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.proof.definedness import UndefinedError
-from straightline.verification.proof.mismatch import Difference
+from straightline.verification.proof.equality.equality import Difference
 from straightline.verification.runs.verdict import Verdict
 from straightline.version_converter import ConversionError
 from straightline.version_converter.errors import Failure

@@ -23,7 +23,7 @@ from backend import array, cases_of_nodes
 from proof_mutants import compared, is_valid, ran
 from straightline.ir import Operator
 from straightline.ops import OperatorRules, rules_of
-from straightline.verification.proof.op_history import versions_of
+from straightline.verification.proof.terms.op_semantics import versions_of
 
 FIRST = 7
 """Older opsets are not compared by their meaning."""

@@ -26,8 +26,8 @@ from onnx import helper
 from proof_mutants import bits
 from straightline import Error, reference
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof.budget import OpenError
-from straightline.verification.proof.slice_pushdown import Narrowing
+from straightline.verification.proof.equality.slice_pushdown import Narrowing
+from straightline.verification.proof.terms.budget import OpenError
 from term_values import Values, terms_of
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

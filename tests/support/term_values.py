@@ -15,13 +15,13 @@ from straightline.analysis.shapes.onnx_inference_cache import connected
 from straightline.facts.fact import PRIVATE, element
 from straightline.facts.polynomial import Dimension
 from straightline.reference.interpreter.evaluator import operator_kernel
-from straightline.verification.proof.budget import Budget
-from straightline.verification.proof.compile_graph import Compiler
-from straightline.verification.proof.control_flow.recurrences import Bound
-from straightline.verification.proof.inputs import input_terms, overridable
-from straightline.verification.proof.symbolic_execution import Execution
-from straightline.verification.proof.term_manager import Terms
-from straightline.verification.proof.terms import Term, fingerprint
+from straightline.verification.proof.execution.compile_graph import Compiler
+from straightline.verification.proof.execution.inputs import input_terms, overridable
+from straightline.verification.proof.execution.symbolic_execution import Execution
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.free_variables import Bound
+from straightline.verification.proof.terms.term import Term, fingerprint
+from straightline.verification.proof.terms.term_manager import Terms
 
 
 def terms_of(

@@ -1,11 +1,16 @@
-"""Proof that two models give equal outputs for every input: translation validation.
+"""Translation validation: proof that two models give equal outputs for every input.
 
-Both models are run on symbols (`execution.py`, `constructs/`) and what they give out is compared as
-terms (`algebra.py`, `rules/`, `comparison.py`). Nothing here knows what a pass did (Pnueli, Siegel
-and Singerman, "Translation Validation", 1998; Necula, "Translation Validation for an Optimizing
-Compiler", 2000).
+Symbolic execution (`execution/`, `control_flow/`) turns both models into terms (`terms/`). Rewrite
+rules (`canonicalize/`, `simplify/`) bring terms to a normal form as they are built, and `equality/`
+compares the outputs. Nothing here knows what a pass did (Pnueli, Siegel and Singerman, "Translation
+Validation", 1998; Necula, "Translation Validation for an Optimizing Compiler", 2000). The floors,
+from the ground up: terms, canonicalize, arithmetic, simplify, equality and execution, control_flow,
+prove.
 """
 
+from . import canonicalize as canonicalize
+from . import control_flow as control_flow
+from . import simplify as simplify
 from .prove import prove
 from .result import Proof
 

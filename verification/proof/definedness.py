@@ -1,8 +1,8 @@
-"""Wherever the original gives outputs, so does the rewrite.
+"""Definedness: the rewrite has outputs wherever the original has (refinement, as in Alive2).
 
 Each node of the rewrite that may fail needs a twin in the original: the same operator on equal
 operands, which runs at least as often. Then the rewrite fails only where the original does. A node
-without a twin must be shown not to fail (`safety.py`), and a loop without one to end.
+without a twin must be proved safe (`execution/safety.py`), and a loop without one must end.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
 from ...ops.axes import ONE
 from ...reference.bodies import label
-from .budget import OpenError
-from .function_symbols import Head
+from .execution.safety import Safety
 from .obligations import (
     AS_DECLARED,
     ENDS,
@@ -28,11 +27,12 @@ from .obligations import (
     Log,
     Obligation,
 )
-from .terms import Args, Term
+from .terms.budget import OpenError
+from .terms.term import Args, Head, Term
 
 if TYPE_CHECKING:
-    from .equality import Comparison
-    from .term_manager import Terms
+    from .equality.equality import Comparison
+    from .terms.term_manager import Terms
 
 Demand = tuple[Head, Args]
 """An operator, or a demand by name, and its operands."""
@@ -95,6 +95,7 @@ class Definedness:
         self.comparison = comparison
         self.terms = comparison.terms
         self.positive: set[Dimension] = set()
+        self._safety = Safety(comparison.terms)
         self._before = before
         self._promised: dict[Demand, list[Guards]] = {}
         for each in before:
@@ -133,7 +134,7 @@ class Definedness:
         """What could go wrong, with the names that the node has for its inputs."""
         if obligation.head.op is None:
             return _FAULTS[obligation.head.name]
-        fault = self.terms.safety.fault(obligation.head, obligation.args, obligation.width)
+        fault = self._safety.fault(obligation.head, obligation.args, obligation.width)
         for index, name in enumerate(obligation.node.input):
             fault = fault.replace(f"'i{index}'", repr(name))
         return fault
@@ -190,7 +191,7 @@ class Definedness:
             return False
         elements = self._elements(obligation)
         return bool(elements) and all(
-            self.terms.safety.is_size(number) or self._holds((head, (number,)), around)
+            self._safety.is_size(number) or self._holds((head, (number,)), around)
             for head, (number,) in elements
         )
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import onnx
 
 from ...facts.polynomial import Dimension
-from .function_symbols import Head
-from .terms import Args, Term
+from .terms.term import Args, Head, Term
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"

@@ -27,25 +27,23 @@ from ...ir.gc_pause import paused_collector
 from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
-from .budget import Budget, OpenError
-from .compile_graph import Compiler, subgraphs_of
-from .constants import Places, key_of
 from .definedness import Definedness, UndefinedError
-from .equality import Comparison
-from .exact import assumed
-from .function_symbols import Head
-from .inputs import input_terms, narrower, overridable, require_same_defaults
-from .mismatch import Difference
-from .missing_rule import needed
-from .node_checker import InvalidError
+from .equality.equality import Comparison, Difference
+from .execution.compile_graph import Compiler, subgraphs_of
+from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
+from .execution.node_checker import InvalidError
+from .execution.symbolic_execution import Execution, TracedExecution
+from .explanation import needed, places, users
 from .obligations import Log
-from .op_history import BODIES
-from .printing import applied, shown
-from .provenance import Trace, TracedExecution, places, users
 from .result import Proof
-from .symbolic_execution import Execution
-from .term_manager import MOST_STEPS, Terms
-from .terms import Args, Term, reach
+from .terms.budget import Budget, OpenError
+from .terms.constants import Places, key_of
+from .terms.exact_operators import assumed
+from .terms.op_semantics import BODIES
+from .terms.printing import applied, shown
+from .terms.provenance import Trace
+from .terms.term import Args, Head, Term, reach
+from .terms.term_manager import MOST_STEPS, Terms
 
 FEW_LOOP_STEPS = 64
 """A loop whose iterations have at most so many nodes together, or as many as the models have, is

@@ -1,4 +1,4 @@
-"""What a proof found."""
+"""Result of a proof."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
-from .exact import FOLDED, OF_ROWS
+from .terms.exact_operators import FOLDED, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
 

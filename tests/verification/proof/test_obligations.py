@@ -1,8 +1,8 @@
 """Obligations of calls."""
 
 import onnx
-from straightline.verification.proof.function_symbols import Head
 from straightline.verification.proof.obligations import Guard, Obligation, moved
+from straightline.verification.proof.terms.term import Head
 
 
 def test_a_call_has_what_is_around_it_and_what_is_in_it():

@@ -10,7 +10,7 @@ from proofs import assert_open, assert_proved
 from straightline import ir
 from straightline.runtimes.feeds import FeedError
 from straightline.verification.proof import prove
-from straightline.verification.proof.budget import Budget
+from straightline.verification.proof.terms.budget import Budget
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y, float[K,N] all) <int64 three = {3}> {
@@ -26,6 +26,8 @@ UNROLLED = """g (float[N] x) => (float[N] y, float[K,N] all) <int64[1] first = {
     x0 = Unsqueeze (x, first)  a0 = Unsqueeze (a, first)  b0 = Unsqueeze (b, first)
     all = Concat <axis = 0> (x0, a0, b0)
 }"""
+
+EXECUTION = "straightline.verification.proof.execution.symbolic_execution.Execution"
 
 
 def model(text):
@@ -140,7 +142,7 @@ def test_recursion_that_ends_nowhere_is_open(monkeypatch):
     def endless(*_):
         raise RecursionError
 
-    monkeypatch.setattr("straightline.verification.proof.prove.Execution.run", endless)
+    monkeypatch.setattr(f"{EXECUTION}.run", endless)
     proof = prove(model(LOOP), model(UNROLLED))
     assert proof.status == "open" and "too deep" in proof.reason
 
@@ -149,7 +151,7 @@ def test_an_interrupt_is_not_swallowed(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("straightline.verification.proof.prove.Execution.run", interrupted)
+    monkeypatch.setattr(f"{EXECUTION}.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prove(model(LOOP), model(UNROLLED))
 

@@ -1,22 +1,15 @@
-"""One spelling for what versions of an operator say by an attribute, an input or another name.
+"""One canonical form for what versions of an operator write as attribute, input or other name.
 
-Where only attributes differ, `history.py` carries a head to its newest version. Here stands what
-takes terms: constants that became inputs, axes that count from the back, operators that got another
-name, longer forms for types that a version lacks. Each function gives what the operator means in
-the one spelling that is compared, or None where it is in that spelling.
+Where only attributes differ, `terms/op_semantics.py` brings an operator to its newest version. The
+rules here need terms: constants that became inputs, negative axes, operators of another name,
+longer forms for types that a version lacks. Each returns the outputs in the canonical form, or None
+where the term has it.
 """
 
+from . import attribute_to_input as attribute_to_input
 from . import axes as axes
-from . import bounds as bounds
 from . import casts as casts
 from . import comparisons as comparisons
-from . import extremes as extremes
-from . import gathered as gathered
-from . import inputs as inputs
-from . import reductions as reductions
-from . import resizing as resizing
-from . import softmax as softmax
-from . import splits as splits
-from .registry import SPELLINGS, Spelling, spelling
-
-__all__ = ["SPELLINGS", "Spelling", "spelling"]
+from . import gather as gather
+from . import min_max as min_max
+from . import resize as resize

@@ -1,17 +1,15 @@
-"""Axes count from the front."""
+"""Axes as attributes counted from the front: reductions, Softmax and other operators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+from ....facts.polynomial import product
 from ....ir import Operator
-from .registry import spelling
-
-if TYPE_CHECKING:
-    from ..function_symbols import Head
-    from ..term_manager import Terms
-    from ..terms import Args, Term
+from ....ops.axes import REDUCTIONS
+from ..terms.term import Args, Head, Term, rank_of
+from ..terms.term_manager import Terms, rule, spelling
 
 _NOT_PART_OF_INPUT = {"OneHot": 1}
 """Operators whose axis is one of a result of more axes than their first input has."""
@@ -42,31 +40,6 @@ def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     return terms.apply(made, args, count)
 
 
-_SPEAK_OF_THE_FIRST = frozenset(
-    {
-        *("ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "Hardmax", "LayerNormalization"),
-        *("LogSoftmax", "RMSNormalization", "Softmax", "Split", "SplitToSequence", "TopK"),
-        *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
-        *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
-    }
-)
-"""Operators whose attributes `axis` and `axes` speak of the axes of their first input."""
-
-
-def speaks_of_no_axis(head: Head, args: Args) -> bool:
-    """Whether an attribute of a head names an axis that its first input does not have: its nodes
-    fail, and nothing that holds of another axis holds of them."""
-    if head.name not in _SPEAK_OF_THE_FIRST or not args:
-        return False
-    rank = rank_of(args[0])
-    if rank is None:
-        return False
-    axis = head.attribute("axis")
-    axes = [*(head.attribute("axes") or ()), *([] if axis is None else [axis])]
-    most = rank + 1 if head.name == "Flatten" else rank
-    return not all(-rank <= axis < most for axis in axes)
-
-
 def axis_from_front(head: Head, args: Args) -> int | None:
     """The axis that a head speaks of; None where that is what it says."""
     axis, rank = head.attribute("axis"), rank_of(args[0])
@@ -80,6 +53,87 @@ def _with(terms: Terms, head: Head, axis: int) -> Head:
     return terms.heads.with_attributes(head, axis=axis)
 
 
-def rank_of(term: Term | None) -> int | None:
-    """How many axes a term has, where that is known."""
-    return None if term is None or term.fact.shape is None else len(term.fact.shape)
+_AXES_ARE_INPUT = {
+    "ReduceL1": 18,
+    "ReduceL2": 18,
+    "ReduceLogSum": 18,
+    "ReduceLogSumExp": 18,
+    "ReduceMax": 18,
+    "ReduceMean": 18,
+    "ReduceMin": 18,
+    "ReduceProd": 18,
+    "ReduceSum": 13,
+    "ReduceSumSquare": 18,
+}
+"""Since which opset."""
+
+_PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
+"""Over no axes these give their input back; where -0 is added to 0, sums do not."""
+
+
+@spelling(*_AXES_ARE_INPUT)
+def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Axes that are known are an attribute, as before they became an input (13 and 18); none are
+    all of them or, with noop_with_empty_axes, none."""
+    since = _AXES_ARE_INPUT[head.name]
+    if head.opset < since:
+        return None
+    x, given = args if len(args) > 1 else (args[0], None)
+    axes = [] if given is None else terms.numbers(given)
+    if axes is None:
+        return None
+    if not axes and head.attribute("noop_with_empty_axes"):
+        return _over_none(terms, head, x)
+    said: dict[str, Any] = {"axes": axes} if axes else {}
+    op = Operator.make(head.name, keepdims=head.attribute("keepdims"), **said)
+    return terms.apply(terms.heads.of(op, {"": since - 1}), (x,))
+
+
+def _over_none(terms: Terms, head: Head, x: Term | None) -> Sequence[Term | None] | None:
+    if head.name in _PLAIN:
+        return [x]
+    if head.name == "ReduceSumSquare":
+        return [terms.op("Mul", head, x, x)]
+    return None
+
+
+@rule(*REDUCTIONS, constants=True)
+def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """All axes are told, counted from the front and in order, if none or some are."""
+    x = args[0]
+    assert x is not None
+    if x.fact.shape is None:
+        return None
+    rank = len(x.fact.shape)
+    told = head.attribute("axes")
+    if (len(args) > 1 and args[1] is not None) or head.attribute("noop_with_empty_axes", 0):
+        return None  # only run time tells them; those that are known are an attribute by now
+    axes = sorted(axis % rank for axis in told) if told else list(range(rank))
+    return None if axes == told else [terms.with_attributes(head, x, axes=axes)]
+
+
+_ALONG_ONE_AXIS = 13
+
+
+@spelling("Softmax", "LogSoftmax", "Hardmax")
+def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Below 13 the axes from `axis` on are one: rows of a matrix (operator specification)."""
+    (x,) = args
+    assert x is not None
+    rank, shape = rank_of(x), x.fact.shape
+    axis = axis_from_front(head, args)
+    axis = head.attribute("axis") if axis is None else axis
+    if head.opset >= _ALONG_ONE_AXIS:
+        given = head.attribute("axis")
+        return None if given == axis else [terms.with_attributes(head, x, axis=axis)]
+    if rank is None or shape is None or not 0 <= axis < rank:
+        return None
+    if axis == rank - 1:
+        return [_along(terms, head, x, axis)]
+    matrix = terms.view(x, (product(shape[:axis]), product(shape[axis:])))
+    return [terms.view(_along(terms, head, matrix, 1), shape)]
+
+
+def _along(terms: Terms, head: Head, x: Term, axis: int) -> Term:
+    made = terms.heads.of(head.op.with_attributes(()), {"": _ALONG_ONE_AXIS})  # type: ignore[union-attr]
+    return terms.with_attributes(made, x, axis=axis)

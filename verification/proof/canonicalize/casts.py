@@ -1,20 +1,15 @@
-"""Computing in a wider type: what older versions of operators are given for types they lack."""
+"""Casts to a wider type around an operator that older versions lack for the narrow one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from ....facts.types import INTEGER_BITS
-from .registry import spelling
-
-if TYPE_CHECKING:
-    from ..function_symbols import Head
-    from ..term_manager import Terms
-    from ..terms import Args, Term
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, spelling
 
 _T = onnx.TensorProto
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}

@@ -1,10 +1,7 @@
-"""Loop, Scan, If and what else holds bodies, on terms."""
+"""Symbolic execution of Loop, Scan, If and the other operators that hold bodies or optionals."""
 
 from . import branches as branches
 from . import loops as loops
-from . import mapping as mapping
 from . import optionals as optionals
 from . import scans as scans
-from .registry import CONSTRUCTS, Construct, construct
-
-__all__ = ["CONSTRUCTS", "Construct", "construct"]
+from . import sequence_map as sequence_map

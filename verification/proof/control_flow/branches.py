@@ -1,19 +1,15 @@
-"""If: the branch that is taken, or a choice between what both give."""
+"""If: the branch whose condition is decided, or a choice between the outputs of both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ..budget import OpenError
+from ..execution.compile_graph import Program, Step
+from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..obligations import ONE_ELEMENT, Guard
-from ..simplify.choosing import choose
-from .registry import construct
-
-if TYPE_CHECKING:
-    from ..compile_graph import Program, Step
-    from ..symbolic_execution import Execution, Frame, Value
-    from ..terms import Term
+from ..simplify.select import choose
+from ..terms.budget import OpenError
+from ..terms.term import Term
 
 
 @construct("If")

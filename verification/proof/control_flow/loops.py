@@ -1,9 +1,8 @@
-"""Loop: run by its definition where the trips are known, else a recurrence."""
+"""Loop: run by its definition where the trip count is known, else a recurrence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -13,17 +12,14 @@ from ....facts.polynomial import Dimension
 from ....ir.lazy import lazy_property
 from ....reference.bodies import label
 from ....reference.errors import EvaluationError
-from ..budget import OpenError
-from ..terms import descendants
+from ..arithmetic.trip_counts import not_negative
+from ..execution.compile_graph import Program, Step
+from ..execution.symbolic_execution import Execution, Frame, Value, construct
+from ..terms.budget import OpenError
+from ..terms.term import Term, descendants
 from .branches import require_one, truth
 from .recurrences import Recurrence, recur
-from .registry import construct
-from .stacks import empty_stack, reader_of, require_same, stack
-
-if TYPE_CHECKING:
-    from ..compile_graph import Program, Step
-    from ..symbolic_execution import Execution, Frame, Value
-    from ..terms import Term
+from .scan_outputs import empty_stack, reader_of, require_same, stack
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
@@ -286,4 +282,4 @@ def most_trips(execution: Execution, limit: Term) -> Dimension:
     told: Dimension | None = element(limit.fact)
     if told is not None and told.less(0) is False:
         return told
-    return execution.terms.not_negative(limit)
+    return not_negative(execution.terms, limit)

@@ -1,19 +1,15 @@
-"""Optional values: what they hold, or nothing."""
+"""Optional values: their content, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....facts.fact import Fact
-from .registry import construct
-
-if TYPE_CHECKING:
-    from ..compile_graph import Step
-    from ..symbolic_execution import Execution, Frame, Value
-    from ..terms import Term
+from ..execution.compile_graph import Step
+from ..execution.symbolic_execution import Execution, Frame, Value, construct
+from ..terms.term import Term
 
 
 @construct("Optional")

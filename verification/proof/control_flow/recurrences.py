@@ -1,9 +1,10 @@
-"""A loop whose trips only run time tells, as one term over variables that it binds.
+"""Recurrences: a loop of unknown trip count as one term over variables that it binds.
 
-A recurrence has initial values, what one trip makes of the states and of the number of the trip,
-and how many trips there are. Terms of it are its states after all trips ("final"), its states
-before a trip ("state") and what it stacks ("stacked"). States that are the same on every trip, and
-integers that grow by the same number on each, are none: they are put in as what they are.
+A recurrence has initial states, the states after an iteration as terms over the states before it
+and the iteration number, and a trip count. Terms of it are the states after all iterations
+("final"), the states before one ("state") and the scan outputs ("stacked"). States that do not
+change, and integers that grow by the same number on each iteration, are no variables: their value
+takes their place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,17 +21,63 @@ from ....facts.polynomial import Dimension
 from ....ir import Signal
 from ....ops.axes import ONE
 from ....reference.bodies import label
-from ..budget import OpenError
+from ..arithmetic.trip_counts import Loop, least, trips_counted
+from ..execution.compile_graph import Step
+from ..execution.symbolic_execution import Execution, Value
 from ..obligations import ENDS, SAME_SIZES, Guard, Guards
-from ..terms import Term, descendants
-from . import counters
-from .collecting import rows_added, together
-from .ends import ended_by_number, holds, untouched
+from ..terms.budget import OpenError
+from ..terms.free_variables import Bound
+from ..terms.term import Term, descendants
+from ..terms.term_manager import Terms
+from .scan_outputs import empty_stack, rows_added, together
 
-if TYPE_CHECKING:
-    from ..compile_graph import Step
-    from ..symbolic_execution import Execution, Value
-    from ..term_manager import Terms
+
+def holds(terms: Terms, condition: Term) -> bool:
+    """Whether a condition certainly holds."""
+    tensor = terms.tensor(condition)
+    return tensor is not None and bool(tensor.numpy().all())
+
+
+def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
+    """The outputs of a loop that makes no trip."""
+    count = len(loop.inits)
+    stacks = [
+        empty_stack(loop.execution.terms, loop.empty(k)) if k in loop.read else None
+        for k in range(count, len(outputs))
+    ]
+    return [*loop.inits, *stacks]
+
+
+def ended_by_number(
+    loop: Recurrence, condition: Term, inside: Loop, again: Term
+) -> Recurrence | None:
+    """A loop that its number of trips alone ends; None where its condition says more than that."""
+    terms, trips = loop.execution.terms, loop.trips
+    if holds(terms, again):
+        return None if trips is None else _counted(loop, condition, trips)
+    found = trips_counted(terms, inside, condition, again)
+    if found is None:
+        return None
+    most, start = found
+    trips = most if trips is None else least(terms, [trips, most])
+    always, trip = terms.constant(np.array(True)), loop.trip
+    made = dataclasses.replace(
+        loop,
+        trips=trips,
+        limit=terms.size(trips),
+        condition=None,
+        trip=lambda index, states: (always, trip(index, states)[1]),
+    )
+    return made if start is None else _counted(made, start, trips)
+
+
+def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
+    """A loop whose condition counts before the first trip only: it makes all its trips or none."""
+    terms = loop.execution.terms
+    if not holds(terms, condition):
+        trips = terms.trips_if(condition, trips)
+    return dataclasses.replace(loop, trips=trips, limit=terms.size(trips), condition=None)
+
 
 Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
@@ -82,23 +129,6 @@ class Recurrence:
         return label(self.step.node)
 
 
-@dataclasses.dataclass(frozen=True)
-class Bound:
-    """What a recurrence binds, and what ends it; the key of its head.
-
-    Attributes:
-        index: the symbol of the number of a trip.
-        states: its variables.
-        honoured: whether a condition ends it.
-        limited: whether a trip count does.
-    """
-
-    index: str
-    states: tuple[Term, ...]
-    honoured: bool
-    limited: bool
-
-
 def recur(loop: Recurrence) -> list[Value]:
     """The outputs of a loop: its final states, and what it stacks."""
     execution, terms = loop.execution, loop.execution.terms
@@ -122,7 +152,7 @@ def recur(loop: Recurrence) -> list[Value]:
         terms.symbols.depth -= 1
     if loop.condition is not None:
         ended = ended_by_number(
-            loop, loop.condition, counters.Loop(level, index, loop.inits, states, outputs), again
+            loop, loop.condition, Loop(level, index, loop.inits, states, outputs), again
         )
         if ended is not None:
             execution.forget(loop.start)

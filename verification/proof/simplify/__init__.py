@@ -1,18 +1,14 @@
-"""Rules: what an operator on terms is, where that is simpler. Each is exact, bit for bit.
+"""Simplifications: rewrite rules from an operator on terms to a simpler term, exact bit for bit.
 
-A rule is a function of the terms, a head and its arguments; it gives the outputs, or None where it
-has nothing to say. One that holds up to rounding does not exist here.
+A rule is a function of the term manager, a head and its arguments; it returns the outputs, or None
+where it does not apply. No rule here holds only up to rounding.
 """
 
-from . import choosing as choosing
-from . import counting as counting
-from . import filling as filling
-from . import joining as joining
-from . import moving as moving
-from . import parts as parts
-from . import reducing as reducing
+from . import concat as concat
+from . import dynamic_sizes as dynamic_sizes
+from . import leading_axes as leading_axes
+from . import padding as padding
+from . import reshape as reshape
+from . import select as select
 from . import sequences as sequences
-from . import stretching as stretching
-from .registry import LATE, RULES, Rule, rule
-
-__all__ = ["LATE", "RULES", "Rule", "rule"]
+from . import slices as slices

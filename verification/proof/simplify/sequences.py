@@ -1,17 +1,80 @@
-"""Sequences that are known element by element: a chain, to which each insertion adds one."""
+"""Sequences with known elements: a chain of appends, and the operators on it."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ..sequence_terms import appended, collected, empty_chain, is_chain, rows_of
-from .registry import rule
+import onnx
 
-if TYPE_CHECKING:
-    from ..function_symbols import Head
-    from ..term_manager import Terms
-    from ..terms import Args, Term
+from ....facts.fact import Fact
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+
+_REMEMBERED = 8
+
+
+@functools.cache
+def _sequence_of(elem_type: int) -> onnx.TypeProto:
+    element = onnx.helper.make_tensor_type_proto(elem_type, None)
+    return onnx.helper.make_sequence_type_proto(element)
+
+
+def empty_chain(terms: Terms, elem_type: int) -> Term:
+    """A sequence of no tensors of a type."""
+    return terms.leaf("empty", elem_type, Fact(other=_sequence_of(elem_type), count=0))
+
+
+def appended(terms: Terms, chain: Term, element: Term) -> Term:
+    """A sequence with one element more."""
+    known = terms.get(terms.heads.own("append"), (chain, element))
+    if known is not None:
+        return known
+    assert chain.fact.count is not None
+    fact = Fact(other=chain.fact.other, count=chain.fact.count + 1)
+    return terms.keep(terms.heads.own("append"), (chain, element), fact)
+
+
+def collected(terms: Terms, rows: Term) -> Term:
+    """The sequence of the rows of a tensor, however many there are."""
+    type_ = _sequence_of(rows.fact.elem_type)
+    return terms.keep(terms.heads.own("collected"), (rows,), Fact(other=type_))
+
+
+def rows_of(sequence: Term | None) -> Term | None:
+    """The tensor whose rows a sequence holds; None for another one."""
+    if sequence is None or sequence.head.name != "collected":
+        return None
+    return sequence.args[0]
+
+
+def is_chain(term: Term | None) -> bool:
+    """Whether all elements of a sequence are known."""
+    return term is not None and term.head.name in ("append", "empty")
+
+
+def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
+    """The elements of a sequence, in order; None where they are not known one by one."""
+    if sequence is None or not is_chain(sequence):
+        return None
+    known = terms.elements
+    elements = known.get(sequence)
+    if elements is None:
+        if len(known) >= _REMEMBERED:
+            known.pop(next(iter(known)))
+        elements = known[sequence] = _unrolled(sequence)
+        terms.budget.step(len(elements))
+    return elements
+
+
+def _unrolled(chain: Term) -> tuple[Term, ...]:
+    elements = []
+    while chain.head.name == "append":
+        before, element = chain.args
+        assert before is not None and element is not None
+        elements.append(element)
+        chain = before
+    return tuple(reversed(elements))
 
 
 @rule("SequenceEmpty")
@@ -48,7 +111,7 @@ def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         at = told[0] + count if told[0] < 0 else told[0]
     if at == count:
         return [appended(terms, sequence, element)]
-    elements = list(terms.elements_of(sequence) or ())
+    elements = list(elements_of(terms, sequence) or ())
     return [_chain(terms, sequence, [*elements[:at], element, *elements[at:]])]
 
 
@@ -58,7 +121,7 @@ def erase(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     at = _position(terms, args, -1)
     if at is None:
         return None
-    elements = list(terms.elements_of(args[0]) or ())
+    elements = list(elements_of(terms, args[0]) or ())
     assert args[0] is not None
     return [_chain(terms, args[0], elements[:at] + elements[at + 1 :])]
 
@@ -70,7 +133,7 @@ def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     if rows is not None:
         return [terms.op("Gather", head, rows, args[1], axis=0)]
     place = _position(terms, args, None)
-    elements = None if place is None else terms.elements_of(args[0])
+    elements = None if place is None else elements_of(terms, args[0])
     return None if elements is None or place is None else [elements[place]]
 
 

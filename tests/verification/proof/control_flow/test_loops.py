@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
-from straightline.verification.proof.budget import Budget, OpenError
-from straightline.verification.proof.compile_graph import Compiler
 from straightline.verification.proof.control_flow.loops import one_of
+from straightline.verification.proof.execution.compile_graph import Compiler
+from straightline.verification.proof.terms.budget import Budget, OpenError
 from term_values import evaluated, terms_of
 
 TEXT = """g (float[2] x, int64 m, bool c) => (float[2] z)

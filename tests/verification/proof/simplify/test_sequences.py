@@ -1,7 +1,37 @@
-"""Sequences that are known element by element."""
+"""Sequences whose elements are known one by one."""
 
 import pytest
 from proofs import assert_open, assert_proved
+from straightline.facts.fact import Fact
+from straightline.verification.proof.simplify.sequences import (
+    appended,
+    elements_of,
+    empty_chain,
+    is_chain,
+)
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
+
+
+def test_elements_are_those_that_were_appended():
+    terms = Terms(Budget())
+    x, y = terms.leaf("input", "x", Fact(1)), terms.leaf("input", "y", Fact(1))
+    chain = empty_chain(terms, 1)
+    assert elements_of(terms, chain) == ()
+    chain = appended(terms, appended(terms, chain, x), y)
+    assert elements_of(terms, chain) == (x, y)
+    assert chain.fact.count == 2
+    assert appended(terms, appended(terms, empty_chain(terms, 1), x), y) is chain
+    assert empty_chain(terms, 7) is not empty_chain(terms, 1)
+
+
+def test_other_terms_are_no_chains():
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(1))
+    assert not is_chain(x)
+    assert not is_chain(None)
+    assert elements_of(terms, x) is None
+
 
 TEXT = "g (float[2] x, float[2] y, float[2] v) => (float[2] z) { s = SequenceConstruct (x, y) %s }"
 X, Y, V = (TEXT % f"z = Identity ({name})" for name in "xyv")

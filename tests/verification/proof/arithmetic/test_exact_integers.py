@@ -1,0 +1,172 @@
+"""Single integers without axes and casts."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from proofs import model
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.arithmetic.exact_integers import (
+    bare,
+    before_rounding,
+    highest,
+    is_one_integer,
+    passed,
+    range_of,
+    read_passed,
+    whole,
+)
+from term_values import Values, terms_of
+
+T = onnx.TensorProto
+TEXT = "g (int32[1, 1] n, int64[2] v, float f) => (int64[1] a, int32 b, float c, int64[2] d) { %s }"
+
+
+def test_what_a_type_holds():
+    assert range_of(T.INT32) == (-(2**31), 2**31 - 1)
+    assert range_of(T.INT64) == (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    assert range_of(T.UINT8) == (0, 255)
+
+
+def test_axes_and_wider_types_are_left_out():
+    terms, (a, b, c, d) = terms_of(
+        model(
+            TEXT % "u = Cast <to = 7> (n) a = Squeeze (u) "
+            " x = Cast <to = 6> (f) b = Identity (x) c = Identity (f) d = Identity (v)"
+        )
+    )
+    assert bare(terms, a).head.name == "view"
+    assert bare(terms, a).args[0].head.name == "input"
+    assert bare(terms, a).fact.elem_type == T.INT32
+    assert bare(terms, b).is_op("Cast")  # of a float
+    assert [is_one_integer(term) for term in (a, b, c, d, None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+COUNTED = """g (int32 n) => (int64 z) <int64[1] front = {0}> {
+    b = Cast <to = 7> (n)
+    away = Constant <value = int64[128] {%s}> () near = Add (b, away)
+    p = Cast <to = 1> (near) q = Cast <to = 1> (b) less = Less (%s)
+    ones = Cast <to = 7> (less) z = ReduceSum <keepdims = 0> (ones, front) }"""
+BELOW = ", ".join(str(-n) for n in range(1, 129))
+ABOVE = ", ".join(str(n) for n in range(1, 129))
+
+
+@pytest.mark.parametrize(("away", "order", "rising"), [(BELOW, "p, q", 1), (ABOVE, "q, p", 0)])
+def test_what_a_model_counts_is_read(away, order, rising):
+    terms, (z,) = terms_of(model(COUNTED % (away, order)))
+    n = terms.get(terms.heads.own("input", "n"), ())
+    assert read_passed(terms, z) is passed(terms, n, bool(rising))
+    assert read_passed(terms, z) is not passed(terms, n, not rising)
+
+
+@pytest.mark.parametrize(
+    ("away", "order"),
+    [(BELOW, "q, p"), (ABOVE, "p, q"), (BELOW.replace("-128", "-129"), "p, q")],
+)
+def test_other_sums_are_not(away, order):
+    terms, (z,) = terms_of(model(COUNTED % (away, order)))
+    assert read_passed(terms, z) is None
+
+
+@pytest.mark.parametrize("rising", [True, False])
+@pytest.mark.parametrize("n", [5, 2**24, 2**24 + 1, 2**25 + 3, 2**30 + 64, 2**31 - 128, -(2**31)])
+def test_the_first_number_that_is_not_passed(n, rising):
+    """Counted here one by one, further than 128. Above 2^31 they lie further apart."""
+    given = model("g (int32 n) => (int32 z) { z = Identity (n) }")
+    terms, (z,) = terms_of(given)
+    values = Values(terms, {"n": np.array(n, np.int32)})
+    sign = -1 if rising else 1
+    near = np.array([n + sign * k for k in range(1000)])
+    ends = near.astype(np.float32) * -sign, np.float32(n) * -sign
+    first = near[ends[0] >= ends[1]][-1]
+    assert n + sign * (128 - values.of(passed(terms, z, rising))) == first
+
+
+def test_a_bound_that_is_known_is_rounded_at_once():
+    terms, _ = terms_of(model("g (int32 n) => (int32 z) { z = Identity (n) }"))
+    for number, count in ((2**24 + 1, 127), (2**31, 64), (5, 128), (-(2**31), 0)):
+        assert terms.numbers(passed(terms, terms.size(number), True)) == [count]
+    whole = terms.constant(np.array([2**31], np.float32))
+    assert terms.numbers(before_rounding(terms, whole)) == [2**31]
+    for number in (0.5, 2**32, np.nan):
+        assert before_rounding(terms, terms.constant(np.array(number, np.float32))) is None
+
+
+def test_what_is_compared_as_float32():
+    text = "g (int32 n, bool c, float f) => (float a, float b, double d) { %s }"
+    casts = "a = Cast <to = 1> (n) b = Cast <to = 1> (c) d = Cast <to = 11> (n)"
+    terms, (a, b, d) = terms_of(model(text % casts))
+    assert before_rounding(terms, a).head.name == "input"
+    assert [before_rounding(terms, term) for term in (b, d)] == [None, None]
+
+
+SUMS = """g (int32 s, int32 n, int64 m, float[N] x) => (int64 y)
+    <int64 one = {1}, int64 big = {9223372036854775807}, int32 three = {3}> {
+    a = Cast <to = 7> (s) b = Cast <to = 7> (n) h = Shape (x) l = Squeeze (h) %s }"""
+
+
+def read(nodes):
+    terms, (y,) = terms_of(model(SUMS % nodes))
+    return terms, whole(terms, y)
+
+
+def parts(number):
+    told, atoms = number.parts()
+    return told, {str(term.head.key or term.head.name): factor for term, factor in atoms}
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "d = Sub (a, b) y = Add (d, one)",
+        "d = Add (one, a) y = Sub (d, b)",
+        "d = Neg (b) e = Add (d, one) y = Add (a, e)",
+    ],
+)
+def test_sums_are_one_in_any_order(nodes):
+    _, number = read(nodes)
+    assert parts(number) == (Dimension.constant(1), {"s": 1, "n": -1})
+    assert (number.low, number.high) == (2 - 2**32, 2**32)
+
+
+def test_what_may_overflow_is_no_sum():
+    for nodes in (
+        "y = Add (m, one)",
+        "y = Sub (a, m)",
+        "d = Add (a, big) y = Sub (d, big)",
+        "d = Add (s, n) y = Cast <to = 7> (d)",
+        "d = Add (s, three) y = Cast <to = 7> (d)",
+    ):
+        _, number = read(nodes)
+        ((term, factor),) = number.parts()[1]
+        assert (term.is_op("Add", "Sub"), factor) == (True, 1)
+
+
+def test_sizes_are_told():
+    terms, number = read("d = Add (a, l) y = Add (d, one)")
+    assert parts(number) == (Dimension.symbol("N") + 1, {"s": 1})
+    assert number.low == 1 - 2**31
+    assert highest(terms, Dimension.symbol("N") - 3) == 2**62 - 3
+
+
+def test_other_terms_are_themselves():
+    _, number = read("d = Mul (a, b) y = Add (d, d)")
+    ((term, _),) = number.parts()[1]
+    assert term.is_op("Add")  # a product may be as large as its type
+    _, number = read("d = Sub (a, a) y = Add (d, one)")
+    assert number.parts() == (Dimension.constant(1), [])
+
+
+def test_long_sums_end():
+    names = [f"y{k}" for k in range(100)] + ["y"]
+    nodes = "y0 = Add (a, b) " + " ".join(
+        f"{new} = Add ({old}, a)" for old, new in itertools.pairwise(names)
+    )
+    assert read(nodes)[1].parts()[1]

@@ -1,0 +1,356 @@
+"""Numbers of trips in one form, however they are computed."""
+
+import itertools
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline import reference
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.arithmetic.trip_counts import at_least, least
+from term_values import evaluated, terms_of
+
+LOOP = """g (int32 s, int32 n, int64 m, float[N] x) => (int64[k] z)
+    <int64 none = {0}, int64 one = {1}, int64 three = {3}, int64 minus = {-3}, bool yes = {1}> {
+    a = Cast <to = 7> (s) b = Cast <to = 7> (n) h = Shape (x) l = Squeeze (h)
+    %s z = Loop (t, yes) <body = b (int64 i, bool c) => (bool d, int64 o) {
+        d = Identity (c) o = Identity (i) }> }"""
+SAME = [
+    ["t = Sub (b, a)", "u = Sub (b, a) t = Max (u, none)", "u = Neg (a) t = Add (u, b)"],
+    ["u = Sub (b, a) t = Min (u, m)", "u = Sub (b, a) w = Max (m, none) t = Min (w, u)"],
+    ["t = Max (b, one)", "u = Max (b, none) t = Max (one, u)"],
+    ["w = Max (m, three) t = Add (w, minus)", "w = Max (m, three) t = Sub (w, three)"],
+    ["t = Add (m, minus)", "t = Add (m, minus)"],
+    ["t = Identity (m)", "t = Min (m, m)", "w = Max (m, none) t = Min (m, w)"],
+    ["t = Identity (l)", "t = Max (l, none)", "w = Add (l, three) t = Min (w, l)"],
+]
+
+
+@pytest.mark.parametrize("same", SAME)
+def test_numbers_are_one_however_they_are_written(same):
+    for one, other in itertools.pairwise(same):
+        assert_proved(LOOP % one, LOOP % other)
+
+
+def test_others_are_not():
+    for one, other in itertools.combinations([same[0] for same in SAME], 2):
+        assert_open(LOOP % one, LOOP % other)
+
+
+@pytest.mark.parametrize("number", [number for same in SAME for number in same])
+def test_numbers_are_what_runs_give(number):
+    given = model(LOOP % number)
+    for s, n, m in itertools.product((-(2**31), -1, 3), (-1, 2, 5), (-(2**63), -2, 0, 4)):
+        trips = expected(number, s, n, m)
+        if trips < 100:
+            feeds = {"s": np.array(s, np.int32), "n": np.array(n, np.int32), "m": np.array(m)}
+            (z,) = evaluated(given, {**feeds, "x": np.zeros(2, np.float32)})
+            assert z.tolist() == list(range(trips))
+
+
+def expected(number, s, n, m):
+    """The number of the same text, computed as integers of 64 bits."""
+    values = {"a": s, "b": n, "m": m, "l": 2, "none": 0, "one": 1, "three": 3, "minus": -3}
+    signs = {"Sub": lambda a, b: a - b, "Add": lambda a, b: a + b, "Neg": lambda a: -a}
+    signs |= {"Min": min, "Max": max, "Identity": lambda a: a}
+    for name, call in (part.split(" = ") for part in number.replace(") ", ")\n").split("\n")):
+        kind, given = call.rstrip(")").split(" (")
+        value = signs[kind](*[values[each] for each in given.split(", ")])
+        values[name] = (value + 2**63) % 2**64 - 2**63
+    return max(values["t"], 0)
+
+
+def test_the_least_of_sizes():
+    terms, (y,) = terms_of(model("g (int32 n) => (int32 y) { y = Identity (n) }"))
+    size, one = at_least(terms, y, 0), Dimension.constant(1)
+    assert at_least(terms, y, 1) != size + 1
+    assert least(terms, [size, size]) == size == least(terms, [size + one, size])
+    assert least(terms, [size, Dimension.constant(2**31)]) == size
+    assert least(terms, [size, Dimension.constant(7)]) not in (size, 7)
+    assert least(terms, [size, Dimension.constant(0)]) == 0
+
+
+HEAD = """g (%(kind)s s, %(kind)s n, int64 m, bool ask, float[N] x) => (int64 t, float[k] z)
+    <%(kind)s zero = {0}, %(kind)s seven = {7}, bool yes = {1}, int64 none = {0},
+    int64 far = {9223372036854775807}, int64 p1 = {1}, int64 p2 = {2}, int64 p3 = {3},
+    int64 m1 = {-1}, int64 m2 = {-2}, int64 m128 = {-128}, int64[1] front = {0}> {
+    %(nodes)s
+    e, t, z = Loop (%(given)s, %(start)s, none) <
+        body = b (int64 i, bool c, %(kind)s k, int64 u) => (bool d, %(kind)s j, int64 v, float o)
+        <%(kind)s step = {%(step)d}, int64 more = {1}> {
+        j = Add (k, step) v = Add (u, more) o = Cast <to = 1> (i) %(keep)s }> }"""
+
+
+def loop(keep, first="go = Less (s, n)", given=", go", start="s", step=1, kind="int32"):
+    """A loop with a condition."""
+    parts = {"keep": keep, "nodes": first, "given": given, "start": start, "step": step}
+    return HEAD % {**parts, "kind": kind}
+
+
+def counted(nodes, given="trips, yes", **options):
+    """A loop that its trips end, which are computed before it."""
+    return loop("d = Identity (c)", nodes, given, **options)
+
+
+WIDE = "a = Cast <to = 7> (s) b = Cast <to = 7> (n) "
+LESS = loop("d = Less (j, n)")
+SAME_COUNT = counted(WIDE + "trips = Sub (b, a)")
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "d = Less (j, n)",
+        "d = Greater (n, j)",
+        "h = GreaterOrEqual (j, n) d = Not (h)",
+        "h = Less (j, n) d = And (h, c)",
+        "h = GreaterOrEqual (j, n) l = LessOrEqual (n, j) w = Or (h, l) d = Not (w)",
+        "w = Cast <to = 7> (j) y = Cast <to = 7> (n) d = Less (w, y)",
+        "w = Cast <to = 11> (j) y = Cast <to = 11> (n) d = Less (w, y)",
+    ],
+)
+def test_up_to_a_bound(keep):
+    assert_proved(loop(keep), SAME_COUNT)
+
+
+@pytest.mark.parametrize(
+    "trips",
+    [
+        "trips = Sub (b, a)",
+        "u = Neg (a) trips = Add (u, b)",
+        "u = Sub (a, b) trips = Neg (u)",
+        "u = Sub (b, a) w = Max (u, none) trips = Min (w, far)",
+        "u = Add (b, p3) w = Add (a, p3) trips = Sub (u, w)",
+    ],
+)
+def test_however_the_trips_are_written(trips):
+    assert_proved(LESS, counted(WIDE + trips))
+
+
+@pytest.mark.parametrize(
+    "trips",
+    [
+        "u = Sub (b, a) trips = Add (u, p1)",
+        "u = Sub (b, a) trips = Add (u, m1)",
+        "trips = Sub (a, b)",
+        "trips = Identity (b)",
+        "u = Sub (b, a) trips = Max (u, p1)",
+        "u = Sub (b, a) trips = Min (u, m)",
+        "u = Sub (b, a) trips = Max (u, m)",
+        "u = Sub (n, s) trips = Cast <to = 7> (u)",
+        "u = Cast <to = 1> (n) w = Cast <to = 1> (s) q = Sub (u, w) trips = Cast <to = 7> (q)",
+    ],
+)
+def test_other_trips_are_not_as_many(trips):
+    assert_open(LESS, counted(WIDE + trips))
+
+
+@pytest.mark.parametrize(
+    ("keep", "first"),
+    [
+        ("d = LessOrEqual (j, n)", "go = Less (s, n)"),
+        ("d = Less (j, n)", "go = LessOrEqual (s, n)"),
+        ("d = LessOrEqual (j, n)", "go = LessOrEqual (s, n)"),
+        ("d = Less (k, n)", "go = Less (s, n)"),
+        ("d = Less (j, n)", "go = Less (zero, n)"),
+        ("d = Less (j, n)", "go = Greater (s, n)"),
+        ("d = Less (j, n)", "go = Identity (ask)"),
+        ("d = Less (j, n)", "go = Identity (yes)"),
+        ("d = Less (j, n)", "h = Less (s, n) go = And (h, ask)"),
+        ("d = Less (n, j)", "go = Less (n, s)"),
+        ("h = Less (j, n) d = Or (h, c)", "go = Less (s, n)"),
+        ("h = Less (j, n) l = Less (j, seven) d = And (h, l)", "go = Less (s, n)"),
+        ("h = Less (j, n) l = Less (j, seven) d = Or (h, l)", "go = Less (s, n)"),
+        ("w = Cast <to = 1> (j) y = Cast <to = 1> (n) d = Less (w, y)", "go = Less (s, n)"),
+    ],
+)
+def test_other_conditions_do_not_allow_as_many(keep, first):
+    assert_open(loop(keep, first), SAME_COUNT)
+
+
+def test_another_step_is_another_number():
+    assert_open(loop("d = Less (j, n)", step=2), counted(WIDE + "trips = Sub (b, a)", step=2))
+    assert_open(loop("d = Less (j, n)", step=-1), counted(WIDE + "trips = Sub (b, a)", step=-1))
+
+
+def test_down_to_a_bound():
+    text = loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1)
+    assert_proved(text, counted(WIDE + "trips = Sub (a, b)", step=-1))
+    assert_open(text, counted(WIDE + "trips = Sub (b, a)", step=-1))
+    assert_open(text, counted(WIDE + "u = Sub (a, b) trips = Add (u, p1)", step=-1))
+
+
+def test_up_to_a_number_itself():
+    """Where it may be the largest one of its type the loop may never end."""
+    text = loop("d = LessOrEqual (j, seven)", "go = LessOrEqual (s, seven)")
+    eight = "q = Constant <value = int64 {8}> () a = Cast <to = 7> (s) trips = Sub (q, a)"
+    assert_proved(text, counted(eight))
+    assert_open(text, counted(eight.replace("8", "7")))
+    endless = loop("d = LessOrEqual (j, n)", "go = LessOrEqual (s, n)")
+    assert_open(endless, counted(WIDE + "u = Sub (b, a) trips = Add (u, p1)"))
+
+
+def test_the_first_trip_is_not_asked_about():
+    """Unless the initial condition says of the start what the body says of the counter."""
+    for first, given, start in (
+        ("", "trips, yes", "yes"),
+        ("go = Identity (ask)", "trips, go", "go"),
+    ):
+        text = loop("d = Less (j, n)", first, f", {start}", start="zero")
+        most = counted(f"{first} {WIDE} trips = Max (b, p1)", given, start="zero")
+        assert_proved(text, most)
+        for wrong in ("Max (b, none)", "Max (b, p2)", "Identity (b)", "Max (a, p1)"):
+            made = counted(f"{first} {WIDE} trips = {wrong}", given, start="zero")
+            assert_open(text, made)
+    text = loop("d = Less (j, n)", "go = Identity (ask)", ", go", start="zero")
+    assert_open(text, counted(f"{WIDE} trips = Max (b, p1)", start="zero"))
+
+
+def test_a_start_that_may_overflow_is_asked_about():
+    """s + 1 is the least number if s is the largest one."""
+    text = loop("d = Less (j, n)", "go = Identity (yes)")
+    assert_open(text, counted(WIDE + "u = Sub (b, a) trips = Max (u, p1)"))
+    text = loop("d = Less (k, n)", "go = Identity (yes)")
+    assert_proved(text, counted(WIDE + "u = Sub (b, a) w = Add (u, p1) trips = Max (w, p1)"))
+
+
+def test_the_number_of_the_trip_is_a_counter():
+    text = loop("d = Less (i, m)", "", "far, yes")
+    assert_open(text, counted("w = Add (m, p1) trips = Max (w, p1)"))  # m + 1 may overflow
+    text = loop("y = Cast <to = 7> (n) d = Less (i, y)", "", "m, ask")
+    most = "b = Cast <to = 7> (n) u = Add (b, p1) w = Max (u, p1) trips = Min (%s)"
+    assert_proved(text, counted(most % "w, m", "trips, ask"))
+    assert_open(text, counted(most % "w, w", "trips, ask"))
+    assert_open(text, counted((most % "w, m").replace("Max (u, p1)", "Max (b, p1)"), "trips, ask"))
+
+
+def test_several_ends():
+    keep = "h = Less (j, n) l = Less (j, seven) d = And (h, l)"
+    first = "g1 = Less (s, n) g2 = Less (s, seven) go = And (g1, g2)"
+    both = WIDE + "w = Cast <to = 7> (seven) u = Sub (b, a) q = Sub (w, a) trips = "
+    assert_proved(loop(keep, first), counted(both + "Min (u, q)"))
+    assert_proved(loop(keep, first), counted(both + "Min (q, u, q)"))
+    for wrong in ("Identity (u)", "Identity (q)", "Max (u, q)", "Min (u, q, m)"):
+        assert_open(loop(keep, first), counted(both + wrong))
+
+
+def test_a_maximum_beside_it():
+    text = loop("d = Less (j, n)", given="m, go")
+    for trips in ("Min (u, m)", "Min (m, u)"):
+        assert_proved(text, counted(f"{WIDE} u = Sub (b, a) trips = {trips}"))
+    for trips in ("Identity (u)", "Identity (m)", "Max (u, m)"):
+        assert_open(text, counted(f"{WIDE} u = Sub (b, a) trips = {trips}"))
+
+
+def test_64_bits():
+    """The distance of two of them may be no number of 64 bits."""
+    start = {"kind": "int64", "start": "seven"}
+    text = loop("d = Less (j, n)", "go = Less (seven, n)", **start)
+    trips = "w = Max (n, seven) trips = Sub (w, seven)"
+    assert_proved(text, counted(trips, **start))
+    assert_open(text, counted("trips = Sub (n, seven)", **start))
+    first, keep = "go = Identity (ask)", "d = Less (j, n)"
+    trips = "go = Identity (ask) w = Max (n, seven) u = Sub (w, seven) trips = Max (u, p1)"
+    assert_proved(loop(keep, first, **start), counted(trips, "trips, go", **start))
+    assert_open(loop("d = Less (j, n)", kind="int64"), counted("trips = Sub (n, s)", kind="int64"))
+
+
+def test_narrow_counters_do_not_reach_wide_bounds():
+    text = loop("w = Cast <to = 7> (j) d = Less (w, m)", "go = Less (none, m)", start="zero")
+    assert_open(text, counted("trips = Max (m, none)", start="zero"))
+
+
+ROUNDED = "w = Cast <to = 1> (j) y = Cast <to = 1> (n) d = Less (w, y)"
+FIRST = "p = Cast <to = 1> (s) q = Cast <to = 1> (n) go = Less (p, q)"
+AWAY = ", ".join(str(-n) for n in range(1, 129))
+NEAR = f"""away = Constant <value = int64[128] {{{AWAY}}}> () near = Add (b, away)
+    r1 = Cast <to = 1> (near) r2 = Cast <to = 1> (b) less = Less (r1, r2)
+    ones = Cast <to = 7> (less) sum = ReduceSum <keepdims = 0> (ones, front)
+    w = Add (sum, m128) bound = Add (b, w) """
+
+
+def test_numbers_that_float32_rounds():
+    """The bound is the first number that is not rounded to less than it."""
+    text = loop(ROUNDED, FIRST)
+    assert_proved(text, counted(WIDE + NEAR + "trips = Sub (bound, a)"))
+    for wrong in (
+        NEAR + "trips = Sub (b, a)",
+        NEAR.replace("-128}", "-127}") + "trips = Sub (bound, a)",
+        NEAR.replace("Less", "Greater") + "trips = Sub (bound, a)",
+        NEAR.replace("(b, away)", "(a, away)") + "trips = Sub (bound, a)",
+        NEAR.replace("r2 = Cast <to = 1> (b)", "r2 = Cast <to = 1> (a)") + "trips = Sub (bound, a)",
+    ):
+        assert_open(text, counted(WIDE + wrong))
+    assert_open(LESS, counted(WIDE + NEAR + "trips = Sub (bound, a)"))
+    assert_open(loop(ROUNDED), counted(WIDE + NEAR + "trips = Sub (bound, a)"))
+    assert_open(loop("d = Less (j, n)", FIRST), SAME_COUNT)
+    wide = loop(ROUNDED, FIRST, kind="int64", given="m, go")
+    assert "counted" not in terms_of(model(wide))[0].used
+
+
+def test_a_small_start_is_not_rounded():
+    text = loop(ROUNDED, "go = Less (zero, n)", start="zero")
+    assert_proved(text, counted(WIDE + NEAR + "trips = Identity (bound)", start="zero"))
+
+
+def test_a_condition_that_never_holds_allows_one_trip():
+    text = loop("w = Constant <value = int64 {-1}> () d = Less (i, w)", "", "m, ask")
+    assert_proved(text, counted("trips = Min (m, p1)", "trips, ask"))
+    assert_open(text, counted("trips = Min (m, p2)", "trips, ask"))
+
+
+def test_a_size_of_32_bits_is_a_start():
+    sizes = "l = Shape (x) q = Squeeze (l) size = Cast <to = 6> (q) "
+    options = {"start": "size", "step": -1}
+    text = loop("d = Greater (j, n)", sizes + "go = Greater (size, n)", **options)
+    trips = sizes + "b = Cast <to = 7> (n) trips = Sub (q, b)"
+    assert_proved(text, counted(trips, **options))
+    assert_open(text, counted(trips.replace("Sub (q, b)", "Sub (b, q)"), **options))
+
+
+def test_conditions_that_do_more_than_count():
+    for keep in (
+        "h = Less (j, n) d = And (h, ask)",
+        "h = Less (j, n) d = Xor (h, ask)",
+        "d = Equal (j, n)",
+        "w = Mul (j, j) d = Less (w, n)",
+        "w = Cast <to = 6> (v) q = Mul (w, w) d = Less (j, q)",
+    ):
+        terms, _ = terms_of(model(loop(keep, given="m, go")))
+        assert "counted" not in terms.used
+
+
+EXTREMES = {
+    "int32": [-(2**31), 1 - 2**31, -1, 0, 3, 7, 2**24 + 1, 2**31 - 2, 2**31 - 1],
+    "int64": [-(2**63), 1 - 2**63, -1, 0, 3, 7, 2**31, 2**53 + 1, 2**63 - 2, 2**63 - 1],
+}
+CASES = {
+    "less": (LESS, "int32"),
+    "equal": (loop("d = LessOrEqual (j, seven)", "go = LessOrEqual (s, seven)"), "int32"),
+    "down": (loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1), "int32"),
+    "first": (loop("d = Less (k, n)", "go = Identity (ask)"), "int32"),
+    "wide": (loop("d = Less (j, n)", kind="int64"), "int64"),
+    "rounded": (loop(ROUNDED, FIRST), "int32"),
+    "rounded, down": (
+        loop(ROUNDED.replace("Less", "Greater"), FIRST.replace("Less", "Greater"), step=-1),
+        "int32",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_loops_make_as_many_trips_as_are_counted(case):
+    """At most five are made, since the distances of these numbers are large."""
+    text, kind = CASES[case]
+    text = text.replace("(, go", "(m, go")
+    given = model(text)
+    terms, _ = terms_of(given)
+    assert "counted" in terms.used
+    cast = {"int32": np.int32, "int64": np.int64}[kind]
+    for s, n, ask in itertools.product(EXTREMES[kind], EXTREMES[kind], (True, False)):
+        feed = {"s": cast(s), "n": cast(n), "m": np.int64(5), "ask": np.bool_(ask)}
+        feed = {name: np.array(value) for name, value in feed.items()}
+        feed["x"] = np.zeros(1, np.float32)
+        (made, *_), expected = evaluated(given, feed), reference.run(given, feed)
+        values = [*expected.values()] if isinstance(expected, dict) else expected
+        assert made == values[0], (s, n, ask)

@@ -1,0 +1,164 @@
+"""Scan outputs: of trips, and of none."""
+
+import onnx
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof import prove
+from straightline.verification.proof.control_flow.scan_outputs import (
+    empty_stack,
+    nothing,
+    stack,
+    trips_of,
+)
+from straightline.verification.proof.execution.compile_graph import Compiler
+from straightline.verification.proof.terms.budget import Budget, OpenError
+from straightline.verification.proof.terms.term_manager import Terms
+
+LOOP = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
+    z = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, %s o) { k2 = Identity (k) %s }> }"""
+EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
+
+
+@pytest.mark.parametrize(
+    ("declared", "node", "element", "other"),
+    [
+        ("float[2]", "o = Sin (x)", "float[0, 2]", "float[0, 3]"),
+        ("double[2]", "o = Cast <to = 11> (x)", "double[0, 2]", "float[0, 2]"),
+        ("int64", "o = Identity (i)", "int64[0]", "int64[0, 1]"),
+        ("bool[2, 1]", "o = Sin (x)", "bool[0, 2, 1]", "float[0, 2]"),
+    ],
+)
+def test_no_trips_give_what_is_declared(declared, node, element, other):
+    kind, rank = element.split("[")[0], element.count(",") + 1
+    result = f"{kind}[{', '.join('abcd'[:rank])}]"
+    before = LOOP % (result, declared, node)
+    assert_proved(before, EMPTY % (result, element))
+    kind, rank = other.split("[")[0], other.count(",") + 1
+    assert_open(before, EMPTY % (f"{kind}[{', '.join('abcd'[:rank])}]", other))
+
+
+def terms():
+    return Terms(Budget())
+
+
+def sizes(*dims):
+    return tuple(Dimension.symbol(d) if isinstance(d, str) else Dimension.constant(d) for d in dims)
+
+
+def body_of(made, text):
+    return Compiler(made.heads, model(text)).main.steps[0].bodies["body"]
+
+
+def test_what_is_not_declared_follows_from_what_is_given():
+    made = terms()
+    text = """g (float[3, n] x) => (float[a, b] z) { z = Scan <num_scan_inputs = 1,
+        body = b (float[k] e) => (float[j] o) { o = Neg (e) }> (x) }"""
+    body = body_of(made, text)
+    assert nothing(made, body, 0, [Fact(1, sizes(5))], {}).shape == sizes(5)
+    assert nothing(made, body, 0, [Fact(1, sizes(7))], {}).shape == sizes(7)
+    declared = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
+    element = nothing(made, declared, 1)
+    assert (element.elem_type, element.shape) == (1, sizes(4))
+
+
+def test_what_depends_on_an_unknown_type_is_open():
+    made = terms()
+    body = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
+    with pytest.raises(OpenError, match="unknown type"):
+        nothing(made, body, 1, [Fact(), Fact()], {})
+
+
+def test_elements_lie_along_a_new_axis():
+    made = terms()
+    like = Compiler(made.heads, model("g (float[2] x) => (float[2] z) { z = Neg (x) }")).main
+    head = like.steps[0].head
+    x, y = (made.leaf("input", name, Fact(1, sizes("n", 3))) for name in "xy")
+    for axis, shape in [(0, (2, "n", 3)), (1, ("n", 2, 3)), (2, ("n", 3, 2))]:
+        assert stack(made, [x, y], head, axis).fact.shape == sizes(*shape)
+    assert stack(made, [x, y], head) is not stack(made, [y, x], head)
+    with pytest.raises(OpenError, match="unknown rank"):
+        stack(made, [made.leaf("input", "r", Fact(1))], head)
+
+
+def test_an_empty_stack_has_a_new_axis_without_elements():
+    made, element = terms(), Fact(1, sizes(2, "n"))
+    assert empty_stack(made, element).fact.shape == sizes(0, 2, "n")
+    assert empty_stack(made, element, 1).fact.shape == sizes(2, 0, "n")
+    assert empty_stack(made, Fact(7, sizes())) is made.void(Fact(7, sizes(0)))
+
+
+def test_elements_are_counted_along_an_axis_that_is_there():
+    fact = Fact(1, sizes("n", 3))
+    assert [trips_of(fact, axis) for axis in (0, 1, -2)] == [*sizes("n", 3, "n")]
+    for unknown, axis in [(fact, 2), (fact, -3), (Fact(1), 0)]:
+        with pytest.raises(OpenError, match="unknown rank"):
+            trips_of(unknown, axis)
+
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
+LISTED = """g (float[N, 3] x) => (float[a, 3] y) <bool t = {1}, int64[1] z = {0}> {
+    s = Shape <end = 1> (x) n = Squeeze (s, z) e = SequenceEmpty ()
+    all = Loop (n, t, e) <body = b (int64 i, bool c, seq(float[3]) l) => (bool d, seq(float[3]) m) {
+        d = Identity (c) r = Gather (x, i) k = %s (r) m = SequenceInsert (l, k) }>
+    y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }"""
+GROWN = """g (float[N, 3] x, float[P, 3] p) => (float[a, 3] y) <bool t = {1}, int64[1] z = {0}> {
+    s = Shape <end = 1> (x) n = Squeeze (s, z)
+    y = Loop (n, t, p) <body = b (int64 i, bool c, float[a, 3] l) => (bool d, float[b, 3] m) {
+        d = Identity (c) r = Gather (x, i) k = Tanh (r) o = Unsqueeze (k, z)
+        m = Concat <axis = 0> (%s) }> }"""
+
+
+def models(*texts):
+    return [onnx.parser.parse_model(HEADER + text) for text in texts]
+
+
+@pytest.mark.parametrize(("op_type", "proved"), [("Tanh", True), ("Neg", False)])
+def test_a_list_of_results_is_the_results_of_all_rows(op_type, proved):
+    flat = "g (float[N, 3] x) => (float[a, 3] y) { y = Tanh (x) }"
+    assert prove(*models(LISTED % op_type, flat)).proved is proved
+
+
+@pytest.mark.parametrize(("order", "proved"), [("l, o", True), ("o, l", False)])
+def test_a_tensor_that_grows_at_its_end_is_what_there_was_and_all_rows(order, proved):
+    flat = """g (float[N, 3] x, float[P, 3] p) => (float[a, 3] y) {
+        r = Tanh (x) y = Concat <axis = 0> (p, r) }"""
+    assert prove(*models(GROWN % order, flat)).proved is proved
+
+
+def test_a_list_that_is_read_inside_stays_a_state():
+    """What is added depends on how many there are already."""
+    reads = LISTED.replace("r = Gather (x, i)", "q = SequenceLength (l) r = Gather (x, q)")
+    flat = "g (float[N, 3] x) => (float[a, 3] y) { y = Tanh (x) }"
+    assert not prove(*models(reads % "Tanh", flat)).proved
+
+
+HELD = """g (int64 n, float[3] x, float[%s] p) => (seq(float[3]) y) <bool t = {1}> {
+    e = SequenceConstruct (%s)
+    y = Loop (n, t, e) <body = b (int64 i, bool c, seq(float[3]) l) => (bool d, seq(float[3]) m) {
+        d = Identity (c) k = Tanh (x) m = SequenceInsert (l, k) }> }"""
+SPLIT = """g (int64 n, float[3] x, float[3] p) => (seq(float[3]) y)
+    <int64[1] z = {0}, int64[1] three = {3}, int64 none = {0}> {
+    k = Tanh (x) c = Max (n, none) v = Unsqueeze (c, z) s = Concat <axis = 0> (v, three)
+    r = Expand (k, s) a = Unsqueeze (p, z) b = Unsqueeze (x, z)
+    j = Concat <axis = 0> (%s) y = SplitToSequence <axis = 0, keepdims = 0> (j) }"""
+
+
+@pytest.mark.parametrize(
+    ("held", "rows", "proved"),
+    [
+        ("p", "a, r", True),
+        ("p, x", "a, b, r", True),
+        ("x, p", "a, b, r", False),
+        ("p", "r, a", False),
+        ("p", "a, a, r", False),
+    ],
+)
+def test_a_list_goes_on_from_what_it_held(held, rows, proved):
+    assert prove(*models(HELD % ("3", held), SPLIT % rows)).proved is proved
+
+
+def test_a_list_of_other_sizes_at_first_stays_a_state():
+    assert prove(*models(HELD % ("4", "p"), HELD % ("4", "p"))).proved
+    assert not prove(*models(HELD % ("4", "p"), HELD % ("4", "x"))).proved

@@ -1,0 +1,163 @@
+"""What two terms are that could not be shown to be equal."""
+
+from proofs import assert_open, assert_proved
+from straightline.facts.fact import Fact
+from straightline.verification.proof.equality.equality import Difference, groundless
+from straightline.verification.proof.terms.budget import Budget, OpenError
+from straightline.verification.proof.terms.term_manager import Terms
+
+
+def test_the_first_terms_that_differ_are_told_with_the_reason():
+    text = "g (float[2] x) => (float[2] z) { a = %s (x) z = Exp (a) }"
+    proof = assert_open(
+        text % "Abs", text % "Neg", "output 'z': Abs and, in the rewrite, Neg are not proved equal"
+    )
+    assert [side.split(" = ")[1] for side in proof.first] == ["Abs (x)", "Neg (x)"]
+
+
+def test_an_output_that_one_model_leaves_out_is_absent_there():
+    text = """g (float[2] x, float l) => (float[2] z) { z = Clip (x%s) }"""
+    assert_open(text % ", l", text % ", , l")
+
+
+def test_a_difference_leaves_a_proof_open():
+    terms = Terms(Budget())
+    one, other = (terms.leaf("input", name, Fact(1)) for name in "xy")
+    difference = Difference("why", one, other)
+    assert isinstance(difference, OpenError) and str(difference) == "why"
+    assert (difference.before, difference.after) == (one, other)
+    assert Difference("absent", None, other).before is None
+
+
+A, B, C, D = (("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"))
+
+
+def test_what_leads_to_nothing_more_is_settled():
+    assert groundless({A: [B, C], B: [C], C: []}, set()) is None
+
+
+def test_what_was_settled_before_is_settled():
+    assert groundless({A: [D]}, set()) is None
+
+
+def test_a_circle_is_not_settled():
+    assert groundless({A: [B], B: [C], C: [A], D: []}, set()) in (A, B, C)
+    assert groundless({A: [A]}, set()) == A
+
+
+def test_what_is_needed_twice_counts_twice():
+    assert groundless({A: [B, B], B: []}, set()) is None
+
+
+def test_a_circle_through_the_trip_before_is_an_induction():
+    assert groundless({A: [B], B: [C], C: [A]}, {(C, A)}) is None
+    assert groundless({A: [B], B: [A, C], C: [A]}, {(C, A)}) in (A, B)
+
+
+JOINED = """g (float[1, 4] x, float[1, 4] y) => (float[8] z) <int64[1] s = {8}> {
+    c = Concat <axis = 0> (x, y) z = Reshape (c, s) }"""
+
+
+def test_pieces_of_a_concat_are_compared_one_by_one_through_views():
+    assert_proved(
+        """g (float[1, 4] x, float[1, 4] y) => (float[2, 4, 1] z) <int64[3] s = {2, 4, 1}> {
+            c = Concat <axis = 0> (x, y) z = Reshape (c, s) }""",
+        """g (float[1, 4] x, float[1, 4] y) => (float[2, 4, 1] z) <int64[3] s = {1, 4, 1}> {
+            a = Reshape (x, s) b = Reshape (y, s) z = Concat <axis = 0> (a, b) }""",
+    )
+
+
+def test_concats_along_other_axes_are_not_equal_because_of_each_other():
+    assert_open(
+        JOINED,
+        """g (float[1, 4] x, float[1, 4] y) => (float[8] z)
+            <int64[1] s = {8}, int64[2] u = {4, 1}> {
+            a = Reshape (x, u) b = Reshape (y, u) c = Concat <axis = 1> (a, b) z = Reshape (c, s)
+        }""",
+    )
+
+
+DRAWN = """g (float[4] x) => (float[4] a, bool[4] b) <float r = {0.5}, bool t = {1}> {
+    %s }"""
+
+
+def test_what_one_node_draws_is_what_one_node_draws():
+    assert_proved(DRAWN % "a, b = Dropout (x, r, t)", DRAWN % "a, b = Dropout (x, r, t)")
+
+
+def test_outputs_of_one_node_that_draws_are_not_those_of_two():
+    two = DRAWN % "a, b0 = Dropout (x, r, t) a0, b = Dropout (x, r, t)"
+    assert_open(DRAWN % "a, b = Dropout (x, r, t)", two)
+    assert_open(two, DRAWN % "a, b = Dropout (x, r, t)")
+
+
+def test_two_nodes_that_draw_are_not_one():
+    noise = """g (float[4] x) => (float[4] a, float[4] b) { %s }"""
+    two = "a = RandomNormalLike (x) b = RandomNormalLike (x)"
+    one = "a = RandomNormalLike (x) b = Identity (a)"
+    assert_open(noise % two, noise % one)
+    assert_open(noise % one, noise % two)
+    assert_proved(noise % two, noise % two)
+
+
+def test_outputs_that_are_swapped_are_not_equal():
+    text = "g (float[2] x, float[2] y) => (float[2] a, float[2] b) { %s }"
+    assert_open(
+        text % "a = Sub (x, y) b = Sub (y, x)",
+        text % "b = Sub (x, y) a = Sub (y, x)",
+    )
+
+
+COUNTED = """g (float[n] x, float[2] y, int64 m) => (float[2] f, float[k, 2] z) {
+    f, z = Loop (m, , y) <body = b (int64 i, bool c, float[2] s)
+        => (bool c2, float[2] t, float[2] o)
+    { c2 = Identity (c) %s }> }"""
+
+
+def test_states_are_equal_by_induction():
+    assert_proved(
+        COUNTED % "t = Tanh (s) o = Identity (s)",
+        COUNTED % "o = Identity (s) u = Identity (s) t = Tanh (u)",
+    )
+
+
+def test_states_that_are_made_otherwise_are_not_equal():
+    assert_open(COUNTED % "t = Tanh (s) o = Identity (s)", COUNTED % "t = Sin (s) o = Identity (s)")
+    assert_open(
+        COUNTED % "t = Tanh (s) o = Identity (s)", COUNTED % "t = Tanh (s) o = Identity (t)"
+    )
+
+
+def test_states_that_begin_otherwise_are_not_equal():
+    before = COUNTED % "t = Tanh (s) o = Identity (s)"
+    assert_open(
+        before,
+        before.replace("{\n    f, z = Loop (m, , y)", "{ v = Neg (y)\n f, z = Loop (m, , v)"),
+    )
+
+
+def test_trips_of_another_number_are_not_equal():
+    before = COUNTED % "t = Tanh (s) o = Identity (s)"
+    assert_open(
+        before,
+        before.replace(
+            "{\n    f, z = Loop (m,",
+            "{ one = Constant <value_int = 1> () p = Add (m, one) f, z = Loop (p,",
+        ),
+    )
+
+
+NO_TRIP = """g (float[n, 2] x) => (float[n, q] z) {
+    z = Scan <num_scan_inputs = 1, body = b (float[2] e) => (float%s o) { o = Neg (e) }> (x) }"""
+
+
+def test_a_loop_that_makes_no_trip_gives_what_its_body_declares():
+    assert_proved(NO_TRIP % "[2]", "g (float[n, 2] x) => (float[n, q] z) { z = Neg (x) }")
+
+
+def test_rows_of_no_trip_that_are_declared_otherwise_are_not_equal():
+    loop = """g (float[n, 2] x, int64 m) => (float[k, q] z) <bool yes = {1}> {
+        z = Loop (m, yes) <body = b (int64 i, bool c) => (bool c2, float%s o) {
+            c2 = Identity (c) o = Gather (x, i) }> }"""
+    assert_proved(loop % "[2]", loop % "[2]")
+    assert_open(loop % "[2]", loop % "[7]")

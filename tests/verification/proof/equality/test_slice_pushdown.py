@@ -1,0 +1,108 @@
+"""Parts of terms, moved inward: evaluated, they are the parts of the values."""
+
+import random
+
+import numpy as np
+import proof_mutants
+import pytest
+from proofs import model
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.equality.slice_pushdown import Narrowing
+from straightline.verification.proof.terms.budget import OpenError
+from straightline.verification.proof.terms.term import descendants
+from term_values import Values, fed, terms_of
+
+
+def assert_parts(proto, feeds, dice, tries=20, *, exact=True):
+    """Check parts of all that the outputs are made of; how many were moved inward."""
+    terms, outputs = terms_of(proto)
+    values, narrowing, moved = Values(terms, fed(proto, feeds)), Narrowing(terms), 0
+    found = [t for t in descendants(outputs) if t.fact.shape and t.fact.other is None]
+    found = [t for t in found if not terms.symbols.free(t)]
+    for term in dice.sample(found, min(tries, len(found))):
+        shape = [dim.value for dim in term.fact.shape]
+        axis = dice.randrange(len(shape))
+        if not shape[axis]:
+            continue
+        start = dice.randrange(shape[axis])
+        size = dice.randint(1, shape[axis] - start)
+        part = narrowing.of(term, axis, Dimension.constant(start), Dimension.constant(size))
+        moved += part.head.name != "narrow"
+        expected = np.take(values.of(term), range(start, start + size), axis)
+        got = values.of(part)
+        if exact and not narrowing.chosen:
+            assert proof_mutants.bits(got) == proof_mutants.bits(expected), term.head
+        else:
+            np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    return moved
+
+
+@pytest.mark.parametrize("number", (42, 44))
+def test_parts_of_what_random_models_compute(number):
+    dice, moved = random.Random(number), 0
+    for origin in proof_mutants.origins(number, 1):
+        for proto in (origin.model, origin.rewritten):
+            try:
+                moved += assert_parts(proto, origin.feeds[-1], dice)
+            except OpenError:
+                continue
+    assert moved
+
+
+NODES = [
+    "Transpose <perm = [1, 2, 0]> (x)",
+    "Reshape (x, joined)",
+    "Reshape (x, split)",
+    "Expand (x, wide)",
+    "Add (x, v)",
+    "Where (b, x, v)",
+    "Concat <axis = 1> (x, x)",
+    "Softmax <axis = 1> (x)",
+    "ReduceMax <keepdims = 0> (x, one)",
+    "ReduceMax (x, one)",
+    "Gather <axis = 1> (x, places)",
+    "Gather <axis = 2> (x, places)",
+    "CumSum (x, zero)",
+    "ArgMax <axis = 1, keepdims = 0> (x)",
+    "ArgMax <axis = 1> (x)",
+    "MatMul (x, m)",
+    "MatMul (x, row)",
+    "Slice (x, last, low, zeros, back)",
+    "Clip (x, v0)",
+    "LayerNormalization (x, row)",
+    "Unsqueeze (x, one)",
+    "Neg (x)",
+]
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_parts_of_each_kind_of_operator(node):
+    proto = model(
+        f"""g (float[2, 3, 4] x, float[3, 1] v, bool[4] b, float v0) => (float[r] z)
+        <int64[2] joined = {{6, 4}}, int64[4] split = {{2, 3, 2, 2}},
+         int64[4] wide = {{2, 1, 3, 4}},
+        int64[1] one = {{1}}, int64[1] zeros = {{0}}, int64 zero = {{0}},
+        int64[2] places = {{2, 0}}, int64[1] last = {{-1}},
+        int64[1] low = {{-9223372036854775807}}, int64[1] back = {{-1}},
+        float[4, 2] m = {{1, 2, 3, 4, 5, 6, 7, 8}}, float[4] row = {{1, 2, 3, 4}}> {{
+        z = {node} }}"""
+    )
+    del proto.graph.output[0].type.tensor_type.shape.dim[:]
+    rng = np.random.default_rng(0)
+    feeds = {
+        "x": rng.normal(size=(2, 3, 4)).astype(np.float32),
+        "v": rng.normal(size=(3, 1)).astype(np.float32),
+        "b": rng.random(4) < 0.5,
+        "v0": np.float32(-0.5),
+    }
+    moved = sum(assert_parts(proto, feeds, random.Random(seed)) for seed in range(12))
+    assert moved
+
+
+def test_a_part_of_a_part_is_moved_inward():
+    proto = model("g (float[4, 3] x) => (float[4, 3] z) { a = Neg (x) b = Add (a, x) z = Abs (b) }")
+    terms, (z,) = terms_of(proto)
+    narrowing, one = Narrowing(terms), Dimension.constant(1)
+    inner = terms.narrow(z, 0, 1, 2)
+    assert narrowing.of(inner, 0, one, one) is narrowing.of(z, 0, one + 1, one)
+    assert narrowing.of(inner, 0, one, one).is_op("Abs")

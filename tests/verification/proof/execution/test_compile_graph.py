@@ -1,0 +1,146 @@
+"""Graphs made ready to be run on terms: which value a name means, and what a call calls."""
+
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.verification.proof.execution.compile_graph import ABSENT, MOST_DEPTH, Compiler
+from straightline.verification.proof.terms.budget import OpenError
+from straightline.verification.proof.terms.term import Heads
+
+SHADOWED = """g (float[2] x, float[2] y, int64 n) => (float[2] z) {
+    z = Loop (n, , x) <body = b (int64 i, bool c, float[2] %s) => (bool d, float[2] t)
+        { d = Identity (c) t = Add (%s, y) }> }"""
+
+
+def test_names_of_bodies_win_over_those_around_them():
+    assert_proved(SHADOWED % ("s", "s"), SHADOWED % ("x", "x"))
+    assert_proved(SHADOWED % ("s", "s"), SHADOWED % ("z", "z"))
+    assert_open(SHADOWED % ("s", "x"), SHADOWED % ("x", "x"))
+
+
+CAPTURED = """g (float[2] x, float[2] y, bool b) => (float[2] z) { v = Neg (%s)
+    z = If (b) <then_branch = p () => (float[2] q) {
+        q = If (b) <then_branch = r () => (float[2] s) { s = Abs (v) },
+            else_branch = t () => (float[2] u) { u = Sin (x) }> },
+        else_branch = w () => (float[2] a) { a = Identity (v) }> }"""
+
+
+def test_bodies_inside_bodies_capture():
+    flat = """g (float[2] x, float[2] y, bool b) => (float[2] z) { v = Neg (x) a = Abs (v)
+        z = Where (b, a, v) }"""
+    assert_open(CAPTURED % "x", CAPTURED % "y")
+    assert_proved(CAPTURED % "x", (CAPTURED % "x").replace("Sin (x)", "Cos (y)"))
+    assert_open(CAPTURED % "x", flat.replace("(b, a, v)", "(b, v, a)"))
+
+
+CALLED = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+g (float[2] x) => (float[2] z) { a = local.f %s (x) z = local.f %s (a) }
+<domain: "local", opset_import: ["" : 18]> f %s (p) => (r) { r = LeakyRelu <alpha%s> (p) }"""
+
+
+def test_a_call_gives_its_attributes_to_the_function():
+    one = CALLED % ("<k = 0.5>", "<k = 0.25>", "<k>", ": float = @k")
+    flat = """g (float[2] x) => (float[2] z) {
+        a = LeakyRelu <alpha = %s> (x) z = LeakyRelu <alpha = %s> (a) }"""
+    assert_proved(one, flat % (0.5, 0.25))
+    assert_open(one, flat % (0.25, 0.5))
+    assert_open(one, flat % (0.5, 0.5))
+
+
+def test_an_attribute_that_is_not_given_has_its_default():
+    text = CALLED % ("<k = 0.5>", "", "<k: float = 0.25>", ": float = @k")
+    flat = """g (float[2] x) => (float[2] z) {
+        a = LeakyRelu <alpha = 0.5> (x) z = LeakyRelu <alpha = 0.25> (a) }"""
+    assert_proved(text, flat)
+
+
+def test_a_function_is_compiled_once_for_the_same_attributes():
+    def functions(one, other):
+        proto = model(CALLED % (one, other, "<k>", ": float = @k"))
+        return [step.operation.function for step in Compiler(Heads(), proto).main.steps]
+
+    one, other = functions("<k = 0.5>", "<k = 0.5>")
+    assert one is other and one is not None
+    one, other = functions("<k = 0.5>", "<k = 0.25>")
+    assert one is not other
+
+
+def program(text):
+    """What a graph becomes, by no check of the model."""
+    return Compiler(Heads(), model(text)).main
+
+
+def test_places_are_numbered_and_captures_are_copied():
+    main = program(
+        """g (float[2] x, bool b) => (float[2] z) <float[2] w = {1, 2}> { y = Neg (x)
+        z = If (b) <then_branch = p () => (float[2] q) { q = Add (y, y) },
+            else_branch = r () => (float[2] s) { s = Add (x, w) }> }"""
+    )
+    x, b = main.inputs
+    ((w, tensor),) = main.constants
+    (y,), (z,) = (step.outputs for step in main.steps)
+    assert len({ABSENT, x, b, w, y, z}) == main.size == 6
+    assert tensor.name == "w" and main.outputs == [z] and main.names == ["x", "b"]
+    bodies = main.steps[1].bodies
+    assert [outer for outer, _ in bodies["then_branch"].captures] == [y]
+    assert [outer for outer, _ in bodies["else_branch"].captures] == [x, w]
+    ((_, own),) = bodies["then_branch"].captures
+    assert bodies["then_branch"].steps[0].inputs == (own, own)
+
+
+ALIKE = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+g (float[2] x, float[2] y) => (float[2] z) {
+    a = local.f (x) b = Neg (y) c = LeakyRelu <alpha = 0.5> (b) d = LeakyRelu <alpha = 0.5> (c)
+    e = LeakyRelu <alpha = 0.25> (d) h = Neg (e) i = Max (h, a) z = Max (i, h, a) }
+<domain: "local", opset_import: ["" : 12]> f (p) => (r) { q = Neg (p) s = Neg (q) r = Neg (s) }"""
+
+
+def test_nodes_that_look_alike_have_one_operation():
+    main = program(ALIKE)
+    call, neg, half, half_too, quarter, neg_too, two, three = [s.operation for s in main.steps]
+    assert neg is neg_too and half is half_too
+    assert len({id(o) for o in (neg, half, quarter, two, three)}) == 5
+    one, *others = [step.operation for step in call.function.steps]
+    assert others == [one, one] and one is not neg and (one.version, neg.version) == (12, 18)
+
+
+def test_what_is_absent_is_read_and_written_nowhere():
+    main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
+    (step,) = main.steps
+    assert step.inputs[1:] == (ABSENT, ABSENT)[: len(step.inputs) - 1]
+    assert (step.outputs[0], step.operation.width, step.read) == (ABSENT, 2, {1})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ("z = Neg (y) y = Neg (x)", "'y' is not defined before it is used"),
+        ("z = Neg (x) z = Abs (x)", "'z' is defined twice"),
+        ("z = LeakyRelu <alpha: float = @k> (x)", "refers to an attribute of no function"),
+    ],
+)
+def test_names_that_mean_nothing_are_open(nodes, reason):
+    with pytest.raises(OpenError, match=reason):
+        program(f"g (float[2] x) => (float[2] z) {{ {nodes} }}")
+
+
+def chained(count):
+    """Functions of which each calls the next one."""
+    calls = [
+        f"""<domain: "local", opset_import: ["" : 18, "local" : 1]> f{k} (p) => (r) {{
+        r = local.f{k + 1} (p) }}"""
+        for k in range(1, count)
+    ]
+    return f"""<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+        g (float[2] x) => (float[2] z) {{ z = local.f1 (x) }}
+        {" ".join(calls)}
+        <domain: "local", opset_import: ["" : 18]> f{count} (p) => (r) {{ r = Neg (p) }}"""
+
+
+def test_calls_and_bodies_that_stand_too_deep_are_open():
+    branch = """b = Constant <value = bool {1}> () r = If (b) <then_branch = t () => (v) {
+        v = Neg (p) }, else_branch = e () => (w) { w = Abs (p) }>"""
+    inner = chained(MOST_DEPTH).replace("r = Neg (p)", branch)
+    assert_open(inner, chained(1), f"more than {MOST_DEPTH} deep")
+    assert_proved(chained(1).replace("r = Neg (p)", branch), chained(1))
+    assert_proved(chained(MOST_DEPTH), chained(1))
+    assert_open(chained(MOST_DEPTH + 1), chained(1), f"more than {MOST_DEPTH} deep")

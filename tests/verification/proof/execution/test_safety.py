@@ -1,0 +1,73 @@
+"""What is known of the operands of operators that may fail."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.ir import Operator
+from straightline.verification.proof.execution.safety import Safety
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
+
+N = Dimension.symbol("n")
+INT64, FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+
+
+@pytest.fixture
+def terms():
+    return Terms(Budget())
+
+
+def head_of(terms, op_type, **attributes):
+    return terms.heads.of(Operator.make(op_type, **attributes), {"": 18})
+
+
+def leaf(terms, name, elem_type, *shape):
+    return terms.leaf("input", name, terms.facts.one(Fact(elem_type, shape)))
+
+
+def test_the_number_of_a_trip_is_below_the_number_of_trips(terms):
+    index = terms.symbols.trip("?trip0:n", 0)
+    terms.limits["?trip0:n"] = N
+    x, gather = leaf(terms, "x", FLOAT, N), head_of(terms, "Gather", axis=0)
+    for place, safe in ((index, True), (N - 1 - index, True), (index + 1, False), (-index, False)):
+        args = x, terms.size(place)
+        assert (Safety(terms).fault(gather, args, 1) == "") is safe, place
+    assert not Safety(terms).is_size(terms.size(index - 1))
+    assert Safety(terms).is_size(terms.size(N - 1 - index))
+
+
+def test_bounds_go_through_operators(terms):
+    x, i = leaf(terms, "x", FLOAT, N), leaf(terms, "i", INT64)
+    gather, size = head_of(terms, "Gather", axis=0), terms.size(N)
+    rest = terms.op("Mod", gather, i, terms.constant(np.array(4)))
+    four = leaf(terms, "four", FLOAT, Dimension.constant(4))
+    assert Safety(terms).fault(gather, (four, rest), 1) == ""
+    assert Safety(terms).fault(gather, (four, i), 1)
+    assert Safety(terms).fault(gather, (x, rest), 1)
+    assert Safety(terms).fault(gather, (x, size), 1)
+
+
+def test_no_element_is_out_of_range(terms):
+    x = leaf(terms, "x", FLOAT, N)
+    none = leaf(terms, "p", INT64, Dimension.constant(0))
+    assert Safety(terms).fault(head_of(terms, "Gather", axis=0), (x, none), 1) == ""
+
+
+def test_a_range_ends_if_it_moves(terms):
+    start, limit = leaf(terms, "a", INT64), leaf(terms, "b", INT64)
+    head = head_of(terms, "Range")
+    for step, safe in ((1, True), (-2, True), (0, False)):
+        args = start, limit, terms.constant(np.array(step))
+        assert (Safety(terms).fault(head, args, 1) == "") is safe
+    assert Safety(terms).fault(head, (start, limit, leaf(terms, "c", INT64)), 1)
+
+
+def test_what_draws_never_fails(terms):
+    assert Safety(terms).fault(head_of(terms, "RandomNormal", shape=[2]), (), 1) == ""
+
+
+def test_operators_of_others_may_fail(terms):
+    head = terms.heads.of(Operator("Strange", {}, "mine"), {"mine": 1, "": 18})
+    assert "nothing is known" in Safety(terms).fault(head, (leaf(terms, "x", FLOAT),), 1)

@@ -1,0 +1,78 @@
+"""Places in tensors: a node that fails for certain is not equal to one that does not."""
+
+from proofs import assert_open, assert_proved
+
+PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
+
+
+def test_a_place_counted_from_the_end_is_one_counted_from_the_front():
+    at = "i = Constant <value_int = %d> () z = Gather (c, i)"
+    assert_proved(PLACE % (at % -1), PLACE % (at % 2))
+    assert_proved(PLACE % (at % -3), PLACE % (at % 0))
+    assert_open(PLACE % (at % -1), PLACE % (at % 1))
+
+
+def test_a_place_behind_the_end_is_none():
+    text = """g (float x) => (float z) <int64[1] s = {2}, int64 i = {%d}> {
+        e = Expand (x, s) z = Gather (e, i) }"""
+    assert_proved(text % 1, "g (float x) => (float z) { z = Identity (x) }")
+    assert_open(text % 2, "g (float x) => (float z) { z = Identity (x) }")
+
+
+def test_rows_by_the_number_of_the_trip_are_all_rows():
+    assert_proved(
+        """g (float[n, 2] x) => (float[n, 2] z) <bool yes = {1}, int64 zero = {0}> {
+            s = Shape (x) n = Gather (s, zero)
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] o) {
+                c2 = Identity (c) e = Gather (x, i) o = Neg (e) }> }""",
+        "g (float[n, 2] x) => (float[n, 2] z) { z = Neg (x) }",
+    )
+
+
+def test_places_from_both_ends_are_not_side_by_side():
+    text = "g (float[1] a, float[1] b) => (float[2] z) { %s }"
+    wrapped = (
+        "c = Concat <axis = 0> (a, b) i = Constant <value_ints = [-1, 0]> () z = Gather (c, i)"
+    )
+    assert_open(text % wrapped, text % "z = Concat <axis = 0> (a, b)")
+    assert_open(text % wrapped, text % "s = Constant <value_ints = [2]> () z = Expand (b, s)")
+
+
+def test_parts_of_parts_are_parts():
+    assert_proved(
+        """g (float[6] x) => (float[2] z) <int64[1] a = {1}, int64[1] b = {5}, int64[1] d = {3}> {
+            y = Slice (x, a, b) z = Slice (y, a, d) }""",
+        """g (float[6] x) => (float[2] z) <int64[1] a = {2}, int64[1] b = {-2}> {
+            z = Slice (x, a, b) }""",
+    )
+
+
+def test_split_gives_slices():
+    split = "g (float[5] x) => (float[3] a, float[2] b) { a, b = Split <num_outputs = 2> (x) }"
+    sliced = """g (float[5] x) => (float[3] a, float[2] b)
+        <int64[1] s = {0}, int64[1] m = {3}, int64[1] e = {%d}> {
+        a = Slice (x, s, m) b = Slice (x, m, e) }"""
+    assert_proved(split, sliced % 5)
+    assert_proved(split, sliced % 9)
+    assert_open(split, sliced % 4)
+
+
+def test_axes_of_parts_count():
+    text = """g (float[3, 3] x) => (float[1, 3] z) <int64[1] s = {0}, int64[1] e = {1}> {
+        a = Constant <value_ints = [%d]> () y = Slice (x, s, e, a) %s }"""
+    assert_proved(text % (0, "z = Identity (y)"), text % (-2, "z = Identity (y)"))
+    assert_open(text % (0, "z = Identity (y)"), text % (1, "z = Transpose (y)"))
+
+
+def test_reversed_twice_is_as_it_was():
+    text = """g (float[n, 2] x) => (float[n, 2] z) <int64[1] s = {-1}, int64[1] k = {-1},
+        int64[1] e = {-9223372036854775807}, int64[1] a = {%d}, int64[1] b = {%d}> {
+        y = Slice (x, s, e, a, k) z = Slice (y, s, e, b, k) }"""
+    same = "g (float[n, 2] x) => (float[n, 2] z) { z = Identity (x) }"
+    assert_proved(text % (0, 0), same)
+    assert_open(text % (0, 1), same)
+
+
+def test_lengths_that_are_no_vector_are_open():
+    text = "g (float[3] x) => (float[3] y) <int64 n = {3}> { y = Split (x, n) }"
+    assert_open(text, text.replace("Split (x, n)", "Identity (x)"))

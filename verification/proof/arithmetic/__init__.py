@@ -1,0 +1,1 @@
+"""Integers without overflow, and the trip counts that loops make of them."""

@@ -1,0 +1,231 @@
+"""Single integers as linear sums that cannot overflow, also where float32 rounds them.
+
+`equality/modular_polynomials.py` decides sums that wrap. An order of two integers is decided here:
+from sums that stay within their type, whatever their operands are.
+
+Integers that are compared as float32 round to the same number from 2^24 on. Rounded int32 numbers
+lie at most 128 apart, so that no integer rounds to the same number as one that is further away. The
+first integer not less than a bound, once both are rounded, follows from the count of those among
+the 128 before it that are less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from ....facts.fact import PRIVATE, Fact, element, vector
+from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
+from ..canonicalize.casts import SIGNED, holds
+from ..terms.linear_sum import NOTHING, Whole
+from ..terms.term import Term
+from ..terms.term_manager import Terms
+
+
+def is_one_integer(term: Term | None) -> bool:
+    """Whether a term certainly is one integer."""
+    if term is None or term.fact.shape is None or term.fact.elem_type not in INTEGER_BITS:
+        return False
+    return all(dim.value == 1 for dim in term.fact.shape)
+
+
+def bare(terms: Terms, term: Term) -> Term:
+    """One integer without axes, as it was before casts to types that hold it."""
+    below: Term | None = term
+    while below is not None:
+        term, below = below, _below(below)
+    return terms.view(term, ())
+
+
+def _below(term: Term) -> Term | None:
+    below = term.args[0] if term.head.name in ("view", "Cast") else None
+    if below is None or not is_one_integer(below):
+        return None
+    if term.is_op("Cast") and not holds(below.fact.elem_type, term.fact.elem_type):
+        return None
+    return below
+
+
+def range_of(elem_type: int) -> tuple[int, int]:
+    """The least and the largest integer of a type."""
+    bits = INTEGER_BITS[elem_type]
+    if elem_type in SIGNED:
+        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return 0, (1 << bits) - 1
+
+
+INT64, FLOAT, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
+SPACING = 128
+_MOST = 1 << 31
+COUNT = "count"
+"""The head of how many of some things there are; its key says of which, and how many at most."""
+
+
+def before_rounding(terms: Terms, term: Term) -> Term | None:
+    """The integers that a term is as float32; None for what is none."""
+    tensor = terms.tensor(term)
+    if tensor is not None and tensor.elem_type == FLOAT and tensor.size == 1:
+        number = tensor.numpy()
+        is_whole = bool((abs(number) <= _MOST).all() and (number == np.floor(number)).all())
+        return terms.constant(number.astype(np.int64)) if is_whole else None
+    below = term.args[0] if term.is_op("Cast") and term.fact.elem_type == FLOAT else None
+    return None if below is None or below.fact.elem_type == BOOL else below
+
+
+def passed(terms: Terms, bound: Term, rising: bool) -> Term:
+    """How many of the integers next to a bound, on the side where a counter comes from, are on
+    that side of it once all are rounded.
+
+    Args:
+        terms: where terms are made.
+        bound: one integer.
+        rising: whether a counter comes from below.
+    """
+    told = element(bound.fact)
+    if isinstance(told, Dimension) and told.value is not None:
+        return terms.size(_count(told.value, rising))
+    head = terms.heads.own(COUNT, ("below" if rising else "above", SPACING))
+    return terms.keep(head, (_plain(terms, bound),), Fact(INT64, ()))
+
+
+def _count(bound: int, rising: bool) -> int:
+    away = np.arange(1, SPACING + 1) * (-1 if rising else 1)
+    near, middle = (bound + away).astype(np.float32), np.float32(bound)
+    return int((near < middle if rising else near > middle).sum())
+
+
+def read_passed(terms: Terms, term: Term) -> Term | None:
+    """The same, where a model counts them one by one; None for another sum."""
+    counts = term.args[0] if term.is_op("ReduceSum") else None
+    compared = counts.args[0] if counts is not None and counts.is_op("Cast") else None
+    if compared is None or not compared.is_op("Less", "Greater") or not _is_row(compared):
+        return None
+    low, high = compared.args if compared.is_op("Less") else compared.args[::-1]
+    rising = _is_row(low)
+    near, bound = (low, high) if rising else (high, low)
+    near = None if near is None else before_rounding(terms, near)
+    bound = None if bound is None else before_rounding(terms, bound)
+    if near is None or bound is None or not is_one_integer(bound):
+        return None
+    return passed(terms, bound, rising) if _are_near(terms, near, bound, rising) else None
+
+
+def _is_row(term: Term | None) -> bool:
+    shape = None if term is None else term.fact.shape
+    return shape is not None and [dim.value for dim in shape] == [SPACING]
+
+
+def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
+    """Whether they are the integers next to a bound, the nearest one first, as 64 bits."""
+    away = [-n if rising else n for n in range(1, SPACING + 1)]
+    told, plain = vector(near.fact), _plain(terms, bound)
+    if near.fact.elem_type != INT64 or not _is_row(near):
+        return False
+    if told is not None and None not in told:
+        middle = element(plain.fact)
+        return isinstance(middle, Dimension) and told == [middle + n for n in away]
+    if not near.is_op("Add"):
+        return False
+    for numbers, other in (near.args, near.args[::-1]):
+        if terms.numbers(numbers) == away and other is not None and is_one_integer(other):
+            return _plain(terms, other) is plain
+    return False
+
+
+def _plain(terms: Terms, bound: Term) -> Term:
+    """An integer in one form, whatever its type is."""
+    told = element(bound.fact)
+    return terms.size(told) if isinstance(told, Dimension) else bare(terms, bound)
+
+
+TOTAL = "total"
+"""The head of a sum of terms that does not wrap, each as often as its key says."""
+
+_FACTORS = {"Add": (1, 1), "Sub": (1, -1), "Neg": (-1,)}
+_ATOM = "@"
+_MOST_TERMS = 32
+"""So many terms are looked at."""
+_MOST_PRODUCTS = 8
+_LARGEST_SIZE = 1 << 62
+"""No tensor has so many elements along an axis."""
+_LARGEST = (1 << 63) - 1
+
+
+def whole(terms: Terms, term: Term) -> Whole:
+    """One integer, as far as it is a sum in which nothing overflows; without recursion."""
+    root = bare(terms, term)
+    known: dict[Term, Whole] = {}
+    stack = [root]
+    while stack:
+        at = stack[-1]
+        if at in known:
+            stack.pop()
+            continue
+        below = _operands(terms, at) if len(known) + len(stack) <= _MOST_TERMS else []
+        waiting = [operand for operand in below if operand not in known]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        terms.budget.step()
+        known[at] = _combined(terms, at, [known[operand] for operand in below])
+        stack.pop()
+    return known[root]
+
+
+def _operands(terms: Terms, term: Term) -> list[Term]:
+    """What a sum is made of; nothing where a term is none."""
+    is_sum = term.head.name in _FACTORS and element(term.fact) is None
+    if term.head.name != TOTAL and not (is_sum and all(map(is_one_integer, term.args))):
+        return []
+    return [bare(terms, arg) for arg in term.args if arg is not None]
+
+
+def _combined(terms: Terms, term: Term, given: list[Whole]) -> Whole:
+    if not given:
+        return _alone(terms, term)
+    factors = term.head.key if term.head.name == TOTAL else _FACTORS[term.head.name]
+    made = NOTHING
+    for operand, factor in zip(given, factors, strict=True):
+        made = made.plus(operand, factor)
+    low, high = range_of(term.fact.elem_type)
+    fits = term.head.name == TOTAL or (low <= made.low and made.high <= high)
+    return made if fits and len(made.form.terms) <= _MOST_PRODUCTS else _alone(terms, term)
+
+
+def _alone(terms: Terms, term: Term) -> Whole:
+    """What is no such sum: a number, a size, or some term."""
+    low, high = range_of(term.fact.elem_type)
+    told = element(term.fact)
+    if isinstance(told, Dimension):
+        least = told.at_least
+        low = low if least is None else max(low, least)
+        return Whole(told, {}, low, min(high, highest(terms, told)))
+    term = read_passed(terms, term) or term
+    if term.head.name == COUNT:
+        low, high = 0, term.head.key[1]
+    return atom(term, low, high)
+
+
+def atom(term: Term, low: int, high: int) -> Whole:
+    """A term that is what it is."""
+    name = f"{_ATOM}{term.number}"
+    return Whole(Dimension.symbol(name), {name: term}, low, high)
+
+
+def highest(terms: Terms, size: Dimension) -> int:
+    """What a size is at most."""
+    total = 0
+    for product, factor in size.terms.items():
+        if not product:
+            total += factor
+        elif factor > 0:
+            total += factor * (_highest(terms, product[0]) if len(product) == 1 else _LARGEST)
+    return total
+
+
+def _highest(terms: Terms, symbol: str) -> int:
+    known = terms.counts.get(symbol)
+    if known is not None:
+        return known.high
+    return _LARGEST if symbol.startswith(PRIVATE) else _LARGEST_SIZE

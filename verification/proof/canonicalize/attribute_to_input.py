@@ -1,0 +1,221 @@
+"""Attributes that became inputs: Slice, Pad, TopK, Squeeze, Split and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+
+from ....ir import Operator
+from ..terms.term import Args, Head, Term, rank_of
+from ..terms.term_manager import Terms, spelling
+from .axes import axis_from_front
+
+
+class Move(NamedTuple):
+    """What an operator says by attributes before a version, and by inputs from it on.
+
+    Attributes:
+        since: the version.
+        attributes: with the type and the position of the input each; None for an integer of rank 1.
+    """
+
+    since: int
+    attributes: dict[str, tuple[int, Any]]
+
+
+_MOVES = {
+    "Squeeze": Move(13, {"axes": (1, np.int64)}),
+    "Unsqueeze": Move(13, {"axes": (1, np.int64)}),
+    "Split": Move(13, {"split": (1, np.int64)}),
+    "TopK": Move(10, {"k": (1, np.int64)}),
+    "Upsample": Move(9, {"scales": (1, np.float32)}),
+    "Slice": Move(10, {"starts": (1, np.int64), "ends": (2, np.int64), "axes": (3, np.int64)}),
+}
+
+
+def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
+    """A head and its arguments with what became inputs as inputs; None where they are that."""
+    move = _MOVES[head.name]
+    assert head.op is not None
+    if head.opset >= move.since:
+        return None
+    inputs: list[Term | None] = [*args[:1], *[None] * 4]
+    for name, (position, dtype) in move.attributes.items():
+        value = head.attribute(name)
+        if value is not None:
+            inputs[position] = terms.constant(np.array(value, dtype).reshape(-1))
+    kept = [m for m in head.op.attributes.values() if m.name not in move.attributes]
+    op = Operator.make(head.name).with_attributes(kept)
+    return terms.heads.of(op, {**head.imports, "": move.since}, head.outputs), tuple(inputs)
+
+
+@spelling("Squeeze", "Unsqueeze")
+def plain(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Squeeze and Unsqueeze: which axes (13)."""
+    found = moved(terms, head, args)
+    return None if found is None else terms.apply(*found, count)
+
+
+@spelling("TopK")
+def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """How many (10), along an axis that counts from the front."""
+    found = moved(terms, head, args)
+    if found is not None:
+        return terms.apply(*found, count)
+    x, number = args
+    told = terms.numbers(number)
+    axis = axis_from_front(head, args)
+    flat = terms.constant(np.array(told, np.int64)) if told is not None else number
+    if axis is None and flat is number:
+        return None
+    if axis is not None:
+        head = terms.heads.with_attributes(head, axis=axis)
+    return terms.apply(head, (x, flat), count)
+
+
+@spelling("Slice")
+def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Bounds and axes (10), which count from the front; steps of 1 are none."""
+    found = moved(terms, head, args)
+    if found is not None:
+        return terms.apply(*found, count)
+    x, starts, ends, axes, steps = (*args, None, None)[:5]
+    rank, bounds = rank_of(x), [_wide(terms, term) for term in (starts, ends)]
+    told = terms.numbers(axes)
+    if axes is None:
+        length = None if starts is None else starts.fact.shape
+        number = length[0].value if length else None
+        told = None if number is None else list(range(number))
+    if told is not None and rank is not None and all(-rank <= a < rank for a in told):
+        axes = terms.constant(np.array([a % rank for a in told], np.int64))
+    by = terms.numbers(steps)
+    steps = None if by is not None and set(by) <= {1} else _wide(terms, steps)
+    new = (x, *bounds, axes) if steps is None else (x, *bounds, axes, steps)
+    return None if new == args else terms.apply(head, new)
+
+
+def _wide(terms: Terms, term: Term | None) -> Term | None:
+    """Constant integers of 64 bits."""
+    numbers = terms.numbers(term)
+    return term if numbers is None else terms.constant(np.array(numbers, np.int64))
+
+
+@spelling("Pad")
+def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """How much and with what (11), of which axes (18): pads of all axes, and a value that is said
+    only where it is used."""
+    if head.opset < _PADS_ARE_INPUT:
+        return _pad_of_attributes(terms, head, args)
+    x, pads, value, axes = (*args, None, None)[:4]
+    full = None if axes is None else _of_all_axes(terms, x, pads, axes)
+    if full is not None:
+        pads, axes = full, None
+    if head.text("mode") != "constant":
+        value = None
+    elif value is None and x is not None and x.fact.elem_type:
+        value = number_like(terms, x, 0)
+    elif value is not None and value.fact.shape is not None:
+        value = terms.view(value, ())
+    new: Args = (x, pads, value) if axes is None else (x, pads, value, axes)
+    while new[-1] is None:
+        new = new[:-1]
+    return None if new == args else terms.apply(head, new)
+
+
+_PADS_ARE_INPUT = 11
+
+
+def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    x = args[0]
+    if x is None or not x.fact.elem_type or head.attribute("pads") is None:
+        return None
+    value = number_like(terms, x, head.attribute("value", 0))
+    if value is None:
+        return None
+    made = terms.heads.of(Operator.make("Pad", mode=head.text("mode")), {"": _PADS_ARE_INPUT})
+    pads = terms.constant(np.array(head.attribute("pads"), np.int64))
+    return terms.apply(made, (x, pads, value))
+
+
+def _of_all_axes(
+    terms: Terms, x: Term | None, pads: Term | None, which: Term | None
+) -> Term | None:
+    """Pads of some axes as pads of all; None where they are not known."""
+    told, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
+    if told is None or axes is None or rank is None or len(told) != 2 * len(axes):
+        return None
+    if not all(-rank <= axis < rank for axis in axes):
+        return None
+    if len({axis % rank for axis in axes}) < len(axes):
+        return None
+    full = np.zeros((2, rank), np.int64)
+    for end in (0, 1):
+        for axis, number in zip(axes, told[end * len(axes) :], strict=False):
+            full[end, axis] = number
+    return terms.constant(full.reshape(-1))
+
+
+def number_like(terms: Terms, x: Term, number: float) -> Term | None:
+    """A number of the type of a term; None where that type does not hold it."""
+    if not x.fact.elem_type:
+        return None
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
+    if dtype.kind in "OUS" or (dtype.kind in "iu" and number != 0):
+        return None
+    with np.errstate(over="ignore"):
+        return terms.constant(np.array(number).astype(dtype))
+
+
+@spelling("Dropout")
+def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """In inference a Dropout passes its input on, whatever the ratio is (7); from 12 on its mask is
+    true everywhere."""
+    if head.opset < 7:
+        return None
+    training = args[2] if len(args) > 2 else None
+    told = terms.tensor(training)
+    if training is not None and (told is None or told.numpy().any()):
+        return None
+    return [args[0]] if count == 1 else None
+
+
+@spelling("Split")
+def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """How long the parts are (13); where that is said, `num_outputs` (18) says nothing. Where it is
+    not, and run time tells how much is split, it is computed."""
+    found = moved(terms, head, args)
+    if found is not None:
+        return terms.apply(*found, count)
+    axis = axis_from_front(head, args)
+    lengths = args[1] if len(args) > 1 else _lengths(terms, head, args[0])
+    if head.opset >= 18 and lengths is not None:
+        axis = head.attribute("axis") if axis is None else axis
+        op = Operator.make("Split", axis=axis)
+        made = terms.heads.of(op, {"": 13}, head.outputs)
+        return terms.apply(made, (args[0], lengths), count)
+    if axis is None:
+        return None
+    return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
+
+
+def _lengths(terms: Terms, head: Head, x: Term | None) -> Term | None:
+    """Split 18 by number: all parts but the last have the length of the axis, divided by the number
+    and rounded up; the last has what is left. None where the length is known."""
+    parts, axis, rank = head.attribute("num_outputs"), head.attribute("axis"), rank_of(x)
+    if x is None or not parts or parts < 2:
+        return None
+    if rank is not None and (not -rank <= axis < rank or _is_known(x, axis)):
+        return None
+    shape, place = terms.op("Shape", head, x), terms.constant(np.array([axis]))
+    whole = terms.op("Gather", head, shape, place, axis=0)
+    more, by = (terms.constant(np.array([n])) for n in (parts - 1, parts))
+    part = terms.op("Div", head, terms.op("Add", head, whole, more), by)
+    last = terms.op("Sub", head, whole, terms.op("Mul", head, part, more))
+    return terms.op("Concat", head, *[part] * (parts - 1), last, axis=0)
+
+
+def _is_known(x: Term, axis: int) -> bool:
+    return x.fact.shape is not None and x.fact.shape[axis].value is not None

@@ -1,0 +1,56 @@
+"""Upsample and Resize: inputs and pixel positions of their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir import Operator
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, spelling
+from .attribute_to_input import moved
+
+
+@spelling("Upsample")
+def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Scales that became an input (9); Resize (10) takes the same inputs and does the same."""
+    found = moved(terms, head, args)
+    if found is not None:
+        return terms.apply(*found)
+    if len(args) != 2:
+        return None  # the experimental form of opset 1
+    made = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
+    return terms.apply(made, args)
+
+
+@spelling("Resize")
+def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Inputs that are not used are absent (13) instead of empty; Resize 10 divides places by the
+    scale and takes the pixel below, which runtimes do where nothing falls between pixels."""
+    if head.opset >= 11:
+        new = tuple([None if _is_empty(terms, n, arg) else arg for n, arg in enumerate(args)])
+        return None if new == args else terms.apply(head, new)
+    x, scales = args
+    mode = head.text("mode")
+    if mode == "nearest" and not _whole(terms, scales):
+        return None
+    op = Operator.make(
+        "Resize",
+        mode=mode,
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+    return terms.apply(terms.heads.of(op, {"": 13}), (x, None, scales))
+
+
+def _is_empty(terms: Terms, position: int, arg: Term | None) -> bool:
+    tensor = terms.tensor(arg)
+    return position > 0 and tensor is not None and not tensor.size
+
+
+def _whole(terms: Terms, scales: Term | None) -> bool:
+    """Whether nothing is made smaller but by a whole factor."""
+    tensor = terms.tensor(scales)
+    if tensor is None:
+        return False
+    inverse = [1 / float(scale) for scale in tensor.numpy().reshape(-1) if 0 < scale < 1]
+    return all(number.is_integer() for number in inverse)

@@ -1,0 +1,160 @@
+"""Scan outputs, and the lists and tensors to which each iteration appends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+
+import onnx
+
+from ....facts.fact import Fact
+from ....facts.polynomial import Dimension
+from ....ops.axes import ONE
+from ....reference.bodies import Body
+from ....reference.errors import EvaluationError
+from ..execution.compile_graph import Program, Step
+from ..execution.symbolic_execution import Execution, Value
+from ..obligations import SAME_SIZES
+from ..simplify.sequences import collected, elements_of
+from ..terms.budget import OpenError
+from ..terms.term import Head, Term, descendants
+from ..terms.term_manager import Terms
+
+
+def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int = 0) -> Term:
+    """Tensors along a new axis, counted from the front."""
+    viewed = []
+    for element in elements:
+        shape = None if element is None else element.fact.shape
+        if element is None or shape is None:
+            raise OpenError("a scan output is made of elements of unknown rank")
+        viewed.append(terms.view(element, (*shape[:axis], ONE, *shape[axis:])))
+    return terms.op("Concat", like, *viewed, axis=axis)
+
+
+def reader_of(body: Program) -> Body:
+    """What reads the declarations of a body."""
+    assert isinstance(body.proto, onnx.GraphProto)
+    return Body(SimpleNamespace(proto_=body.proto), body.imports, len(body.inputs))
+
+
+def require_same(execution: Execution, step: Step, elements: Sequence[Term | None]) -> None:
+    """Demand that tensors are of one shape, as what a scan output is made of must be."""
+    shapes = {None if element is None else element.fact.shape for element in elements}
+    if len(shapes) > 1 or None in shapes:
+        execution.demand(execution.terms.heads.own(SAME_SIZES), tuple(elements), step)
+
+
+def nothing(
+    terms: Terms,
+    body: Program,
+    index: int,
+    sample: Sequence[Fact] | None = None,
+    captured: Mapping[str, Fact] | None = None,
+) -> Fact:
+    """An element of a scan output of a body that was never run: what the body declares, completed
+    by shape inference; a size that nobody tells is 0.
+
+    Args:
+        terms: the terms.
+        body: the body.
+        index: which output of the body.
+        sample: what is known of the body's inputs, where the declaration is completed by that.
+        captured: the same of what it captures.
+    """
+    reader = reader_of(body)
+    given = None if sample is None else [_of(fact) for fact in sample]
+    outer = {name: _of(fact) for name, fact in (captured or {}).items()}
+    try:
+        elem_type, dims = reader.element_type(index, given, outer)
+    except EvaluationError as error:
+        raise OpenError(str(error)) from error
+    shape = tuple(
+        [
+            terms.symbols.named(d.dim_param) if d.dim_param else Dimension.constant(d.dim_value)
+            for d in dims
+        ]
+    )
+    return Fact(elem_type, shape)
+
+
+def _of(fact: Fact) -> onnx.TypeProto:
+    type_ = fact.type_proto()
+    if type_ is None or not fact.elem_type:
+        raise OpenError("an empty scan output depends on an unknown type")
+    return type_
+
+
+def empty_stack(terms: Terms, element: Fact, axis: int = 0) -> Term:
+    """The scan output of no trips."""
+    shape = element.shape or ()
+    none = Dimension.constant(0)
+    return terms.void(Fact(element.elem_type, (*shape[:axis], none, *shape[axis:])))
+
+
+def trips_of(fact: Fact, axis: int) -> Dimension:
+    """How many elements a scan input has."""
+    if fact.shape is None or not -len(fact.shape) <= axis < len(fact.shape):
+        raise OpenError("a scan input has an unknown rank")
+    return fact.shape[axis]
+
+
+def rows_added(
+    terms: Terms,
+    inits: Sequence[Term],
+    states: Sequence[Term],
+    again: Term,
+    outputs: Sequence[Value],
+) -> dict[int, Term]:
+    """The sequences to which each trip adds an element, and the tensors to which it adds rows,
+    where nothing else reads them: what is added, by the number of the state."""
+    added: dict[int, Term] = {}
+    for k, state in enumerate(states):
+        made, init = outputs[k], inits[k]
+        if made is None or state.head.name != "bound" or len(made.args) != 2:
+            continue
+        element = made.args[1]
+        if made.args[0] is not state or element is None:
+            continue
+        listed = made.is_op("SequenceInsert") and _goes_on(terms, init, element)
+        if listed or (_is_grown(made) and _is_sized(element) and init.fact.shape):
+            added[k] = element
+    if not added:
+        return {}
+    others = [output for k, output in enumerate(outputs) if k not in added]
+    used = set(descendants([again, *others, *added.values()]))
+    return {k: term for k, term in added.items() if states[k] not in used}
+
+
+def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
+    """Whether all that a list holds at first is known, and of one shape with what is added."""
+    elements, shape = elements_of(terms, init), element.fact.shape
+    if elements is None:
+        return False
+    return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
+
+
+def _is_grown(made: Term) -> bool:
+    return made.is_op("Concat") and made.head.attribute("axis") == 0
+
+
+def _is_sized(element: Term) -> bool:
+    """Whether a trip adds as many rows as another."""
+    shape = element.fact.shape
+    return shape is not None and all(dim.value is not None for dim in shape[:1])
+
+
+def together(terms: Terms, init: Term, made: Term, stacked: Term) -> Term:
+    """All that was there first and that the trips added."""
+    elements = elements_of(terms, init)
+    if elements:
+        return collected(terms, _joined(terms, stack(terms, elements, made.head), made, stacked))
+    if elements is not None:
+        return collected(terms, stacked)
+    shape = stacked.shape
+    rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
+    return _joined(terms, init, made, rows)
+
+
+def _joined(terms: Terms, first: Term, made: Term, rows: Term) -> Term:
+    return terms.op("Concat", made.head, first, rows, axis=0)

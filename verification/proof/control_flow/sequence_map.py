@@ -1,0 +1,98 @@
+"""SequenceMap: its body on each element if these are known, else on any element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ....facts.fact import Fact
+from ....facts.polynomial import Dimension
+from ....reference.bodies import label
+from ..arithmetic.trip_counts import not_negative
+from ..execution.compile_graph import Step
+from ..execution.symbolic_execution import Execution, Frame, Value, construct
+from ..simplify.sequences import appended, elements_of, empty_chain
+from ..terms.budget import OpenError
+from ..terms.term import Term
+from .recurrences import Recurrence, recur
+
+Call = Callable[["Sequence[Value]"], "list[Value]"]
+
+
+@construct("SequenceMap")
+def run_sequence_map(
+    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
+) -> Sequence[Value]:
+    """SequenceMap (17): the body on each element of the first sequence, with those of the others
+    beside it, which are as long, and with tensors as they are."""
+    if any(arg is None or not (arg.fact.elem_type or arg.fact.other) for arg in args):
+        raise OpenError(f"{label(step.node)} maps what is not known to be a sequence")
+    elements = elements_of(execution.terms, args[0])
+    call = execution.bound(step.bodies["body"], frame)
+    if elements is None:
+        return _any_element(execution, step, args, call)
+    terms, chains = execution.terms, _empty(execution, step)
+    for number in range(len(elements)):
+        made = call(_at(execution, step, args, Dimension.constant(number)))
+        for k, element in enumerate(made):
+            assert element is not None
+            if not number and element.fact.elem_type:
+                chains[k] = empty_chain(terms, element.fact.elem_type)
+            chains[k] = appended(terms, chains[k], element)
+    return list(chains)
+
+
+def _any_element(
+    execution: Execution, step: Step, args: tuple[Value, ...], call: Call
+) -> list[Value]:
+    """The outputs as those of a loop that inserts one element on each trip, as the function of
+    SequenceMap in onnx does."""
+    terms, head = execution.terms, step.head
+    assert head is not None
+    always = terms.constant(np.array(True))
+    trips = not_negative(terms, terms.op("SequenceLength", head, args[0]))
+
+    def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+        made = call(_at(execution, step, args, index))
+        pairs = zip(states, made, strict=True)
+        return always, [terms.op("SequenceInsert", head, *pair) for pair in pairs]
+
+    def empty(output: int) -> Fact:
+        raise OpenError(f"{label(step.node)} has no scan output {output}")
+
+    return recur(
+        Recurrence(
+            execution,
+            trips=trips,
+            limit=terms.size(trips),
+            condition=None,
+            inits=_empty(execution, step),
+            trip=trip,
+            read=step.read,
+            empty=empty,
+            step=step,
+        )
+    )
+
+
+def _at(
+    execution: Execution, step: Step, args: tuple[Value, ...], number: Dimension
+) -> list[Value]:
+    """What the body is given for the elements at a place."""
+    terms, head = execution.terms, step.head
+    assert head is not None
+    place = terms.size(number)
+    for arg in args[1:]:
+        if arg is not None and not arg.fact.elem_type:
+            execution.demand(terms.heads.made("SequenceAt", head), (arg, place), step)
+    return [
+        arg if arg is None or arg.fact.elem_type else terms.op("SequenceAt", head, arg, place)
+        for arg in args
+    ]
+
+
+def _empty(execution: Execution, step: Step) -> list[Term]:
+    outputs = step.bodies["body"].proto.output
+    types = [info.type.tensor_type.elem_type for info in outputs]
+    return [empty_chain(execution.terms, elem_type) for elem_type in types]

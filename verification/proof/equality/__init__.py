@@ -1,0 +1,1 @@
+"""Equality of terms: rules of comparison, each of which reduces a pair of terms to other pairs."""

@@ -1,0 +1,54 @@
+"""Commutativity: operators of two operands that may be swapped.
+
+Sums and products of floats commute (IEEE 754; which of two NaN results is not compared). Less of
+two numbers is Greater of the swapped ones.
+"""
+
+from __future__ import annotations
+
+from ..terms.term import Pair, Term
+
+COMMUTATIVE = frozenset(
+    {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
+)
+"""Operators of two operands that may be exchanged. Max and Min of floats are none: 0 and -0."""
+
+OPPOSITE = {
+    "Less": "Greater",
+    "Greater": "Less",
+    "LessOrEqual": "GreaterOrEqual",
+    "GreaterOrEqual": "LessOrEqual",
+}
+
+
+def exchanged(one: Term, other: Term) -> list[Pair] | None:
+    """The pairs that must be equal where the operands of one term are those of the other,
+    exchanged; None where they are not, or may as well stand as they are."""
+    if len(one.args) != 2 or len(other.args) != 2 or one.head.attribute("broadcast"):
+        return None
+    if OPPOSITE.get(one.head.name) != other.head.name and not _may_be_exchanged(one, other):
+        return None
+    if other.head.attribute("broadcast"):
+        return None
+    (a, b), (c, d) = one.args, other.args
+    if a is None or b is None or c is None or d is None:
+        return None
+    return [(a, d), (b, c)]
+
+
+def _may_be_exchanged(one: Term, other: Term) -> bool:
+    """Whether operands are more alike once they are exchanged."""
+    if one.head is not other.head or one.head.name not in COMMUTATIVE:
+        return False
+    (a, b), (c, d) = one.args, other.args
+    return _likeness(a, d) + _likeness(b, c) > _likeness(a, c) + _likeness(b, d)
+
+
+def _likeness(one: Term | None, other: Term | None) -> int:
+    """How much two terms are alike at first sight."""
+    if one is other:
+        return 4
+    if one is None or other is None or one.fact.elem_type != other.fact.elem_type:
+        return 0
+    same = one.head is other.head and one.head.name != "constant"
+    return 2 * same + (one.fact.shape == other.fact.shape)

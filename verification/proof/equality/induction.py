@@ -1,0 +1,271 @@
+"""Equal recurrences by bisimulation: equal trip counts, initial states and steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....facts.fact import PRIVATE, element
+from ....facts.polynomial import Dimension
+from ....ops.axes import ONE
+from ..arithmetic.trip_counts import not_negative
+from ..terms.free_variables import Bound, binding
+from ..terms.term import Pair, Term
+from ..terms.term_manager import Terms
+from .slice_pushdown import Narrowing
+from .substitution import Substitution, on_trip, stacked_on_trip
+
+
+class Opened(NamedTuple):
+    """Two recurrences with variables of their own, and one trip for both.
+
+    Attributes:
+        one: puts the variables into a part of the first.
+        other: the same for the second.
+    """
+
+    one: Substitution
+    other: Substitution
+
+
+class State(NamedTuple):
+    """A state of a recurrence before some trip.
+
+    Attributes:
+        recurrence: the recurrence.
+        number: which of its states.
+        trip: before which trip.
+    """
+
+    recurrence: Term
+    number: int
+    trip: Dimension
+
+
+class Induction:
+    """Rules of comparison for recurrences. Each gives the pairs that must be equal for two terms to
+    be equal, or None where it says nothing.
+
+    Args:
+        terms: where terms are made.
+        narrowing: moves parts inward.
+
+    Attributes:
+        positive: numbers of trips that are taken to be 1 or more.
+        earlier: what is needed for a pair on the trip before.
+    """
+
+    def __init__(self, terms: Terms, narrowing: Narrowing) -> None:
+        self._terms = terms
+        self._narrowing = narrowing
+        self.positive: set[Dimension] = set()
+        self.earlier: set[tuple[Pair, Pair]] = set()
+        self._opened: dict[Pair, Opened] = {}
+        self._variables: dict[Pair, tuple[Pair, int, int]] = {}
+        self._before: dict[Term, State] = {}
+        self._symbols = 0
+
+    def states(self, one: Term, other: Term) -> list[Pair] | None:
+        """States of two recurrences before the same trip, or after the last one."""
+        if one.head.name not in ("state", "final") or one.head.name != other.head.name:
+            return None
+        a, b = one.args[0], other.args[0]
+        assert a is not None and b is not None
+        if one.head.name == "state" and one.args[1] is not other.args[1]:
+            return None
+        opened = self._open(a, b)
+        if opened is None:
+            return None
+        (own, pairs), p, q = opened, one.head.key, other.head.key
+        x, y = own.one.of(_bound(a).states[p]), own.other.of(_bound(b).states[q])
+        self._variables[x, y] = (a, b), p, q
+        return [*pairs, (x, y)]
+
+    def variables(self, one: Term, other: Term) -> list[Pair] | None:
+        """Two variables: equal before the first trip, and after one if they were before it."""
+        pair = self._variables_of(one, other)
+        if pair is None:
+            return None
+        (a, b), p, q = pair
+        opened, before = self._opened[a, b], (a.args[2 + p], b.args[2 + q])
+        assert before[0] is not None and before[1] is not None
+        first = before[0], before[1]
+        after = opened.one.of(_update(a, p)), opened.other.of(_update(b, q))
+        if after != first:
+            self.earlier.add(((one, other), after))
+        return [first, after]
+
+    def _variables_of(self, one: Term, other: Term) -> tuple[Pair, int, int] | None:
+        """The recurrences of which two terms are variables, opened together, and which of them."""
+        known = self._variables.get((one, other))
+        if known is not None or one.head.name != "fresh" or other.head.name != "fresh":
+            return known
+        (number, side, p), (number_of_other, side_of_other, q) = one.head.key, other.head.key
+        if number != number_of_other or (side, side_of_other) != (0, 1):
+            return None
+        return list(self._opened)[number], p, q
+
+    def stacked(self, one: Term, other: Term) -> list[Pair] | None:
+        """What a recurrence stacks, and what has the same elements on every trip."""
+        if one.head.name == "stacked" and other.head.name == "stacked":
+            return self._both_stacked(one, other)
+        stacked, whole = (one, other) if one.head.name == "stacked" else (other, one)
+        if stacked.head.name != "stacked" or not stacked.fact.shape:
+            return None
+        shape = whole.fact.shape
+        if not shape or shape[0] != stacked.fact.shape[0]:
+            return None
+        self._take_trips(stacked)
+        index = self.symbol(shape[0])
+        a, b = (self.element(term, index) for term in (one, other))
+        return None if a is None or b is None else [(a, b)]
+
+    def _both_stacked(self, one: Term, other: Term) -> list[Pair] | None:
+        """What two recurrences stack: as many elements, each the same."""
+        a, b = one.args[0], other.args[0]
+        assert a is not None and b is not None
+        opened = self._open(a, b)
+        if opened is None:
+            return None
+        if not _alike_untouched(one, other) and not (
+            self._take_trips(one) and self._take_trips(other)
+        ):
+            return None
+        own, pairs = opened
+        return [*pairs, (own.one.of(one.head.parts[0]), own.other.of(other.head.parts[0]))]
+
+    def _take_trips(self, stacked: Term) -> bool:
+        """Take it that there is a trip, where what is stacked if there is none is another case:
+        where its elements then have another shape than with some."""
+        fact, empty = stacked.fact, stacked.head.key[1]
+        if not fact.shape:
+            return False
+        if empty is not None and empty != (fact.elem_type, fact.shape[1:]):
+            self.positive.add(fact.shape[0])
+        return True
+
+    def element(self, term: Term, index: Dimension) -> Term | None:
+        """What a term holds at a place along its first axis."""
+        if term.head.name == "stacked":
+            return stacked_on_trip(self._terms, term, index)
+        part = self._narrowing.of(term, 0, index, ONE)
+        if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
+            return None
+        return self._terms.view(part, term.shape[1:])
+
+    def shifted(self, one: Term, other: Term) -> list[Pair] | None:
+        """A state before some trip, or after the last, is a place in the row of what it was first
+        and of what each trip makes of it."""
+        for term, place in ((one, other), (other, one)):
+            state = self.before_trip(term)
+            row = None if state is None else self._row(place, state.trip)
+            if state is None or row is None:
+                continue
+            (first, rest), trips = row, self.trips(state.recurrence)
+            before = state.recurrence.args[2 + state.number]
+            if before is None or before.fact.shape is None or trips is None:
+                continue
+            if rest.fact.shape is None or rest.fact.shape[0] != trips:
+                continue
+            index = self.symbol(trips)
+            after = self.element(rest, index)
+            if after is None:
+                continue
+            update = _update(state.recurrence, state.number)
+            made = on_trip(self._terms, state.recurrence, update, index)
+            pairs = [(before, self._terms.view(first, before.fact.shape)), (made, after)]
+            return pairs if term is one else [(b, a) for a, b in pairs]
+        return None
+
+    def _row(self, place: Term, at: Dimension) -> Pair | None:
+        """The first element of a row, and the others, where a term is what stands at a place."""
+        part = place.args[0] if place.head.name == "view" else place
+        if part is None or part.head.name != "narrow" or part.head.key != 0:
+            return None
+        row, start = part.args[0], part.args[1]
+        assert row is not None and start is not None
+        if not row.is_op("Concat") or len(row.args) != 2 or row.head.attribute("axis") != 0:
+            return None
+        first, rest = row.args
+        assert first is not None and rest is not None
+        shape = first.fact.shape
+        if shape is None or shape[0].value != 1 or element(start.fact) != at:
+            return None
+        return first, rest
+
+    def before_trip(self, term: Term) -> State | None:
+        """Of which recurrence a term is a state, which one, and before which trip; None for what is
+        none."""
+        if term.head.name == "fresh":
+            return self._before.get(term)
+        if term.head.name not in ("state", "final"):
+            return None
+        recurrence = term.args[0]
+        assert recurrence is not None
+        trips = self.trips(recurrence)
+        if term.head.name == "final":
+            return None if trips is None else State(recurrence, term.head.key, trips)
+        assert term.args[1] is not None
+        return State(recurrence, term.head.key, element(term.args[1].fact))
+
+    def trips(self, recurrence: Term) -> Dimension | None:
+        """How many trips a recurrence makes, where nothing but a number ends it."""
+        if _bound(recurrence).honoured or recurrence.args[1] is not None:
+            return None
+        return self._limit(recurrence)
+
+    def _limit(self, recurrence: Term) -> Dimension | None:
+        """How many trips a recurrence makes at most; None where only its condition tells."""
+        limit = recurrence.args[0]
+        return None if limit is None else not_negative(self._terms, limit)
+
+    def _open(self, a: Term, b: Term) -> tuple[Opened, list[Pair]] | None:
+        """Two recurrences with variables of their own and one trip for both, and what must be equal
+        for them to make as many trips; None where they may not."""
+        one, other = _bound(a), _bound(b)
+        if one.honoured != other.honoured:
+            return None
+        if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
+            return None
+        known = self._opened.get((a, b))
+        if known is None:
+            known = self._opened[a, b] = self._with_variables(a, b, self.symbol(self._limit(a)))
+        pairs = [(x, y) for x, y in zip(a.args[:2], b.args[:2], strict=True) if x is not None and y]
+        if one.honoured:
+            pairs.append((known.one.of(a.head.parts[0]), known.other.of(b.head.parts[0])))
+        return known, pairs
+
+    def _with_variables(self, a: Term, b: Term, index: Dimension) -> Opened:
+        number, made = len(self._opened), []
+        for side, recurrence in enumerate((a, b)):
+            bound, leaves = _bound(recurrence), {}
+            for k, state in enumerate(bound.states):
+                leaf = self._terms.leaf("fresh", (number, side, k), state.fact)
+                leaves[state] = leaf
+                self._before[leaf] = State(recurrence, k, index)
+            made.append(Substitution(self._terms, leaves, {bound.index: index}))
+        return Opened(*made)
+
+    def symbol(self, limit: Dimension | None) -> Dimension:
+        """A new number of a trip."""
+        name = f"{PRIVATE}any{self._symbols}"
+        self._symbols += 1
+        if limit is not None:
+            self._terms.limits[name] = limit
+        return self._terms.symbols.trip(name)
+
+
+def _alike_untouched(one: Term, other: Term) -> bool:
+    """Whether two scan outputs are certainly the same where there are no trips."""
+    a, b = one.head.key[1], other.head.key[1]
+    return a == b and (a is None or a[1] is not None)
+
+
+def _bound(recurrence: Term) -> Bound:
+    bound = binding(recurrence)
+    assert bound is not None
+    return bound
+
+
+def _update(recurrence: Term, number: int) -> Term:
+    """What a trip makes of a state."""
+    return recurrence.head.parts[number + _bound(recurrence).honoured]

@@ -1,0 +1,191 @@
+"""Integer sums and products as polynomials modulo 2^n, in whatever order they stand.
+
+Two terms of one shape are equal if their polynomials are: each element is a polynomial of elements
+of other terms, the same polynomial for all elements. A state to which each iteration adds the same
+number is its initial value and a multiple of that (`start + i * delta`).
+"""
+
+from __future__ import annotations
+
+from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
+from ..terms.free_variables import binding
+from ..terms.term import Pair, Term
+from ..terms.term_manager import Terms
+from .induction import Induction, State
+from .slice_pushdown import Narrowing
+from .substitution import on_trip
+
+_RING = ("Add", "Sub", "Mul", "Neg")
+_THROUGH = ("view", "Expand", "Cast", "narrow")
+_MOST_PRODUCTS = 32
+"""A polynomial of more products is left as the term that it is."""
+
+_ATOM = "@"
+_ZERO = Dimension.constant(0)
+
+
+class Rings:
+    """The rule of comparison for integers.
+
+    Args:
+        terms: where terms are made.
+        narrowing: moves parts inward.
+        induction: knows the states of recurrences.
+    """
+
+    def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
+        self._terms = terms
+        self._narrowing = narrowing
+        self._induction = induction
+        self._known: dict[Term, Dimension] = {}
+        self._atoms: dict[str, Term] = {}
+        self._added: dict[tuple[Term, int], Term | None] = {}
+
+    def equal(self, one: Term, other: Term) -> list[Pair] | None:
+        """Integers with one polynomial; or those of which one part differs, that must be equal."""
+        bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
+        if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
+            return None
+        if shape != other.fact.shape or not (self._is_made(one) or self._is_made(other)):
+            return None
+        rest = self._of(one) - self._of(other)
+        left = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
+        if not left:
+            self._terms.used.add("polynomial")
+            return []
+        return self._one_each(one, other, left, bits)
+
+    def _one_each(
+        self, one: Term, other: Term, left: dict[tuple[str, ...], int], bits: int
+    ) -> list[Pair] | None:
+        """What is left of each side, where that is one term, as often, and must be equal."""
+        if len(left) != 2 or sum(left.values()) != 1 << bits or any(len(m) != 1 for m in left):
+            return None
+        ((name,), factor), ((name_of_other,), _) = left.items()
+        a, b = self._atoms.get(name), self._atoms.get(name_of_other)
+        if a is None or b is None or factor % 2 == 0 or a.fact.shape != b.fact.shape:
+            return None
+        if (name,) not in self._of(one).terms:
+            a, b = b, a
+        return None if (a, b) == (one, other) or a.fact.elem_type != b.fact.elem_type else [(a, b)]
+
+    def _is_made(self, term: Term) -> bool:
+        """Whether a term is more than itself."""
+        while term.head.name in _THROUGH and term.args[0] is not None:
+            term = term.args[0]
+        return term.head.name in _RING or self._step(self._induction.before_trip(term)) is not None
+
+    def _of(self, root: Term) -> Dimension:
+        """The polynomial of a term; without recursion."""
+        known, stack = self._known, [root]
+        while stack:
+            term = stack[-1]
+            if term in known:
+                stack.pop()
+                continue
+            below = self._operands(term)
+            waiting = [operand for operand in below if operand not in known]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            self._terms.budget.step()
+            known[term] = self._combined(term, [known[operand] for operand in below])
+            stack.pop()
+        return known[root]
+
+    def _operands(self, term: Term) -> list[Term]:
+        """What a polynomial is made of; nothing where a term is but itself."""
+        state = self._induction.before_trip(term)
+        step = self._step(state)
+        if state is not None and step is not None:
+            before = state.recurrence.args[2 + state.number]
+            assert before is not None
+            return [before, step]
+        if term.head.name in _RING and not term.head.attribute("broadcast"):
+            return [arg for arg in term.args if arg is not None]
+        if term.head.name == "narrow":
+            settled = self._narrowing.settled(term)
+            return [] if settled is term else [settled]
+        x = term.args[0] if term.head.name in _THROUGH else None
+        if x is None or not _keeps_numbers(x, term):
+            return []
+        return [x] if term.head.name != "view" or _keeps_places(x, term) else []
+
+    def _combined(self, term: Term, given: list[Dimension]) -> Dimension:
+        state = self._induction.before_trip(term)
+        name, made = term.head.name, None
+        if state is not None and given:
+            made = given[0] + state.trip * given[1]
+        elif name in _THROUGH and given:
+            made = given[0]
+        elif name == "Neg" and given:
+            made = -given[0]
+        elif name == "Add" and given:
+            made = given[0] + given[1]
+        elif name == "Sub" and given:
+            made = given[0] - given[1]
+        elif name == "Mul" and given and len(given[0].terms) * len(given[1].terms) < 1024:
+            made = given[0] * given[1]
+        elif not given:
+            made = self._number(term)
+        return made if made is not None and len(made.terms) <= _MOST_PRODUCTS else self._atom(term)
+
+    def _number(self, term: Term) -> Dimension | None:
+        """What all elements of a constant, or of sizes, are."""
+        tensor, content = self._terms.tensor(term), term.fact.content
+        if tensor is not None and tensor.is_readable and 0 < tensor.size <= 64:
+            found = {int(number) for number in tensor.numpy().reshape(-1)}
+            return Dimension.constant(found.pop()) if len(found) == 1 else None
+        if term.head.name != "sizes" or content is None:
+            return None
+        sizes = set(content.reshape(-1))
+        size = sizes.pop() if len(sizes) == 1 else None
+        return size if isinstance(size, Dimension) else None
+
+    def _atom(self, term: Term) -> Dimension:
+        name = f"{_ATOM}{term.number}"
+        self._atoms[name] = term
+        return Dimension.symbol(name)
+
+    def _step(self, state: State | None) -> Term | None:
+        """What each trip adds to a state, where that is the same on all of them."""
+        if state is None:
+            return None
+        key = state.recurrence, state.number
+        if key not in self._added:
+            self._added[key] = self._always_added(state)
+        return self._added[key]
+
+    def _always_added(self, state: State) -> Term | None:
+        bound, before = binding(state.recurrence), state.recurrence.args[2 + state.number]
+        assert bound is not None
+        variable = bound.states[state.number]
+        update = state.recurrence.head.parts[state.number + bound.honoured]
+        if variable.fact.elem_type not in INTEGER_BITS or not update.is_op("Add"):
+            return None
+        others = [arg for arg in update.args if arg is not variable]
+        if before is None or len(others) != 1 or others[0] is None or before.fact.shape is None:
+            return None
+        if before.fact.shape != update.fact.shape or variable.fact.shape != before.fact.shape:
+            return None
+        elsewhere = on_trip(self._terms, state.recurrence, others[0], self._induction.symbol(None))
+        return others[0] if elsewhere is others[0] else None
+
+
+def _keeps_numbers(x: Term, term: Term) -> bool:
+    """Whether a term has the numbers of another one, modulo 2^n of its own type."""
+    bits, own = INTEGER_BITS.get(x.fact.elem_type), INTEGER_BITS.get(term.fact.elem_type)
+    return bits is not None and own is not None and bits >= own
+
+
+def _keeps_places(x: Term, term: Term) -> bool:
+    """Whether a view differs by axes of length 1 in front only, or has but one element."""
+    a, b = x.fact.shape, term.fact.shape
+    if a is None or b is None:
+        return False
+    if all(dim.value == 1 for dim in (*a, *b)):
+        return True
+    short, long = sorted((a, b), key=len)
+    new = len(long) - len(short)
+    return long[new:] == short and all(dim.value == 1 for dim in long[:new])

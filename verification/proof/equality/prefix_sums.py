@@ -1,0 +1,123 @@
+"""Prefix sums: a state to which each iteration adds is an element of a CumSum."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....facts.fact import Shape, element
+from ....facts.polynomial import Dimension
+from ....ops.axes import ONE
+from ..terms.free_variables import binding
+from ..terms.term import Pair, Term
+from ..terms.term_manager import Terms
+from .induction import Induction, State
+from .slice_pushdown import Narrowing
+from .substitution import on_trip
+
+ZERO = Dimension.constant(0)
+
+
+class _Place(NamedTuple):
+    """A place of a CumSum along the first axis.
+
+    Attributes:
+        total: the CumSum.
+        values: what it adds.
+        at: the place.
+        shape: the shape in which it is read.
+    """
+
+    total: Term
+    values: Term
+    at: Dimension
+    shape: Shape
+
+
+class Sums:
+    """The rule of comparison for sums.
+
+    Args:
+        terms: where terms are made.
+        narrowing: moves parts inward.
+        induction: knows the states of recurrences.
+    """
+
+    def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
+        self._terms = terms
+        self._narrowing = narrowing
+        self._induction = induction
+
+    def summed(self, one: Term, other: Term) -> list[Pair] | None:
+        """A state that begins with the first of some values, and to which each trip adds the next,
+        is a place of their CumSum; an Add to it, or to the place before, is the next place. The
+        first place is the first of the values."""
+        for term, read in ((one, other), (other, one)):
+            place = self._place(read)
+            if place is None:
+                continue
+            state = self._induction.before_trip(term)
+            pairs = None
+            if state is not None and state.trip == place.at:
+                pairs = self._is_sum(state, place.values)
+            elif place.at.value == 0:
+                pairs = [(term, self._value(place))]
+            elif term.is_op("Add") and (place.at - 1).less(0) is False:
+                pairs = self._added(term, place)
+            if pairs is not None:
+                return pairs if term is one else [(b, a) for a, b in pairs]
+        return None
+
+    def _place(self, read: Term) -> _Place | None:
+        part = read.args[0] if read.head.name == "view" else read
+        if part is None or part.head.name != "narrow" or part.head.key != 0:
+            return None
+        total, start, size = part.args
+        assert total is not None and start is not None and size is not None
+        if not total.is_op("CumSum") or self._terms.numbers(total.args[1]) != [0]:
+            return None
+        if total.head.attribute("reverse", 0) or total.head.attribute("exclusive", 0):
+            return None
+        values = total.args[0]
+        if values is None or read.fact.shape is None or element(size.fact) != 1:
+            return None
+        return _Place(total, values, element(start.fact), read.fact.shape)
+
+    def _added(self, total: Term, place: _Place) -> list[Pair] | None:
+        """The operands of an Add: the place before, and what is added."""
+        x, y = total.args
+        assert x is not None and y is not None
+        terms, added = self._terms, self._value(place)
+        if x is added or (y is not added and self._is_sum_so_far(y)):
+            x, y = y, x
+        if place.at.value is None and self._induction.before_trip(x) is None:
+            return None
+        before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
+        return [(x, before), (y, added)]
+
+    def _is_sum_so_far(self, term: Term) -> bool:
+        return term.is_op("Add") or self._induction.before_trip(term) is not None
+
+    def _value(self, place: _Place) -> Term:
+        """What is added at a place."""
+        value = self._narrowing.of(place.values, 0, place.at, ONE)
+        return self._terms.view(value, place.shape)
+
+    def _is_sum(self, state: State, values: Term) -> list[Pair] | None:
+        recurrence, k, _ = state
+        trips, before = self._induction.trips(recurrence), recurrence.args[2 + k]
+        bound, shape = binding(recurrence), values.fact.shape
+        if trips is None or bound is None or before is None or before.fact.shape is None:
+            return None
+        update = recurrence.head.parts[k]
+        if not shape or shape[0] != trips + 1 or not update.is_op("Add"):
+            return None
+        others = [arg for arg in update.args if arg is not bound.states[k]]
+        if len(others) != 1 or others[0] is None:
+            return None
+        index, own = self._induction.symbol(trips), before.fact.shape
+        first = self._narrowing.of(values, 0, ZERO, ONE)
+        rest = self._narrowing.of(values, 0, index + 1, ONE)
+        return [
+            (before, self._terms.view(first, own)),
+            (on_trip(self._terms, recurrence, others[0], index), self._terms.view(rest, own)),
+        ]

@@ -1,0 +1,229 @@
+"""Slices pushed down: a slice of an operator's output as the operator on slices.
+
+Each element of such an output comes from the same operations on the same numbers, so that a slice
+has the same bits; for operators that round in between that holds up to the choice of a runtime's
+kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ....facts.fact import Shape, element
+from ....facts.polynomial import Dimension, product
+from ..simplify.slices import backward
+from ..terms.exact_operators import is_exact
+from ..terms.families import ALIKE_OUTPUTS, ELEMENTWISE, batching
+from ..terms.term import Term
+from ..terms.term_manager import LATE, Terms
+from .substitution import stacked_on_trip
+
+Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
+
+
+class Narrowing:
+    """Moves parts inward.
+
+    Args:
+        terms: where terms are made.
+
+    Attributes:
+        chosen: the operators that were computed of some rows instead of all, or in another shape,
+            and whose bits depend on the kernel.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._known: dict[tuple[Term, int, Dimension, Dimension], Term] = {}
+        self.chosen: set[str] = set()
+
+    def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
+        """The part of a term, moved inward as far as the rules go; without recursion."""
+        known = self._known
+        first = (term, axis, start, size)
+        running: list[tuple[tuple[Term, int, Dimension, Dimension], Steps]] = []
+        key, answer = first, known.get(first)
+        while answer is None or running:
+            if answer is None:
+                self._terms.budget.step()
+                running.append((key, self._steps(*key)))
+                request = next_of(running[-1][1], None)
+            else:
+                request = next_of(running[-1][1], answer)
+            if isinstance(request, Term):
+                done, _ = running.pop()
+                known[done] = answer = request
+                if self._terms.trace is not None:
+                    self._terms.trace.came(answer, done[0])
+            else:
+                key, answer = request, known.get(request)
+        return answer
+
+    def settled(self, term: Term) -> Term:
+        """A term in the one form in which it is compared: its outermost part, if it is one, is
+        moved inward, and axes of length 1 in front are left to a view."""
+        late = LATE.get(term.head.name)
+        if late is not None and term.index == 0:
+            results = late(self._terms, term.head, term.args)
+            return term if results is None or results[0] is None else results[0]
+        if term.head.name == "view":
+            below = term.args[0]
+            assert below is not None
+            inner = self.settled(below)
+            return term if inner is below else self._terms.view(inner, term.shape)
+        if term.head.name != "narrow":
+            return term
+        x, start, size = term.args
+        assert x is not None and start is not None and size is not None
+        return self.of(x, term.head.key, element(start.fact), element(size.fact))
+
+    def reshaped(self, term: Term) -> set[str]:
+        """The operator that `settled` applies in another shape, where that may be another kernel:
+        one that takes each element by itself sees as many elements as before."""
+        while term.head.name == "view" and term.args[0] is not None:
+            term = term.args[0]
+        moves = term.head.name in LATE and term.head.name not in ELEMENTWISE
+        if not moves or is_exact(term.head.name, (*term.args, term)) or self.settled(term) is term:
+            return set()
+        return {term.head.name}
+
+    def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
+        """What a part is made of, asked for part by part, as a generator: so nothing recurs."""
+        part = self._terms.narrow(x, axis, start, size)
+        if part.head.name != "narrow":
+            return part
+        yield from ()
+        below = part.args[0]
+        assert below is not None
+        if below is not x:  # a part of a part, or an inner part, whose axis comes before this one
+            return (yield self.settled(below), part.head.key, *_place(part))
+        if x.head.name == "narrow":  # along an earlier axis, of what may be moved inward
+            moved = self.settled(x)
+            return part if moved is x else (yield moved, axis, start, size)
+        return (yield from self._of_head(x, axis, start, size, part))
+
+    def _of_head(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
+        """Of what no part is itself: as its head says."""
+        terms, name, shape = self._terms, x.head.name, x.shape
+        new = (*shape[:axis], size, *shape[axis + 1 :])
+        if name == "view":
+            return (yield from self._of_view(x, axis, start, size, part))
+        if name == "Transpose":
+            (inner,), perm = x.args, x.head.attribute("perm")
+            assert inner is not None
+            moved = yield inner, perm[axis], start, size
+            return terms.op("Transpose", x.head, moved, perm=perm)
+        if name == "choose":
+            one = yield x.args[1], axis, start, size  # type: ignore[misc]
+            other = yield x.args[2], axis, start, size  # type: ignore[misc]
+            return terms.rebuilt(x, (x.args[0], one, other))
+        if name == "stacked" and axis == 0 and size.value == 1:
+            return terms.view(stacked_on_trip(terms, x, start), new)
+        if name == "reversed" and axis == x.head.key:
+            inner = x.args[0]
+            assert inner is not None
+            moved = yield inner, axis, shape[axis] - start - size, size
+            return backward(terms, moved, axis)
+        if name == "Expand":
+            return (yield from self._of_expand(x, axis, start, size, new))
+        if name == "Range":
+            return self._of_range(x, start, size) or part
+        return (yield from self._of_operator(x, axis, start, size, part))
+
+    def _of_operator(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
+    ) -> Steps:
+        shape = x.shape
+        if x.head.op is None or (x.index and x.head.name not in ALIKE_OUTPUTS):
+            return part
+        found = batching(self._terms, x.head, x.args, axis, len(shape))
+        if found is None:
+            return part
+        args = list(x.args)
+        for index, own in enumerate(found.axes):
+            arg = args[index]
+            if own is None or arg is None:
+                continue
+            dims = arg.fact.shape
+            if dims is None or dims[own] != shape[axis]:
+                return part
+            args[index] = yield arg, own, start, size
+        if not is_exact(x.head.name, (*x.args, x)):
+            self.chosen.add(x.head.name)
+        return self._terms.rebuilt(x, tuple(args))
+
+    def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
+        """Of a view: where the axis is one of what is viewed, with as many elements before it."""
+        inner, shape = x.args[0], x.shape
+        assert inner is not None
+        below = inner.fact.shape or ()
+        place = axis_below(shape, below, axis, start, size)
+        if place is None:
+            return part
+        moved = yield inner, *place
+        return self._terms.view(moved, (*shape[:axis], size, *shape[axis + 1 :]))
+
+    def _of_expand(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, new: Shape
+    ) -> Steps:
+        inner = x.args[0]
+        assert inner is not None
+        below = inner.fact.shape
+        if below is None:
+            return self._terms.narrow(x, axis, start, size)
+        own = axis - len(x.shape) + len(below)
+        if own >= 0 and below[own].value != 1:
+            if below[own] != x.shape[axis]:
+                return self._terms.narrow(x, axis, start, size)  # it may be stretched, too
+            inner = yield inner, own, start, size
+        return self._terms.rebuilt(x, (inner, self._terms.sizes(new)))
+
+    def _of_range(self, x: Term, start: Dimension, size: Dimension) -> Term | None:
+        """Of a Range of integers: the numbers themselves."""
+        first, _, step = (None if a is None else element(a.fact) for a in x.args)
+        if first is None or step is None or size.value is None or size.value > 1024:
+            return None
+        numbers = [first + (start + n) * step for n in range(size.value)]
+        return self._terms.sizes(numbers, x.fact.elem_type)
+
+
+def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimension, Dimension]:
+    """What a rule asks for next, or its result."""
+    try:
+        return next(steps) if answer is None else steps.send(answer)
+    except StopIteration as stop:
+        result: Term = stop.value
+        return result
+
+
+def axis_below(
+    shape: Shape, below: Shape, axis: int, start: Dimension, size: Dimension
+) -> tuple[int, Dimension, Dimension] | None:
+    """Where a part of a view is in what is viewed: the axis, the start and the size; None where it
+    is no part along one axis.
+
+    It is an axis with as many elements before it and behind it; or that of which the axis is the
+    first part; or the first of those that are joined in it.
+    """
+    before, behind = product(shape[:axis]), product(shape[axis + 1 :])
+    for own, whole in enumerate(below):
+        if product(below[:own]) != before:
+            continue
+        rest = product(below[own + 1 :])
+        if whole == shape[axis] and rest == behind:
+            return own, start, size
+        wider = None if rest == behind else behind.divided_by(rest)
+        if wider is not None and whole == shape[axis] * wider:
+            return own, start * wider, size * wider
+        finer = None if rest == behind else rest.divided_by(behind)
+        if finer is not None and shape[axis] == whole * finer:
+            places = start.divided_by(finer), size.divided_by(finer)
+            if places[0] is not None and places[1] is not None:
+                return own, places[0], places[1]
+    return None
+
+
+def _place(part: Term) -> tuple[Dimension, Dimension]:
+    start, size = part.args[1], part.args[2]
+    assert start is not None and size is not None
+    return element(start.fact), element(size.fact)

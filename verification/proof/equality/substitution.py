@@ -1,0 +1,156 @@
+"""Substitution of terms for variables and of sizes for symbols; one iteration of a loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ....facts.fact import Content, Fact
+from ....facts.polynomial import Dimension
+from ..arithmetic.trip_counts import not_negative
+from ..terms.free_variables import binding
+from ..terms.term import Term
+from ..terms.term_manager import Terms
+
+Leaves = Mapping[Term, Term]
+Sizes = Mapping[str, Dimension]
+
+
+class Substitution:
+    """One substitution, of which all results are remembered.
+
+    Args:
+        terms: where terms are made.
+        leaves: a term for each variable.
+        sizes: a size for each symbol.
+    """
+
+    def __init__(self, terms: Terms, leaves: Leaves, sizes: Sizes) -> None:
+        self._terms = terms
+        self._leaves = leaves
+        self._sizes = sizes
+        self._put = dict(sizes)
+        self._done: dict[Term, Term] = dict(leaves)
+
+    def of(self, root: Term) -> Term:
+        """A term with what is put into it; without recursion but for bodies inside bodies."""
+        done, stack = self._done, [root]
+        while stack:
+            term = stack[-1]
+            if term not in done:
+                waiting = [arg for arg in term.args if arg is not None and arg not in done]
+                if waiting:
+                    stack.extend(waiting)
+                    continue
+                self._terms.budget.step()
+                done[term] = self._rebuilt(term)
+                if self._terms.trace is not None:
+                    self._terms.trace.came(done[term], term)
+            stack.pop()
+        return done[root]
+
+    def _rebuilt(self, term: Term) -> Term:
+        head = term.head
+        args = tuple([None if arg is None else self._done[arg] for arg in term.args])
+        if head.name == "sizes":
+            return self._resized(term)
+        if head.name == "void":
+            return self._terms.void(self._replaced(term.fact))
+        parts = self._parts(term) if head.parts else ()
+        if args == term.args and parts == head.parts:
+            return term
+        return self._terms.rebuilt(term, args, parts, self._replaced)
+
+    def _resized(self, term: Term) -> Term:
+        content = term.fact.content
+        if content is None:
+            return term
+        elements = [
+            self._size(element) if isinstance(element, Dimension) else element
+            for element in content.reshape(-1)
+        ]
+        return self._terms.content(_shaped(elements, content.shape), term.fact.elem_type)
+
+    def _parts(self, term: Term) -> tuple[Term, ...]:
+        """What stands inside a recurrence, where its own variables are not the ones replaced."""
+        bound = binding(term)
+        hidden = set() if bound is None else {bound.index}
+        own = set() if bound is None else set(bound.states)
+        if hidden.isdisjoint(self._sizes) and own.isdisjoint(self._leaves):
+            return tuple([self.of(part) for part in term.head.parts])
+        leaves = {leaf: to for leaf, to in self._leaves.items() if leaf not in own}
+        sizes = {name: to for name, to in self._sizes.items() if name not in hidden}
+        inner = Substitution(self._terms, leaves, sizes)
+        return tuple([inner.of(part) for part in term.head.parts])
+
+    def _replaced(self, fact: Fact) -> Fact:
+        shape = fact.shape
+        if shape is not None:
+            shape = tuple([self._size(dim) for dim in shape])
+        return dataclasses.replace(fact, shape=shape)
+
+    def _size(self, dim: Dimension) -> Dimension:
+        """A size with what is put into it, also where it follows from a term; one that varies from
+        trip to trip is another one."""
+        if dim.value is not None:
+            return dim
+        derived = self._terms.derived
+        for symbol in sorted(dim.symbols):
+            if symbol in derived and symbol not in self._put:
+                kind, term, size = derived[symbol]
+                inner = None if size is None else self._size(size)
+                self._put[symbol] = self._derived(kind, self.of(term), inner)
+            elif symbol in self._terms.axes and symbol not in self._put:
+                self._put[symbol] = self._of_axis(*self._terms.axes[symbol])
+            elif symbol in self._terms.symbols.varying and symbol not in self._put:
+                self._put[symbol] = self._terms.symbols.fresh()
+        return dim.replaced(self._put)
+
+    def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+        """The size that follows from another term (`Terms.following`)."""
+        if kind == "size":
+            return self._terms.size_of(term)
+        if size is None:
+            return not_negative(self._terms, term)
+        return self._terms.trips_if(term, size)
+
+    def _of_axis(self, term: Term, axis: int) -> Dimension:
+        """The size that a term has with what is put into it."""
+        shape = self.of(term).fact.shape
+        if shape is None or axis >= len(shape):
+            return self._terms.symbols.fresh()
+        return shape[axis]
+
+
+def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
+    content = np.empty(len(elements), object)
+    content[:] = elements
+    return content.reshape(shape)
+
+
+def on_trip(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:
+    """A part of a recurrence on one trip: its states are those before that trip.
+
+    Args:
+        terms: where terms are made.
+        recurrence: the recurrence.
+        part: a term over what it binds.
+        index: the number of the trip; of symbols that nothing binds.
+    """
+    bound = binding(recurrence)
+    assert bound is not None
+    place = terms.size(index)
+    states = {
+        state: terms.keep(terms.heads.own("state", k), (recurrence, place), state.fact)
+        for k, state in enumerate(bound.states)
+    }
+    return Substitution(terms, states, {bound.index: index}).of(part)
+
+
+def stacked_on_trip(terms: Terms, stacked: Term, index: Dimension) -> Term:
+    """What a recurrence adds to what it stacks, on one trip."""
+    recurrence = stacked.args[0]
+    assert recurrence is not None
+    return on_trip(terms, recurrence, stacked.head.parts[0], index)

@@ -1,0 +1,1 @@
+"""Symbolic execution: a graph run on terms, with a record of the nodes that may fail."""

@@ -1,0 +1,300 @@
+"""Graphs compiled for symbolic execution: names become slots of a frame.
+
+Names of a body shadow those around it, an absent output defines nothing, and the captured values of
+a body are copied into its frame once for all iterations (ONNX IR specification, "Names Within a
+Graph").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+import onnx
+
+from ....facts.fact import Fact
+from ....ir import FunctionKey, Operator, normal_domain
+from ....ir.places import key_of
+from ....ir.subgraph_arity import fed_inputs, surplus
+from ....reference.bodies import label
+from ....reference.functions import specialize
+from ....reference.signature import Dim, dims_of
+from ..terms.budget import OpenError
+from ..terms.term import Args, Head, Heads, Term
+from .node_checker import require_form
+
+ABSENT = 0
+"""The place in each frame that holds nothing: what an absent input reads."""
+
+MOST_DEPTH = 40
+"""Bodies and calls stand inside each other so deep at most."""
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Operation:
+    """What nodes have in common that look alike: all but the names that they read and write.
+
+    Attributes:
+        op_type: the operator, with the domain where it is not the default one.
+        width: how many outputs its nodes write.
+        head: what it applies; for a call of a function None.
+        version: the version of its domain; 0 for a call of a function.
+        bodies: the graphs that it holds; then it is that of one node.
+        function: what it calls.
+        made: what its head gives, by what it is applied to.
+        is_plain: whether it was found to be a function of its inputs alone.
+        never_fails: whether it gives a result whatever it is given.
+        valid: the element types of inputs that its version was found to take.
+        outcomes: the facts of its outputs by those of its inputs, where these tell all.
+    """
+
+    op_type: str
+    width: int
+    head: Head | None = None
+    version: int = 0
+    bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
+    function: Program | None = None
+    made: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    is_plain: bool = False
+    never_fails: bool = False
+    valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
+    outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Step:
+    """A node.
+
+    Attributes:
+        operation: what it does.
+        inputs: where its inputs stand.
+        outputs: where its outputs go; ABSENT for one that is left out.
+        node: the node.
+    """
+
+    operation: Operation
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    node: onnx.NodeProto
+
+    @property
+    def head(self) -> Head:
+        """What it applies, where it calls no function."""
+        head = self.operation.head
+        assert head is not None
+        return head
+
+    @property
+    def bodies(self) -> Mapping[str, Program]:
+        """The graphs that it holds."""
+        return self.operation.bodies
+
+    @property
+    def read(self) -> set[int]:
+        """Which outputs are not left out."""
+        return {index for index, place in enumerate(self.outputs) if place != ABSENT}
+
+
+@dataclasses.dataclass(eq=False)
+class Program:
+    """A graph.
+
+    Attributes:
+        steps: its nodes.
+        inputs: where its inputs stand.
+        constants: its initializers by place.
+        outputs: where its outputs stand.
+        captures: where what it captures stands in the frame around it, and in its own.
+        size: how many places a frame has.
+        declared: the sizes that a body declares of some of its outputs, by their number.
+        imports: the opsets that it is written for.
+        proto: the graph or function.
+        names: the names of its inputs.
+    """
+
+    proto: onnx.GraphProto | onnx.FunctionProto
+    imports: Mapping[str, int]
+    steps: list[Step] = dataclasses.field(default_factory=list)
+    inputs: list[int] = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
+    constants: list[tuple[int, onnx.TensorProto | onnx.SparseTensorProto]] = dataclasses.field(
+        default_factory=list
+    )
+    outputs: list[int] = dataclasses.field(default_factory=list)
+    captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
+    size: int = 1
+
+
+class _Scope(dict[str, int]):
+    """The names of a graph while it is compiled, and where they stand."""
+
+    def __init__(self, program: Program, around: _Scope | None) -> None:
+        super().__init__({"": ABSENT})
+        self.program = program
+        self.around = around
+
+    def define(self, name: str) -> int:
+        """A place for a name that is new; none for one that is left out."""
+        if not name:
+            return ABSENT
+        place = self.program.size
+        if self.setdefault(name, place) != place:
+            raise OpenError(f"'{name}' is defined twice")
+        self.program.size = place + 1
+        return place
+
+    def __missing__(self, name: str) -> int:
+        """A name that is captured."""
+        if self.around is None:
+            raise OpenError(f"'{name}' is not defined before it is used")
+        outer = self.around[name]
+        place = self.define(name)
+        self.program.captures.append((outer, place))
+        return place
+
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+_SHORT = 256
+"""Attributes of so many bytes are kept, to see which nodes look alike."""
+
+
+class Compiler:
+    """Compiles the graphs of one model.
+
+    Args:
+        heads: what operators mean.
+        model: the model.
+    """
+
+    def __init__(self, heads: Heads, model: onnx.ModelProto) -> None:
+        self._heads = heads
+        self._functions: dict[FunctionKey, onnx.FunctionProto] = {
+            key_of(f.domain, f.name, f.overload): f for f in model.functions
+        }
+        self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
+        self._operations: dict[Hashable, Operation] = {}
+        self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0)
+
+    def _graph(
+        self,
+        graph: onnx.GraphProto,
+        imports: Mapping[str, int],
+        around: _Scope | None,
+        fed: int | None,
+        depth: int,
+    ) -> Program:
+        program = Program(graph, imports)
+        scope = _Scope(program, around)
+        names = [info.name for info in graph.input]
+        constants = {t.name: t for t in graph.initializer}
+        constants |= {t.values.name: t for t in graph.sparse_initializer}
+        unfed = surplus(names, constants, fed)
+        program.names = [name for name in names if name not in unfed]
+        program.inputs = [scope.define(name) for name in program.names]
+        for name, tensor in constants.items():
+            place = scope.get(name)
+            program.constants.append((scope.define(name) if place is None else place, tensor))
+        self._nodes(graph.node, scope, depth)
+        program.outputs = [scope[info.name] for info in graph.output]
+        if around is not None:
+            told = [dims_of(info.type.tensor_type) for info in graph.output]
+            program.declared = {k: dims for k, dims in enumerate(told) if dims is not None}
+        return program
+
+    def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:
+        if depth > MOST_DEPTH:
+            raise OpenError(f"bodies stand more than {MOST_DEPTH} deep inside each other")
+        version = scope.program.imports.get("", 0)
+        bare = not self._functions
+        known, steps, place, define = (
+            self._operations,
+            scope.program.steps,
+            scope.__getitem__,
+            scope.define,
+        )
+        for node in nodes:
+            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
+            places = tuple(map(place, inputs))
+            operation = None
+            if bare and not node.attribute and not node.domain:
+                form = node.op_type, version, len(inputs), len(outputs)
+                operation = known.get(form)
+                if operation is None:
+                    operation = known[form] = self._operation(node, (), scope, depth)
+            else:
+                operation = self._looked_up(node, scope, depth)
+            steps.append(Step(operation, places, tuple(map(define, outputs)), node))
+
+    def _looked_up(self, node: onnx.NodeProto, scope: _Scope, depth: int) -> Operation:
+        """What a node does; found again where another one looks alike."""
+        attributes = list(node.attribute)
+        written = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
+        if sum(map(len, written)) > _SHORT or b"" in written:
+            return self._operation(node, attributes, scope, depth)
+        domain = normal_domain(node.domain)
+        version = scope.program.imports.get(domain, 0)
+        kind = node.op_type, domain, node.overload, version
+        form = *kind, len(node.input), len(node.output), *written
+        operation = self._operations.get(form)
+        if operation is None:
+            operation = self._operation(node, attributes, scope, depth)
+            if not operation.bodies:
+                self._operations[form] = operation
+        return operation
+
+    def _operation(
+        self,
+        node: onnx.NodeProto,
+        given: Sequence[onnx.AttributeProto],
+        scope: _Scope,
+        depth: int,
+    ) -> Operation:
+        width, imports = len(node.output), scope.program.imports
+        key = key_of(node.domain, node.op_type, node.overload)
+        if key in self._functions:
+            return Operation(node.op_type, width, function=self._function(key, node, depth))
+        require_form(node, imports)
+        attributes = {a.name: a for a in given}
+        for attribute in attributes.values():
+            if attribute.ref_attr_name:
+                raise OpenError(f"{label(node)} refers to an attribute of no function")
+        plain = {n: a for n, a in attributes.items() if not subgraphs_of(a)}
+        domain = normal_domain(node.domain)
+        op = Operator(node.op_type, plain, domain, node.overload if domain else "")
+        head = self._heads.of(op, imports, width)
+        opset = imports.get("", 0)
+        fed = None if op.domain else fed_inputs(node.op_type, len(node.input), opset)
+        bodies = {
+            name: self._graph(attribute.g, imports, scope, fed, depth + 1)
+            for name, attribute in attributes.items()
+            if attribute.HasField("g")
+        }
+        if sum(len(subgraphs_of(a)) for a in attributes.values()) > len(bodies):
+            raise OpenError(f"{label(node)} holds a list of graphs")
+        version = imports.get(op.domain, 0)
+        return Operation(op.qualname, width, head, version, bodies, made=head.made)
+
+    def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
+        given = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))
+        program = self._called.get((key, given))
+        if program is None:
+            function = specialize(self._functions[key], node.attribute)
+            program = Program(function, _imports(function.opset_import))
+            scope = _Scope(program, None)
+            program.names = list(function.input)
+            program.inputs = [scope.define(name) for name in function.input]
+            self._nodes(function.node, scope, depth + 1)
+            program.outputs = [scope[name] for name in function.output]
+            self._called[key, given] = program
+        return program
+
+
+def subgraphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
+    """The graphs that an attribute holds."""
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    return {normal_domain(entry.domain): entry.version for entry in entries}

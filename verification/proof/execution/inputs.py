@@ -1,0 +1,150 @@
+"""Model inputs as terms: one for each name, of the type that both models declare."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+import onnx
+
+from ....facts.fact import PRIVATE, UNKNOWN, Fact, is_private
+from ....facts.polynomial import Dimension
+from ....ir import Array
+from ....reference.signature import dims_of, type_text
+from ..terms.budget import OpenError
+from ..terms.term import Term
+from ..terms.term_manager import Terms
+
+
+def overridable(model: onnx.ModelProto) -> set[str]:
+    """The initializers that a caller may override (inputs too, IR version 4 on)."""
+    if model.ir_version < 4:
+        return set()
+    names = {tensor.name for tensor in model.graph.initializer}
+    names |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    return names & {info.name for info in model.graph.input}
+
+
+def input_terms(
+    terms: Terms,
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    bound: Mapping[str, Array],
+) -> dict[str, Term]:
+    """A term for each input by name; a constant for one whose value was fixed.
+
+    An input is what the rewrite takes: it may declare sizes that the original leaves open, where
+    they were fixed.
+    """
+    facts = {info.name: _fact(terms, info.type) for info in before.graph.input}
+    for info in after.graph.input:
+        known, told = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
+        facts[info.name] = _both(known, told)
+    found = {}
+    for name, fact in facts.items():
+        if name in bound:
+            found[name] = terms.constant(bound[name])
+        else:
+            fact = _in_case(fact, terms.given)
+            terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
+            terms.symbols.magnitudes.exists(fact.shape)
+            found[name] = terms.leaf("input", name, terms.facts.one(fact))
+    return found
+
+
+def narrower(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    bound: Container[str],
+    shapes: Mapping[str, Sequence[int | None]],
+) -> set[str]:
+    """What the rewrite declares of its inputs beyond what the original does: it must hold.
+
+    Args:
+        before: the original.
+        after: the rewrite.
+        bound: inputs whose value was fixed.
+        shapes: sizes that the caller fixed, by input; None for one that is open.
+    """
+    types = {
+        info.name: _with_sizes(info.type, shapes.get(info.name)) for info in before.graph.input
+    }
+    return {
+        f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
+        for info in after.graph.input
+        if info.name in types and info.name not in bound and _says_more(info.type, types[info.name])
+    }
+
+
+def _with_sizes(type_: onnx.TypeProto, sizes: Sequence[int | None] | None) -> onnx.TypeProto:
+    """Return the type of a tensor with the sizes that are fixed."""
+    if sizes is None or not type_.HasField("tensor_type"):
+        return type_
+    fixed = onnx.TypeProto()
+    fixed.CopyFrom(type_)
+    shape = fixed.tensor_type.shape
+    shape.SetInParent()
+    while len(shape.dim) < len(sizes):
+        shape.dim.add()
+    for dim, size in zip(shape.dim, sizes, strict=False):
+        if size is not None:
+            dim.dim_value = size
+    return fixed
+
+
+def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:
+    """Whether a type tells a kind, a rank or a number that another one leaves open."""
+    kind = other.WhichOneof("value")
+    if kind != type_.WhichOneof("value"):
+        return kind is None
+    if kind in ("sequence_type", "optional_type"):
+        return _says_more(getattr(type_, kind).elem_type, getattr(other, kind).elem_type)
+    if kind != "tensor_type":
+        return False
+    one, two = type_.tensor_type, other.tensor_type
+    if one.elem_type and not two.elem_type:
+        return True
+    dims, others = dims_of(one), dims_of(two)
+    if dims is None or others is None:
+        return dims is not None
+    return any(
+        isinstance(a, int) and not isinstance(b, int) for a, b in zip(dims, others, strict=False)
+    )
+
+
+def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term]) -> None:
+    """Where a caller gives no value of their own, both models must take the same.
+
+    Raises:
+        OpenError: they do not.
+    """
+    for name, value in before.items():
+        if after.get(name) is not value:
+            raise OpenError(f"input '{name}' has another default")
+
+
+def _fact(terms: Terms, type_: onnx.TypeProto) -> Fact:
+    """What a type says; "2*n" is the name of a size, and not twice another one."""
+    fact = terms.symbols.fact(type_)
+    if fact.shape is None:
+        return fact
+    odd = {s for dim in fact.shape for s in dim.symbols if not (s.isidentifier() or is_private(s))}
+    names = {s: terms.symbols.named(f"{PRIVATE}'{s.encode().hex()}'") for s in odd}
+    return Fact(fact.elem_type, tuple([dim.replaced(names) for dim in fact.shape]))
+
+
+def _both(one: Fact, other: Fact) -> Fact:
+    """What two declarations tell together; a number tells more than a name."""
+    if one.other is not None or other.other is not None:
+        return one if one.other is not None else other
+    elem_type = one.elem_type or other.elem_type
+    if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
+        return Fact(elem_type, other.shape if one.shape is None else one.shape)
+    dims = [b if b.value is not None else a for a, b in zip(one.shape, other.shape, strict=True)]
+    return Fact(elem_type, tuple(dims))
+
+
+def _in_case(fact: Fact, given: Mapping[str, Dimension]) -> Fact:
+    """A fact in a case where some sizes are known."""
+    if not given or fact.shape is None:
+        return fact
+    return Fact(fact.elem_type, tuple([dim.replaced(given) for dim in fact.shape]))

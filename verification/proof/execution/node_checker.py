@@ -1,0 +1,137 @@
+"""Validity of a node at its opset: no proof speaks of a model that runtimes refuse."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import onnx
+import onnx.defs
+
+from ....ir import normal_domain
+from ....reference.bodies import label
+from ..terms.budget import OpenError
+from ..terms.op_semantics import BODIES, schema_of
+
+LEFT_OUT = -1
+"""The element type of an input that is absent."""
+
+
+class InvalidError(OpenError):
+    """A node is none that its opset has: a checker refuses the model.
+
+    Attributes:
+        side: 0 for a node of the original, 1 for one of the rewrite.
+    """
+
+    side = 0
+
+
+def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
+    """See that an operator is in its opset, with so many inputs and outputs, and such attributes.
+
+    Args:
+        node: a node that calls no function.
+        imports: the opsets that it is written for.
+
+    Raises:
+        InvalidError: it is not.
+    """
+    domain = normal_domain(node.domain)
+    if domain not in imports:
+        raise InvalidError(f"{label(node)} is of domain '{domain}', which is not imported")
+    version, name = imports[domain], label(node)
+    schema = schema_of(node.op_type, version, domain)
+    if schema is None:
+        if not domain and onnx.defs.has(node.op_type):
+            raise InvalidError(f"{name} is not in opset {version}")
+        return
+    if schema.deprecated:
+        raise InvalidError(f"{name} is not in opset {version} any more")
+    if not schema.min_input <= len(node.input) <= schema.max_input:
+        raise InvalidError(f"{name} has {len(node.input)} inputs in opset {version}")
+    if not schema.min_output <= len(node.output) <= schema.max_output:
+        raise InvalidError(f"{name} has {len(node.output)} outputs in opset {version}")
+    attributes = {attribute.name for attribute in node.attribute}
+    for attribute in sorted(attributes - set(schema.attributes)):
+        raise InvalidError(f"{name} has no '{attribute}' in opset {version}")
+    if _is_bare_split(node, schema.since_version):
+        raise InvalidError(f"{name} has neither sizes nor their number in opset {version}")
+
+
+def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
+    """Whether a Split says neither the sizes of its outputs nor their number (18 on)."""
+    given = any(attribute.name == "num_outputs" for attribute in node.attribute)
+    sized = len(node.input) > 1 and bool(node.input[1])
+    return node.op_type == "Split" and since >= 18 and not node.domain and not (given or sized)
+
+
+def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int]) -> None:
+    """See that an operator has the inputs and types that its version takes.
+
+    Args:
+        node: a node that calls no function.
+        version: the version of its domain.
+        elem_types: the element types of its inputs; LEFT_OUT for one that is absent, 0 where it is
+            not known.
+
+    Raises:
+        InvalidError: it has not.
+    """
+    schema = schema_of(node.op_type, version, normal_domain(node.domain))
+    if schema is None:
+        return
+    formals = _formals(schema.name, schema.domain, schema.since_version)
+    _require_present(node, elem_types, formals)
+    _require_types(node, version, elem_types, formals)
+
+
+class _Formal(NamedTuple):
+    """An input: the name of its type, which types that may be, whether all inputs of the name have
+    one type, and whether it may be left out."""
+
+    variable: str
+    allowed: frozenset[str]
+    is_bound: bool
+    is_optional: bool
+
+
+def _require_present(
+    node: onnx.NodeProto, elem_types: Sequence[int], formals: Sequence[_Formal]
+) -> None:
+    """Nothing is left out that is needed; what a function's body reads may be."""
+    for position, elem_type in enumerate(elem_types):
+        if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
+            raise InvalidError(f"{label(node)} is given no input {position}")
+
+
+def _require_types(
+    node: onnx.NodeProto, version: int, elem_types: Sequence[int], formals: Sequence[_Formal]
+) -> None:
+    """All types that are known are taken, and those of one name are the same."""
+    bound: dict[str, int] = {}
+    for position, elem_type in enumerate(elem_types):
+        formal = formals[min(position, len(formals) - 1)]
+        if elem_type <= 0:
+            continue
+        name = onnx.TensorProto.DataType.Name(elem_type).lower()
+        if f"tensor({name})" not in formal.allowed:
+            raise InvalidError(f"{label(node)} takes no {name} in opset {version}")
+        if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
+            raise InvalidError(f"{label(node)} has inputs of types that do not fit")
+
+
+@functools.cache
+def _formals(name: str, domain: str, since: int) -> tuple[_Formal, ...]:
+    schema = onnx.defs.get_schema(name, since, domain)
+    allowed = {c.type_param_str: frozenset(c.allowed_type_strs) for c in schema.type_constraints}
+    return tuple(
+        _Formal(
+            formal.type_str,
+            allowed.get(formal.type_str, frozenset([formal.type_str])),
+            formal.type_str in allowed and formal.is_homogeneous,
+            formal.option == onnx.defs.OpSchema.FormalParameterOption.Optional or name in BODIES,
+        )
+        for formal in schema.inputs
+    )

@@ -1,0 +1,191 @@
+"""Proofs that an operator cannot fail on operands of known types, sizes and bounds.
+
+The rules of operators (`OperatorRules.prove_safe`) state what must hold of the operands. What holds
+of them is derived here from terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ....facts.bounds import Bounds, Known, greatest, join, known, least
+from ....facts.fact import UNKNOWN
+from ....facts.polynomial import Dimension
+from ....facts.safety_context import Premises, Unproven
+from ....ops import OperatorRules, rules_of
+from ....ops.rules import OLDEST_OPSET, Total
+from ..arithmetic.trip_counts import not_negative
+from ..terms.constants import present
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms
+
+_DEPTH = 16
+"""Operands of operands are looked at so deep, to find the bounds of integers."""
+_NESTED = 4
+"""Trip counts that depend on the trips of other loops are put in so often."""
+_SAME_ELEMENTS = ("view", "narrow", "reversed")
+_DRAWS_FROM_ANYTHING = (
+    *("Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform"),
+    "RandomUniformLike",
+)
+"""Operators that draw random numbers, and never fail."""
+
+_OF_NOTHING = Bounds(Dimension.constant(0), Dimension.constant(-1))
+"""The bounds of no element."""
+
+
+class Safety:
+    """Whether operators may fail.
+
+    Args:
+        terms: where the operands are made.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._by_facts = terms.safe
+        self._bounds = terms.bounds
+
+    def is_total(self, head: Head) -> bool:
+        """Whether an operator gives a result whatever its operands are."""
+        return head.op is not None and isinstance(rules_of(head.op), Total)
+
+    def holds_by_facts(self, head: Head, args: Args, count: int) -> bool:
+        """Whether an operator cannot fail on operands with the types, sizes and contents of these.
+
+        Args:
+            head: the operator.
+            args: its operands.
+            count: how many outputs its node has.
+        """
+        key = head, count, *[arg and arg.fact for arg in args]
+        answer = self._by_facts.get(key)
+        if answer is None:
+            operands = [known(UNKNOWN if arg is None else arg.fact) for arg in args]
+            answer = self._by_facts[key] = not self._fault(head, args, count, operands)
+        return answer
+
+    def fault(self, head: Head, args: Args, count: int) -> str:
+        """What could go wrong; empty where an operator cannot fail on these operands."""
+        if self.holds_by_facts(head, args, count):
+            return ""
+        operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
+        fault = self._fault(head, args, count, operands)
+        return "" if fault and self._is_counted(head, args) else fault
+
+    def is_size(self, term: Term) -> bool:
+        """Whether a number is certainly not negative."""
+        bounds = self.known(term).bounds
+        return bounds is not None and bounds.low.less(0) is False
+
+    def _is_counted(self, head: Head, args: Args) -> bool:
+        """Whether an element of a sequence is read at a place before its length, of which only run
+        time tells."""
+        if head.name != "SequenceAt" or len(args) < 2 or args[0] is None or args[1] is None:
+            return False
+        bounds = self.known(args[1]).bounds
+        if bounds is None or not self.is_size(args[1]):
+            return False
+        length = self._terms.op("SequenceLength", head, args[0])
+        return bounds.high.less(not_negative(self._terms, length)) is True
+
+    def _fault(self, head: Head, args: Args, count: int, operands: Sequence[Known]) -> str:
+        assert head.op is not None
+        rules = rules_of(head.op)
+        if isinstance(rules, Total) or head.name in _DRAWS_FROM_ANYTHING:
+            return ""
+        if head.name == "Range" and self._moves_on(args):
+            return ""
+        if not rules.defines(OperatorRules.prove_safe):
+            return "nothing is known about when the operator fails"
+        if head.opset < OLDEST_OPSET:
+            return f"nothing is known about when the operator fails at opset {head.opset}"
+        constants = present([self._terms.tensor(arg) for arg in args])
+        node = self._terms.facts.node(head, args, constants, count)
+        try:
+            rules.prove_safe(Premises(node, operands, head.opset))
+        except Unproven as unproven:
+            return str(unproven)
+        return ""
+
+    def _moves_on(self, args: Args) -> bool:
+        """Whether the numbers of a Range come nearer to its end: then it has one, however far off
+        that is, which is why a pass asks for more."""
+        step = self._terms.tensor(args[2])
+        scalars = all(arg is not None and arg.fact.shape == () for arg in args)
+        return scalars and step is not None and bool(step.numpy().all())
+
+    def known(self, term: Term, depth: int = _DEPTH) -> Known:
+        """What is known about a term, with the bounds of its elements."""
+        answer = self._bounds.get(term)
+        if answer is None:
+            answer = self._found(term, depth)
+            if depth == _DEPTH:
+                self._bounds[term] = answer
+        return answer
+
+    def _found(self, term: Term, depth: int) -> Known:
+        if id(term.fact) in self._terms.facts.empty:
+            return Known(term.fact, _OF_NOTHING)
+        if term.fact.content is not None:
+            told = self._of_content(term)
+            return known(term.fact) if told is None else Known(term.fact, told)
+        if not depth or not _is_integer(term.fact.elem_type):
+            return known(term.fact)
+        return known(term.fact, self._of_head(term, depth - 1))
+
+    def _of_head(self, term: Term, depth: int) -> Bounds | None:
+        """The bounds of what a head gives, as far as its operands tell them."""
+        name, args = term.head.name, term.args
+        if name in _SAME_ELEMENTS and args[0] is not None:
+            return self.known(args[0], depth).bounds
+        if name == "stacked":
+            return self.known(term.head.parts[0], depth).bounds
+        if name == "choose" and args[1] is not None and args[2] is not None:
+            return join(self.known(args[1], depth).bounds, self.known(args[2], depth).bounds)
+        if term.head.op is None:
+            return None
+        rules = rules_of(term.head.op)
+        if not rules.defines(OperatorRules.bounds):
+            return None
+        operands = [Known(UNKNOWN) if arg is None else self.known(arg, depth) for arg in args]
+        node = self._terms.facts.node(term.head, args, {}, term.index + 1)
+        bounds = rules.bounds(node, operands)
+        return bounds[term.index] if term.index < len(bounds) else None
+
+    def _of_content(self, term: Term) -> Bounds | None:
+        """The bounds of sizes and of numbers of trips."""
+        assert term.fact.content is not None
+        elements = list(term.fact.content.reshape(-1))
+        if not elements or not all(isinstance(each, Dimension) for each in elements):
+            return None
+        low = least([self._extreme(each, below=True) for each in elements])
+        high = greatest([self._extreme(each, below=False) for each in elements])
+        return None if low is None or high is None else Bounds(low, high)
+
+    def _extreme(self, size: Dimension, *, below: bool) -> Dimension:
+        """The least or the largest that a size is, on whatever trip of the loops around it."""
+        limits = self._terms.limits
+        for _ in range(_NESTED):
+            if size.symbols.isdisjoint(limits):
+                break
+            total = Dimension.constant(0)
+            for product, factor in size.terms.items():
+                part = Dimension({product: factor})
+                trips = [name for name in product if name in limits]
+                least_of_all = (factor > 0) is below
+                ends = {
+                    name: Dimension.constant(0) if least_of_all else limits[name] - 1
+                    for name in trips
+                }
+                total = total + part.replaced(ends)
+            size = total
+        return size
+
+
+def _is_integer(elem_type: int) -> bool:
+    if not elem_type or elem_type == onnx.TensorProto.STRING:
+        return False
+    return onnx.helper.tensor_dtype_to_np_dtype(elem_type).kind in "iu"

@@ -1,0 +1,311 @@
+"""Symbolic execution: a model run on terms by the reference semantics of each operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import onnx
+
+from ....facts.fact import Shape
+from ....ir import Tensor, normal_domain
+from ....ops import OperatorRules, rules_of
+from ....reference.bodies import label
+from ....reference.element_types import ElementTypes
+from ....reference.signature import Dim
+from ..obligations import AS_DECLARED, Guards, Log, Obligation, moved
+from ..terms.budget import OpenError
+from ..terms.exact_operators import is_exact
+from ..terms.op_semantics import is_known
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms
+from .compile_graph import ABSENT, Program, Step
+from .node_checker import LEFT_OUT, require_valid
+from .safety import Safety
+
+Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]
+
+CONSTRUCTS: dict[str, Construct] = {}
+"""What runs the nodes of an operator that is more than a function of tensors."""
+
+
+def construct(*names: str) -> Callable[[Construct], Construct]:
+    """Let a function run operators."""
+
+    def register(function: Construct) -> Construct:
+        for name in names:
+            assert name not in CONSTRUCTS, name
+            CONSTRUCTS[name] = function
+        return function
+
+    return register
+
+
+Value = Term | None
+Frame = list[Value]
+
+
+class Execution:
+    """One model, run on terms.
+
+    Args:
+        terms: where terms are made; shared by the models that are compared.
+        folder: where external data lies.
+        element_types: what shape inference finds of scan outputs; None where it is not asked.
+
+    Attributes:
+        level: how many loops that run time decides are around the place that is run.
+        trip: the trips of those loops: what is drawn at random differs from trip to trip.
+        assumed: what is certain of truth values where the branch of an If is run.
+        drawn: how many operators were met of which nothing is known, or that draw.
+        folded: what was folded of which the bits depend on the kernel.
+        guards: the conditions and the loops around the place that is run.
+        log: the nodes that may fail.
+        tries: how many loops around the place that is run are compared with loops before them.
+        forms: what the states of loops were found to be, by the place of the loop.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        side: str,
+        folder: Any = None,
+        element_types: ElementTypes | None = None,
+    ) -> None:
+        self.terms = terms
+        self.element_types = element_types
+        self.side = side
+        self.folder = folder
+        self.level = 0
+        self.trip: tuple[Term, ...] = ()
+        self.assumed: dict[Term, bool] = {}
+        self.drawn = 0
+        self.tries = 0
+        self.forms: dict[str, Sequence[Any]] = {}
+        self.folded: set[tuple[Head, Args]] = set()
+        self.guards: Guards = ()
+        self.log: Log = []
+        self._safety = Safety(terms)
+        self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
+        self._noted: dict[Hashable, int] = {}
+        self._constants: dict[int, Term] = {}
+
+    def run(
+        self, program: Program, inputs: Sequence[Value], frame: Frame | None = None
+    ) -> list[Value]:
+        """The outputs of a graph.
+
+        Args:
+            program: the graph.
+            inputs: its inputs.
+            frame: the frame around it, which it captures from.
+        """
+        return self.bound(program, frame)(inputs)
+
+    def bound(
+        self, program: Program, around: Frame | None
+    ) -> Callable[[Sequence[Value]], list[Value]]:
+        """A graph with what it captures and its constants, ready to be run many times."""
+        fixed: Frame = [None] * program.size
+        for outer, own in program.captures:
+            assert around is not None
+            fixed[own] = around[outer]
+        for place, tensor in program.constants:
+            fixed[place] = self.constant(tensor)
+
+        def call(inputs: Sequence[Value]) -> list[Value]:
+            frame = fixed.copy()
+            for place, value in zip(program.inputs, inputs, strict=True):
+                frame[place] = value
+            results = self._run(program, frame)
+            for k, dims in program.declared.items():
+                result = results[k]
+                if result is not None and _contradicts(dims, result.fact.shape):
+                    head = self.terms.heads.own(AS_DECLARED, tuple(dims))
+                    body = onnx.NodeProto(op_type="Body", name=program.proto.name)
+                    held = Obligation(head, (result,), 1, self.guards, body, path=self.path)
+                    self.log.append(held)
+            return results
+
+        return call
+
+    def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
+        """An initializer."""
+        key = id(message)
+        if key not in self._constants:
+            self._constants[key] = self.terms.constant(Tensor(message, base_dir=self.folder))
+        return self._constants[key]
+
+    def _run(self, program: Program, frame: Frame) -> list[Value]:
+        terms, place = self.terms, frame.__getitem__
+        terms.budget.step(len(program.steps))
+        for step in program.steps:
+            operation, outputs = step.operation, step.outputs
+            args = tuple(map(place, step.inputs))
+            facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
+            if facts is None:
+                results = self.step(step, args, frame)
+            else:
+                results = operation.made.get(args, ())
+                if len(results) < len(outputs):
+                    results = terms.standing(step.head, args, facts)
+                if len(outputs) == 1 and outputs[0] != ABSENT:  # as nearly all have it
+                    frame[outputs[0]] = results[0]
+                    continue
+            for number, at in enumerate(outputs):
+                result = results[number] if number < len(results) else None
+                if result is None and at != ABSENT:
+                    raise OpenError(f"{label(step.node)} gives no output {number}")
+                frame[at] = result
+            frame[ABSENT] = None
+        return [frame[at] for at in program.outputs]
+
+    def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
+        """The outputs of a node."""
+        operation = step.operation
+        if operation.function is not None:
+            return self._call(operation.function, args, operation.width)
+        types = tuple([LEFT_OUT if arg is None else arg.fact.elem_type for arg in args])
+        if types not in operation.valid:
+            require_valid(step.node, operation.version, types)
+            operation.valid.add(types)
+        if operation.is_plain:
+            return self._plain(step, args)
+        construct = CONSTRUCTS.get(operation.op_type)
+        if construct is not None:
+            return construct(self, step, args, frame)
+        if operation.bodies:
+            raise OpenError(f"{label(step.node)} is not known to the proof")
+        if self._draws(step, args):
+            return self._drawn(step, args)
+        operation.is_plain = not (step.head.draws or step.head.unknown)
+        operation.never_fails = self._safety.is_total(step.head)
+        return self._plain(step, args)
+
+    def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
+        """A function of its inputs; where their facts tell all, that it cannot fail included, the
+        next one is not asked about."""
+        operation, terms, head = step.operation, self.terms, step.head
+        if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
+            terms.symbols.magnitudes.exists(args[0].fact.shape)
+        results = terms.apply(head, args, operation.width)
+        if not terms.rounded.isdisjoint(results) and not is_exact(head.name, (*args, *results)):
+            self.folded.add((head, args))
+        facts = terms.settled(head, args, operation.width)
+        if (
+            operation.is_plain
+            and facts
+            and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
+        ):
+            operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
+        elif not operation.never_fails:
+            self.demand(head, args, step, results[0])
+        return results
+
+    def demand(self, head: Head, args: Args, step: Step, result: Value = None) -> None:
+        """Note that a node may fail.
+
+        Args:
+            head: what it applies, or the name of a demand.
+            args: the operands.
+            step: the node.
+            result: its first output.
+        """
+        while args and args[-1] is None:
+            args = args[:-1]
+        width, guards = step.operation.width, self.guards
+        self.log.append(Obligation(head, args, width, guards, step.node, result, self.path))
+
+    def forget(self, start: int) -> None:
+        """Drop what was noted from some obligation on: what was run there is run anew, or never."""
+        del self.log[start:]
+        while self._noted and next(reversed(self._noted.values())) >= start:
+            self._noted.popitem()
+
+    @property
+    def path(self) -> str:
+        """Where the node that is run stands, in words; empty where nobody asks."""
+        return ""
+
+    def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
+        """Whether nothing is known of an operator, or it draws random numbers."""
+        head = step.head
+        assert head.op is not None
+        if head.draws is None:
+            rules = rules_of(head.op)
+            version = head.imports.get(normal_domain(head.op.domain), 0)
+            head.unknown = not is_known(head.op, version)
+            head.draws = rules.defines(OperatorRules.draws_random_numbers)
+        return head.unknown or (head.draws and self.terms.draws(head, args, step.operation.width))
+
+    def _drawn(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
+        """An operator that may give another result each time: a term of its own for each run."""
+        head = step.head
+        self.drawn += 1
+        self.demand(head, args, step)
+        own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
+        facts = self.terms.facts_of(head, args, step.operation.width)
+        return self.terms.raw(own, (*args, *self.trip), facts)
+
+    def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
+        """A call of a function: the same arguments give the same results, unless it draws."""
+        key = program, args, tuple(self.assumed.items())
+        known = self._calls.get(key)
+        if known is not None:
+            self._repeat(key, known[1])
+            return known[0]
+        before, start = self.drawn, len(self.log)
+        missing = [None] * (len(program.inputs) - len(args))
+        results = self.run(program, [*args, *missing])
+        if self.drawn == before:
+            self._calls[key] = results, moved(self.log, start, len(self.guards), ())
+            self._noted[key, self.guards] = start
+        return results
+
+    def _repeat(self, call: Hashable, log: Log) -> None:
+        """Note once more what may fail in a call, where other guards are around it."""
+        if (call, self.guards) not in self._noted:
+            self._noted[call, self.guards] = len(self.log)
+            self.terms.budget.step(len(log))
+            self.log += moved(log, 0, 0, self.guards)
+
+
+def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
+    """Whether a tensor certainly has other sizes than are declared."""
+    if shape is None:
+        return False
+    pairs = zip(dims, shape, strict=False)
+    return len(dims) != len(shape) or any(
+        isinstance(told, int) and dim.equals(told) is False for told, dim in pairs
+    )
+
+
+class TracedExecution(Execution):
+    """An execution that tells the trace of its terms which node gave which term."""
+
+    _path: tuple[str, ...] = ()
+
+    def __init__(self, terms: Terms, *rest: Any) -> None:
+        super().__init__(terms, *rest)
+        self._attributes: dict[Step, tuple[str, ...]] = {}
+        """By which attribute the node around a node holds it."""
+
+    @property
+    def path(self) -> str:
+        """Where the node that is run stands."""
+        return " / ".join(self._path)
+
+    def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
+        """The outputs of a node, which are from there."""
+        around, trace = self._path, self.terms.trace
+        assert trace is not None
+        for name, body in step.bodies.items():
+            self._attributes.update(dict.fromkeys(body.steps, (name,)))
+        self._path = (*around, *self._attributes.get(step, ()), label(step.node))
+        results = super().step(step, args, frame)
+        step.operation.outcomes.clear()  # so that each run of it is seen here
+        for result in results:
+            if result is not None:
+                trace.gave(self.side, result, self.path)
+        self._path = around
+        return results

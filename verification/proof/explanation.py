@@ -1,0 +1,111 @@
+"""Explanation of an open proof: the nodes that differ, and the rule that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .terms.printing import in_a_line, name_of, type_of
+from .terms.provenance import Trace
+from .terms.term import Pair, Term
+
+_OF_LOOPS = ("state", "final", "fresh", "bound")
+_LEAVES = ("input", "constant", "sizes")
+
+
+def needed(before: Term | None, after: Term | None, above: Sequence[Pair] = ()) -> str:
+    """What would have to be known for two terms to be equal.
+
+    Args:
+        before: a term of the original; None for a value that is absent.
+        after: that of the rewrite.
+        above: the pairs for which they must be equal, the nearest one first.
+    """
+    if before is None or after is None:
+        return "no rule makes a value of one that is absent"
+    one, other = _said(before), _said(after)
+    alike = _alike(before, after)
+    if all(term.head.name in _LEAVES for term in (before, after)):
+        return f"nothing makes {one} equal {other}{_or_else(above)}"
+    if any(term.head.name in _OF_LOOPS for term in (before, after)):
+        return f"an invariant that {one} equals {other} before each trip; {alike}"
+    return f"a rule that {one} equals {other}; {alike}"
+
+
+def _or_else(above: Sequence[Pair]) -> str:
+    """The nearest operators that are given leaves that differ."""
+    for one, other in above:
+        if one.args and other.args:
+            return f"; so a rule that {_said(one)} equals {_said(other)}; {_alike(one, other)}"
+    return ""
+
+
+def _said(term: Term) -> str:
+    return f"input {name_of(term)}" if term.head.name == "input" else in_a_line(term)
+
+
+def _alike(one: Term, other: Term) -> str:
+    """What two terms have in common, and where they part."""
+    types = type_of(one), type_of(other)
+    if types[0] != types[1]:
+        return f"one is {types[0]}, the other {types[1]}"
+    if not one.args and not other.args:
+        return f"both are {types[0]}"
+    same = "the same operator" if one.head is other.head else _heads(one, other)
+    return f"{same}, {_operands(one, other)}"
+
+
+def _heads(one: Term, other: Term) -> str:
+    if one.head.name == other.head.name:
+        return "other attributes or another version"
+    return "other operators"
+
+
+def _operands(one: Term, other: Term) -> str:
+    if one.args == other.args:
+        return "the same operands"
+    if len(one.args) == len(other.args) and set(one.args) == set(other.args):
+        return "the same operands in another order"
+    shared = sorted({a for a in one.args if a is not None} & set(other.args), key=_number)
+    if not shared:
+        return "no operand the same"
+    names = ", ".join(map(name_of, shared))
+    return f"with {names} among the operands of both"
+
+
+def _number(term: Term) -> int:
+    return term.number
+
+
+def places(
+    trace: Trace, before: Term | None, after: Term | None, needed: Mapping[Pair, Sequence[Pair]]
+) -> tuple[str, str]:
+    """The paths of two terms that differ, or of what needs them equal.
+
+    Args:
+        trace: what was recorded.
+        before: a term of the original.
+        after: that of the rewrite.
+        needed: what must be equal for a pair to be equal.
+    """
+    found = ["", ""]
+    for both in [(before, after), *users(before, after, needed)]:
+        for k, (side, term) in enumerate(zip(("before", "after"), both, strict=True)):
+            if term is not None and not found[k]:
+                found[k] = trace.path(side, term)
+    return found[0], found[1]
+
+
+def users(
+    before: Term | None, after: Term | None, needed: Mapping[Pair, Sequence[Pair]]
+) -> list[Pair]:
+    """The pairs for which two terms must be equal, the nearest one first."""
+    above: dict[Pair, Pair] = {}
+    for pair, pairs in needed.items():
+        for each in pairs:
+            above.setdefault(each, pair)
+    found: dict[Pair, None] = {}
+    at = None if before is None or after is None else above.get((before, after))
+    while at is not None and at not in found:
+        found[at] = None
+        at = above.get(at)
+    return list(found)

@@ -1,0 +1,104 @@
+"""Concat: of one piece, of Concats, of adjacent slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....facts.fact import element
+from ....ops.axes import ONE
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+from .padding import filled_up
+from .sequences import elements_of, rows_of
+
+
+@rule("Concat", constants=True)
+def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Concat without empty pieces, Concats inside of it and neighbouring parts of one tensor."""
+    pieces = [piece for piece in args if piece is not None]
+    ranks = {len(p.fact.shape) for p in pieces if p.fact.shape is not None}
+    if len(ranks) != 1 or 0 in ranks:
+        return None
+    (rank,) = ranks
+    if not -rank <= head.attribute("axis", 1) < rank:
+        return None
+    axis = head.attribute("axis", 1) % rank
+    joined = _joined(terms, pieces, axis)
+    if axis == 0 and len(joined) == 2:
+        padded = filled_up(terms, *joined)
+        joined = joined if padded is None else [padded]
+    if len(joined) == 1:
+        return joined
+    if head.attribute("axis") == axis and joined == pieces:
+        return None
+    return terms.apply(terms.heads.with_attributes(head, axis=axis), tuple(joined))
+
+
+def _joined(terms: Terms, pieces: Sequence[Term], axis: int) -> list[Term]:
+    flat: list[Term] = []
+    for piece in pieces:
+        inner = piece.is_op("Concat") and piece.head.attribute("axis") == axis
+        flat.extend([p for p in piece.args if p is not None] if inner else [piece])
+    shapes = [piece.fact.shape for piece in flat]
+    full = [p for p, s in zip(flat, shapes, strict=True) if s is None or s[axis].value != 0]
+    joined: list[Term] = []
+    for piece in full or flat[:1]:
+        both = _side_by_side(terms, joined[-1], piece, axis) if joined else None
+        if both is None:
+            joined.append(piece)
+        else:
+            joined[-1] = both
+    return joined
+
+
+def _side_by_side(terms: Terms, left: Term, right: Term, axis: int) -> Term | None:
+    """Two parts of one tensor as one part."""
+    if left.head.name != "narrow" or left.head is not right.head or left.head.key != axis:
+        return None
+    (below, start, size), (other, behind, more) = left.args, right.args
+    assert start is not None and size is not None and behind is not None and more is not None
+    begin, length = element(start.fact), element(size.fact)
+    if below is not other or below is None or begin + length != element(behind.fact):
+        return None
+    return terms.narrow(below, axis, begin, length + element(more.fact))
+
+
+@rule("ConcatFromSequence")
+def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """The Concat of the elements of a sequence that is known element by element."""
+    rows = rows_of(args[0])
+    if rows is not None:
+        return _of_rows(terms, head, rows)
+    elements = elements_of(terms, args[0])
+    if not elements or any(e.fact.shape is None for e in elements):
+        return None
+    axis, new = head.attribute("axis"), head.attribute("new_axis", 0)
+    if new:
+        rank = len(elements[0].fact.shape or ()) + 1
+        if not -rank <= axis < rank:
+            return None
+        axis %= rank
+        elements = tuple([_unsqueezed(terms, element, axis) for element in elements])
+    return [terms.op("Concat", head, *elements, axis=axis)]
+
+
+def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | None:
+    """The rows of a tensor put together again."""
+    shape = rows.fact.shape
+    if not shape:
+        return None
+    if head.attribute("new_axis", 0):
+        axis = head.attribute("axis")
+        if not -len(shape) <= axis < len(shape):
+            return None
+        axis %= len(shape)
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+        return [terms.op("Transpose", head, rows, perm=perm)]
+    if head.attribute("axis") != 0:
+        return None
+    return [terms.view(rows, (shape[0] * shape[1], *shape[2:]))] if len(shape) > 1 else None
+
+
+def _unsqueezed(terms: Terms, term: Term, axis: int) -> Term:
+    shape = term.shape
+    return terms.view(term, (*shape[:axis], ONE, *shape[axis:]))

@@ -1,0 +1,101 @@
+"""Sizes and trip counts that only run time determines: Max(n, 0), Range(0, n, 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
+from ....facts.polynomial import Dimension
+from ..arithmetic.exact_integers import is_one_integer
+from ..arithmetic.trip_counts import at_least, not_negative
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+from .leading_axes import broadcast
+
+
+@rule("Max", constants=True)
+def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Max(n, 0) of one integer is the number of trips of a loop that is given n; Max(n, 1) is one
+    more than that of n - 1, and so on."""
+    shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
+    if len(args) != 2 or shape is None or any(dim.value != 1 for dim in shape):
+        return None
+    for number, other in (args, args[::-1]):
+        if number is None or not is_one_integer(number) or terms.tensor(other) is None:
+            continue
+        (floor,) = terms.numbers(other) or [-1]
+        if floor >= 0 and number.fact.elem_type in FOLLOWED:
+            size = at_least(terms, number, floor)
+            return [terms.view(terms.sizes([size], number.fact.elem_type), shape)]
+    return None
+
+
+def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
+    """Where(n < 0, 0, n) is Max(n, 0); Where(c, n, 0) is the number of trips of a loop that is
+    given n, and c as its condition. None for another choice."""
+    shape = x.fact.shape
+    if x.fact.elem_type not in FOLLOWED or x.fact.elem_type != y.fact.elem_type:
+        return None
+    if shape is None or shape != y.fact.shape or any(dim.value != 1 for dim in shape):
+        return None
+    if terms.numbers(x) == [0] and _is_negative(terms, condition, y):
+        count = _count(terms, y)
+    elif terms.numbers(y) == [0] and (told := element(x.fact)) is not None:
+        if isinstance(told, bool) or told.less(0) is not False:
+            return None
+        count = terms.trips_if(terms.view(condition, ()), told)
+    else:
+        return None
+    return terms.view(terms.sizes([count], x.fact.elem_type), shape)
+
+
+def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
+    """Whether a condition says that a number is below 0."""
+    if condition.head.name == "view" and condition.args[0] is not None:
+        condition = condition.args[0]
+    if not condition.is_op("Less") or terms.numbers(condition.args[1]) != [0]:
+        return False
+    compared = condition.args[0]
+    if compared is None or compared.fact.shape is None:
+        return False
+    return terms.view(compared, ()) is terms.view(number, ())
+
+
+@rule("Range", constants=True)
+def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Range(0, n, 1) has as many elements as a loop that is given n makes trips."""
+    start, end, step = args
+    if start is None or end is None or step is None or end.fact.elem_type not in FOLLOWED:
+        return None
+    numbers = [terms.numbers(term) for term in (start, step)]
+    if numbers != [[0], [1]] or element(end.fact) is not None:
+        return None
+    fact = Fact(end.fact.elem_type, (_count(terms, end),))
+    return [terms.keep(head, args, fact)]
+
+
+def _count(terms: Terms, number: Term) -> Dimension:
+    told: Dimension | None = element(number.fact)
+    if told is not None and told.less(0) is False:
+        return told
+    return not_negative(terms, terms.view(number, ()))
+
+
+def given_sizes(terms: Terms, shape: Term | None) -> Shape | None:
+    """The sizes that a vector gives, of which run time tells some; None where they are not told
+    one by one."""
+    if shape is None or shape.fact.shape is None or len(shape.fact.shape) != 1:
+        return None
+    sizes: list[Dimension] = []
+    for piece in shape.args if shape.is_op("Concat") else (shape,):
+        assert piece is not None
+        told = vector(piece.fact)
+        if told is not None and None not in told:
+            if any(size.less(0) is not False for size in told):
+                return None
+            sizes += told
+        elif piece.fact.shape is not None and [d.value for d in piece.fact.shape] == [1]:
+            sizes.append(terms.size_of(piece))
+        else:
+            return None
+    return tuple(sizes)

@@ -1,0 +1,115 @@
+"""Constant tensors of a size that run time determines, and tensors padded with zeros.
+
+padded(x, n) is x followed by zeros along its first axis, n elements in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact, Shape, element
+from ....facts.polynomial import Dimension
+from ....ir import Array, Operator, Tensor
+from ..terms.budget import OpenError
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+
+
+@rule("ConstantOfShape", constants=True)
+def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """ConstantOfShape(shape) is the Expand of its one element (operator specification)."""
+    scalar = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, float_data=[0])
+    given = head.attribute("value")
+    if given is not None:
+        if list(given.dims) != [1]:
+            return None
+        scalar.CopyFrom(given)
+        del scalar.dims[:]
+    return [filled(terms, Tensor(scalar), args[0])]
+
+
+def filled(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
+    """A scalar expanded to a shape, which a term tells."""
+    expand = terms.heads.of(Operator("Expand"), {"": 13})
+    result = terms.apply(expand, (terms.constant(scalar), shape))[0]
+    assert result is not None
+    return result
+
+
+@rule("NonZero", constants=True)
+def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """NonZero of a vector whose elements are all the same, and not 0: all its places."""
+    (x,) = args
+    tensor = terms.tensor(x.args[0]) if x is not None and x.is_op("Expand") else None
+    if x is None or tensor is None or x.fact.shape is None or len(x.fact.shape) != 1:
+        return None
+    if tensor.size != 1 or tensor.numpy().dtype.kind in "OUS" or not tensor.numpy().all():
+        return None
+    (size,) = x.fact.shape
+    spans = terms.heads.of(Operator("Range"), {"": 11})
+    places = terms.apply(spans, (terms.size(0), terms.size(size), terms.size(1)))[0]
+    assert places is not None
+    return [terms.view(places, (Dimension.constant(1), size))]
+
+
+@rule("padded")
+def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """What is as long as it shall be needs no zeros; where nothing is there, all of it is zeros."""
+    x, number = args
+    assert x is not None and number is not None
+    length, shape = element(number.fact), x.shape
+    if shape[0] == length:
+        return [x]
+    full = (length, *shape[1:])
+    if shape[0].value == 0:
+        return [zeros(terms, x.fact.elem_type, full)]
+    return [terms.keep(head, args, Fact(x.fact.elem_type, full))]
+
+
+def padded_to(terms: Terms, x: Term, length: Dimension) -> Term:
+    """A tensor with zeros behind it along its first axis."""
+    result = terms.apply(terms.heads.own("padded"), (x, terms.size(length)))[0]
+    assert result is not None
+    return result
+
+
+def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:
+    """A tensor of zeros, or of empty strings."""
+    return filled(terms, _zero(elem_type), terms.sizes(shape))
+
+
+def _zero(elem_type: int) -> Array:
+    if not elem_type:
+        raise OpenError("a tensor is filled whose type is not known")
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    return np.array("" if dtype.kind in "OUS" else 0, dtype)
+
+
+def filled_up(terms: Terms, x: Term, rest: Term) -> Term | None:
+    """x of n elements with l - n zeros behind it is padded(x, l). None where that is another sum,
+    or other elements.
+
+    That n is not cut off at 0 is certain, since x could not be made of a negative size.
+    """
+    shape, more = x.fact.shape, rest.fact.shape
+    if not shape or not more or not rest.is_op("Expand") or len(shape) != len(more):
+        return None
+    filling = terms.tensor(rest.args[0])
+    zero = _zero(x.fact.elem_type)
+    if filling is None or filling.size != 1 or filling.numpy().tobytes() != zero.tobytes():
+        return None
+    missing = terms.sized.get(str(more[0]))
+    if missing is not None and missing.head.name == "view":
+        missing = missing.args[0]
+    if missing is None or not missing.is_op("Sub"):
+        return None
+    whole, part = missing.args
+    if whole is None or part is None or part.fact.content is not None:
+        return None
+    length = element(whole.fact)
+    if not isinstance(length, Dimension) or shape[0] != terms.size_of(part):
+        return None
+    return padded_to(terms, x, length)

@@ -1,0 +1,157 @@
+"""Reshape, Squeeze, Unsqueeze and Flatten as one head, "view"; Transpose, Expand and Cast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ....facts.fact import Content, Fact, Shape, vector
+from ....facts.polynomial import Dimension
+from ..terms.budget import OpenError
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+from .dynamic_sizes import given_sizes
+from .leading_axes import ones_in_front
+
+
+@rule("Identity")
+def identity(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """Identity(x) = x (operator specification)."""
+    return [args[0]]
+
+
+@rule("Cast")
+def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Cast(x) = x, to the type that x has."""
+    (x,) = args
+    assert x is not None
+    if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
+        return [x]
+    return terms.folded(head, args)
+
+
+@rule("CastLike")
+def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """CastLike(x, y) = Cast(x), to the type of y."""
+    x, y = args
+    assert x is not None and y is not None
+    if not y.fact.elem_type:
+        return None
+    saturate = head.attribute("saturate", 1)
+    kept = {} if head.opset < 19 else {"saturate": saturate}
+    return [terms.op("Cast", head, x, to=y.fact.elem_type, **kept)]
+
+
+@rule("Reshape", "Squeeze", "Unsqueeze", "Flatten", constants=True)
+def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """All of them move no element: what counts is the shape that comes out."""
+    (x, *_), shape = args, terms.facts_of(head, args)[0].shape
+    assert x is not None
+    if shape is None or x.fact.other is not None:
+        return None
+    return [terms.view(x, shape)]
+
+
+@rule("view")
+def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """A view of a view is one of what is below; one of the shape that is there is nothing."""
+    x, sizes = args
+    assert x is not None and sizes is not None
+    shape = tuple(vector(sizes.fact) or ())
+    if x.head is head:
+        x = x.args[0]
+        assert x is not None
+    if x.fact.shape == shape:
+        return [x]
+    tensor = terms.tensor(x)
+    told = [dim.value for dim in shape if dim.value is not None]
+    elements = x.fact.content if tensor is None else tensor
+    if elements is not None and len(told) == len(shape) and math.prod(told) != elements.size:
+        raise OpenError("a Reshape fails, whatever the inputs are")
+    if tensor is not None and len(told) == len(shape) and tensor.is_readable:
+        return [terms.constant(tensor.numpy().reshape(told))]
+    content = _content(x, shape)
+    if x.head.name == "sizes" and content is not None:
+        return [terms.content(content, x.fact.elem_type)]
+    return [terms.keep(head, (x, sizes), Fact(x.fact.elem_type, shape, content))]
+
+
+def _content(x: Term, shape: Shape) -> Content | None:
+    content = x.fact.content
+    sizes = [dim.value for dim in shape if dim.value is not None]
+    return None if content is None or len(sizes) < len(shape) else content.reshape(sizes)
+
+
+@rule("Transpose")
+def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Transposes of transposes are one; axes of length 1 may stand anywhere, so they are left out
+    and put in again by a view."""
+    (x,) = args
+    assert x is not None
+    shape = x.fact.shape
+    if shape is None:
+        return None
+    perm = list(head.attribute("perm") or range(len(shape))[::-1])
+    if sorted(perm) != list(range(len(shape))):
+        return None
+    long = [axis for axis in range(len(shape)) if shape[axis].value != 1]
+    order = [long.index(axis) for axis in perm if axis in long]
+    result_shape = tuple(shape[axis] for axis in perm)
+    below = terms.view(x, tuple(shape[axis] for axis in long))
+    if below.head.name == "Transpose":
+        inner = list(below.head.attribute("perm"))
+        order = [inner[axis] for axis in order]
+        assert below.args[0] is not None
+        below = below.args[0]
+    if order == sorted(order):
+        return [terms.view(below, result_shape)]
+    if below is x and order == head.attribute("perm"):
+        return None
+    return [terms.view(terms.op("Transpose", head, below, perm=order), result_shape)]
+
+
+@rule("Expand", constants=True)
+def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Expand(x, shape) = x where x has that shape; else the shape that comes out counts."""
+    x, given = args
+    assert x is not None and given is not None
+    wanted = vector(given.fact)
+    if x.fact.shape == () and (wanted is None or None in wanted):
+        sizes = given_sizes(terms, given)
+        return None if sizes is None else terms.apply(head, (x, terms.sizes(sizes)))
+    shape = terms.facts_of(head, args)[0].shape
+    if shape is None:
+        return None
+    own = x.fact.shape
+    if own is not None and _is_at_odds(own, wanted or []):
+        raise OpenError("an Expand is given a shape to which its input does not broadcast")
+    if own is not None and _is_kept(own, shape):
+        return [terms.view(x, shape)]
+    spare = ones_in_front(shape)
+    if spare:
+        bare = terms.apply(head, (_without_ones(terms, x), terms.sizes(shape[spare:])))[0]
+        assert bare is not None
+        return [terms.view(bare, shape)]
+    x, told = _without_ones(terms, x), terms.sizes(shape)
+    if told is given and x is args[0]:
+        return None
+    return terms.apply(head, (x, told))
+
+
+def _without_ones(terms: Terms, x: Term) -> Term:
+    shape = x.fact.shape
+    return x if not shape else terms.view(x, shape[ones_in_front(shape) :])
+
+
+def _is_at_odds(shape: Shape, wanted: Sequence[Any]) -> bool:
+    """Whether sizes are wanted that a shape certainly does not broadcast to."""
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    sizes = [(own.value, w.value) for own, w in pairs if isinstance(w, Dimension)]
+    return any(None not in pair and 1 not in pair and pair[0] != pair[1] for pair in sizes)
+
+
+def _is_kept(shape: Shape, expanded: Shape) -> bool:
+    """Whether a shape is expanded by axes of length 1 in front only."""
+    new = len(expanded) - len(shape)
+    return expanded[new:] == shape and all(dim.value == 1 for dim in expanded[:new])

@@ -1,0 +1,360 @@
+"""Slice, Gather and Split at known positions as one head, "narrow".
+
+narrow(x, start, size), with an axis, is the elements start to start + size of that axis, all of
+which exist. Along one axis there is at most one.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....facts.fact import Fact, Shape, element, integers, vector
+from ....facts.polynomial import Dimension
+from ..terms.budget import OpenError
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, rule
+
+
+def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
+    """Whether a place is in an axis, or a node that reads there fails: not below 0 for certain.
+
+    A place behind the end is an error at run time, so it need not be excluded; a node that fails
+    for certain is no part of anything.
+    """
+    return place.less(size) is not False and _never_negative(terms, place)
+
+
+def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) -> bool:
+    """Whether so many elements from a start on are in an axis of a size, on every trip."""
+    inside = (start, length, size - start - length)
+    return all(_never_negative(terms, number) for number in inside)
+
+
+def _never_negative(terms: Terms, number: Dimension) -> bool:
+    """Whether it is at least 0, with the trips of loops anywhere from 0 to the last one."""
+    for symbol in sorted(number.symbols & terms.limits.keys()):
+        factor = number.terms.get((symbol,), 0)
+        if any(symbol in monomial and monomial != (symbol,) for monomial in number.terms):
+            return False
+        if factor < 0:
+            number = number.replaced({symbol: terms.limits[symbol] - 1})
+    return number.less(0) is False
+
+
+_BEYOND = 1 << 47
+"""No axis has so many elements: more than a process can address."""
+
+
+@rule("narrow")
+def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """A part of all is all; a part of a part, of a Concat or of a constant is found there.
+
+    Parts along several axes stand in the order of their axes, the last one outside.
+    """
+    x, first, length = args
+    assert x is not None and first is not None and length is not None
+    axis, start, size = head.key, element(first.fact), element(length.fact)
+    assert isinstance(axis, int)
+    if axis >= len(x.shape):
+        raise OpenError(f"a part is taken along axis {axis} of {len(x.shape)}")
+    if x.shape[axis] == size:
+        return [x]
+    if x.shape[axis].less(start + size) is True:
+        raise OpenError("a node reads behind the end, whatever the inputs are")
+    if x.head.name == "narrow":
+        return [_of_narrow(terms, x, axis, start, size)]
+    if x.is_op("Concat") and x.head.attribute("axis") == axis:
+        found = _of_concat(terms, x, axis, start, size)
+        if found is not None:
+            return [found]
+    if x.is_op("Expand") and _is_spread(x, axis):
+        return [terms.rebuilt(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
+    tensor = terms.tensor(x)
+    if tensor is not None and tensor.is_readable and start.value is not None and size.value:
+        places = range(start.value, start.value + size.value)
+        if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails when it is run
+            part = np.take(tensor.numpy(), places, axis)
+            return [terms.constant(np.ascontiguousarray(part))]
+    bare = _without_unit_axes(terms, x, axis)
+    if bare is not None:
+        own = sum(dim.value != 1 for dim in x.shape[:axis])
+        return [terms.view(terms.narrow(bare, own, start, size), _part_shape(x, axis, size))]
+    return [terms.keep(head, args, _part_fact(x, axis, start, size))]
+
+
+def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:
+    """Return a constant without its axes of size 1, so that all layouts of its content have the
+    same parts; None for another term, or where there is no such axis."""
+    if terms.tensor(x) is None or x.shape[axis].value == 1:
+        return None
+    shape = tuple([dim for dim in x.shape if dim.value != 1])
+    if len(shape) == len(x.shape):
+        return None
+    bare = terms.view(x, shape)
+    return None if terms.tensor(bare) is None else bare
+
+
+def _is_spread(x: Term, axis: int) -> bool:
+    """Whether an Expand repeats the same along an axis."""
+    below = None if x.args[0] is None else x.args[0].fact.shape
+    if below is None or x.fact.shape is None:
+        return False
+    own = axis - len(x.fact.shape) + len(below)
+    return own < 0 or below[own].value == 1
+
+
+def _part_shape(x: Term, axis: int, size: Dimension) -> Shape:
+    return (*x.shape[:axis], size, *x.shape[axis + 1 :])
+
+
+def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:
+    content = x.fact.content
+    if content is not None and start.value is not None and size.value is not None:
+        content = np.take(content, range(start.value, start.value + size.value), axis)
+    else:
+        content = None
+    return Fact(x.fact.elem_type, _part_shape(x, axis, size), content)
+
+
+def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term:
+    below, first, length = x.args
+    assert below is not None and first is not None and length is not None
+    other = x.head.key
+    assert isinstance(other, int)
+    if other == axis:
+        return terms.narrow(below, axis, element(first.fact) + start, size)
+    if other < axis:
+        head = terms.heads.own("narrow", axis)
+        args = (x, terms.size(start), terms.size(size))
+        return terms.keep(head, args, _part_fact(x, axis, start, size))
+    inner = terms.narrow(below, axis, start, size)
+    return terms.narrow(inner, other, element(first.fact), element(length.fact))
+
+
+def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term | None:
+    """The part of a Concat whose pieces have known sizes, where it begins in one of them."""
+    ends = terms.ends_of(x, axis)
+    if ends is None or start.value is None or size.value is None:
+        return _of_one_piece(terms, x, axis, start, size)
+    begin, end = start.value, start.value + size.value
+    first = bisect.bisect_right(ends, begin)
+    pieces, place = [], ends[first - 1] if first else 0
+    for piece, behind in zip(x.args[first:], ends[first:], strict=True):
+        if place >= end:
+            break
+        assert piece is not None
+        low, high = max(begin, place), min(end, behind)
+        pieces.append(terms.narrow(piece, axis, low - place, high - low))
+        place = behind
+    if not pieces:
+        return None
+    return pieces[0] if len(pieces) == 1 else terms.rebuilt(x, tuple(pieces))
+
+
+def _of_one_piece(
+    terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
+) -> Term | None:
+    """The part of a Concat that certainly lies in one of its pieces."""
+    for piece in x.args:
+        assert piece is not None
+        length = None if piece.fact.shape is None else piece.fact.shape[axis]
+        if length is None:
+            return None
+        if is_part(terms, start, size, length):
+            return terms.narrow(piece, axis, start, size)
+        if not is_index(terms, start - length, length):
+            return None
+        start = start - length
+    return None
+
+
+@rule("Slice", constants=True)
+def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Slice(x, starts, ends), steps of 1: narrow along each axis, where its bounds are known."""
+    x = args[0]
+    assert x is not None
+    shape = x.fact.shape
+    bounds = _bounds(terms, head, args)
+    if shape is None or bounds is None:
+        return None
+    starts, ends, axes, steps = bounds
+    if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
+        return None
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        part = _sliced(terms, head, x, axis, (start, end), step)
+        if part is None:
+            return None
+        x = part
+    return [x]
+
+
+def _sliced(
+    terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
+) -> Term | None:
+    """A Slice along one axis."""
+    size = x.shape[axis]
+    start, end = bounds
+    if step == 1:
+        place = _clamped(terms, start, end, size)
+        return None if place is None else terms.narrow(x, axis, *place)
+    if size.value is not None and start.value is not None and end.value is not None:
+        places = _places(start.value, end.value, step, size.value)
+        terms.budget.step(len(places))
+        return terms.op("Gather", head, x, terms.sizes(places), axis=axis)
+    if step == -1 and start.value == -1 and end.value is not None and end.value < -_BEYOND:
+        return backward(terms, x, axis)
+    return None
+
+
+def _places(start: int, end: int, step: int, size: int) -> range:
+    """The places that a Slice reads: a step backward begins at the last one at most, and at the
+    first one at least (operator specification, `starts`)."""
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    start, end = (at + size if at < 0 else at for at in (start, end))
+    return range(min(max(start, 0), high), min(max(end, low), high), step)
+
+
+def backward(terms: Terms, x: Term, axis: int) -> Term:
+    """The elements along an axis in the opposite order."""
+    result = terms.apply(terms.heads.own("reversed", axis), (x,))[0]
+    assert result is not None
+    return result
+
+
+@rule("reversed")
+def reversing(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+    """Reversed twice is as it was; one element has no order."""
+    (x,) = args
+    assert x is not None and isinstance(head.key, int)
+    if x.head is head:
+        return [x.args[0]]
+    if x.shape[head.key].value == 1:
+        return [x]
+    return [terms.keep(head, args, x.fact.without_content())]
+
+
+Bounds = tuple[list[Dimension], list[Dimension], list[int], list[int]]
+
+
+def _bounds(terms: Terms, head: Head, args: Args) -> Bounds | None:
+    """Starts, ends, axes and steps, as attributes (opset 1) or inputs (10)."""
+    rank = len(args[0].fact.shape or ()) if args[0] is not None else 0
+    axes: list[int] | None
+    steps: list[int] | None
+    if head.attribute("starts") is not None:
+        given = [[Dimension.constant(n) for n in head.attribute(k)] for k in ("starts", "ends")]
+        axes = head.attribute("axes") or list(range(len(given[0])))
+        steps = [1] * len(axes)
+    else:
+        if len(args) < 3 or args[1] is None or args[2] is None:
+            return None
+        found = [vector(arg.fact) for arg in args[1:3] if arg is not None]
+        if any(v is None or None in v for v in found):
+            return None
+        given = [list(v) for v in found if v is not None]
+        axes = _listed(terms, args, 3, list(range(len(given[0]))))
+        steps = _listed(terms, args, 4, [1] * len(given[0]))
+    if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
+        return None
+    return given[0], given[1], [axis % rank for axis in axes], steps
+
+
+def _listed(terms: Terms, args: Args, index: int, default: list[int]) -> list[int] | None:
+    if index >= len(args) or args[index] is None:
+        return default
+    return terms.numbers(args[index])
+
+
+def _clamped(
+    terms: Terms, start: Dimension, end: Dimension, size: Dimension
+) -> tuple[Dimension, Dimension] | None:
+    """Where a Slice with a step of 1 begins and how long it is; None where that is not certain."""
+    low = _place(terms, start, size)
+    high = _place(terms, end, size)
+    if low is None or high is None:
+        return None
+    below = (high - low).less(0)
+    if below is None and is_part(terms, low, high - low, size):
+        below = False
+    if below is None:
+        return None
+    return low, Dimension.constant(0) if below else high - low
+
+
+def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
+    """A bound of a Slice: counted from the end where it is negative, and inside of the axis."""
+    negative = at.less(0)
+    if negative is None:
+        return None
+    if negative:
+        at = at + size
+        if at.less(0) is True:
+            return Dimension.constant(0)
+        return at if at.less(0) is False else None
+    if at.value is not None and at.value >= _BEYOND:
+        return size
+    if (size - at).less(0) is False or is_part(terms, at, Dimension.constant(0), size):
+        return at
+    return size if (at - size).less(0) is False else None
+
+
+@rule("Gather")
+def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Gather(x, k) of one known place, or of places in a row, is narrow."""
+    x, index = args
+    assert x is not None and index is not None
+    if x.fact.content is not None or terms.tensor(x) is not None:
+        known = terms.folded(head, args)
+        if known is not None:
+            return known
+    shape, shape_of_index = x.fact.shape, index.fact.shape
+    if not shape or shape_of_index is None or index.fact.content is None:
+        return None
+    axis = head.attribute("axis", 0) % len(shape)
+    places = list(index.fact.content.reshape(-1))
+    if not places or None in places:
+        return None
+    places = [place + shape[axis] if place.less(0) is True else place for place in places]
+    if any(place != places[0] + n for n, place in enumerate(places)):
+        return None
+    if not is_index(terms, places[0], shape[axis]):
+        return None
+    part = terms.narrow(x, axis, places[0], len(places))
+    return [terms.view(part, (*shape[:axis], *shape_of_index, *shape[axis + 1 :]))]
+
+
+@rule("Split")
+def split(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Split is narrow at each place where its sizes are known."""
+    x = args[0]
+    assert x is not None
+    shape = x.fact.shape
+    if not shape:
+        return None
+    axis = head.attribute("axis", 0) % len(shape)
+    lengths = _lengths(terms, head, args, shape, axis)
+    if lengths is None:
+        return None
+    starts = np.cumsum([0, *lengths[:-1]])
+    return [terms.narrow(x, axis, int(s), n) for s, n in zip(starts, lengths, strict=True)]
+
+
+def _lengths(terms: Terms, head: Head, args: Args, shape: Shape, axis: int) -> list[int] | None:
+    given = head.attribute("split")
+    if given is None and len(args) > 1 and args[1] is not None:
+        found = integers(args[1].fact)
+        given = None if found is None or found.ndim != 1 else [int(n) for n in found]
+        if given is None:
+            return None
+    size = shape[axis].value
+    if given is not None:
+        return list(given) if size is not None and sum(given) == size else None
+    count = head.attribute("num_outputs") or head.outputs
+    if size is None or not count:
+        return None
+    each = -(-size // count)
+    lengths = [each] * (count - 1) + [size - each * (count - 1)]
+    return lengths if lengths[-1] >= 0 else None

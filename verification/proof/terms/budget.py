@@ -1,0 +1,83 @@
+"""Budgets of a proof: counted terms and steps rather than time, so equal on every machine."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ....facts.fact import Fact, length_of
+from ....ir import Signal
+from ....limits import allowed, limit
+
+_FEW = 8
+"""More operands than these are counted."""
+
+_EACH = 4
+"""Steps that it takes to look at each of many operands."""
+
+
+_TERM = 16
+"""Steps that it takes to look at each term of long sizes."""
+
+
+class OpenError(Signal):
+    """A proof cannot go on: the question stays open."""
+
+
+@dataclasses.dataclass
+class Budget:
+    """What is left to spend.
+
+    Attributes:
+        terms: terms that may be made.
+        steps: nodes run and pairs of terms compared.
+    """
+
+    terms: int = limit("proof_terms")
+    steps: int = limit("proof_steps")
+
+    def __post_init__(self) -> None:
+        self._most = {"proof_terms": self.terms, "proof_steps": self.steps}
+
+    def make_terms(self, count: int) -> None:
+        """Count terms.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        self.terms -= count
+        if self.terms < 0:
+            raise self._over("the models make too many terms to be compared", "proof_terms")
+
+    def take(self, operands: int) -> None:
+        """Count the operands of a term, where there are many: a Concat of Concats has all their
+        parts, which may double on each trip.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        if operands > _FEW:
+            self.step(_EACH * operands)
+
+    def take_sizes(self, facts: list[Fact]) -> list[Fact]:
+        """Count the terms of sizes, where they are long; gives the facts as they are.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        terms = sum(map(length_of, facts))
+        if terms > _FEW:
+            self.step(_TERM * terms)
+        return facts
+
+    def step(self, count: int = 1) -> None:
+        """Count steps.
+
+        Raises:
+            OpenError: there are too many.
+        """
+        self.steps -= count
+        if self.steps < 0:
+            raise self._over("the comparison takes too many steps", "proof_steps")
+
+    def _over(self, what: str, name: str) -> OpenError:
+        return OpenError(f"{what}: more than {allowed(name, self._most[name])}")

@@ -1,0 +1,124 @@
+"""Constants as terms, and constant folding by the reference interpreter.
+
+Two constants are one term where their type, shape and bytes are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ....analysis.guarded_evaluation import Kernel, computed, size_of
+from ....analysis.shapes.onnx_inference_cache import connected
+from ....ir import Node, Tensor, normal_domain
+from ....limits import current, limit
+from ....ops import rules_of
+from .term import Head
+
+MOST_ELEMENTS = limit("proof_elements")
+"""A constant is computed where it has so many elements at most, and so have its operands."""
+
+MOST_READ = 1 << 14
+"""A constant with more elements is not held in memory because it was looked at once."""
+
+
+class Places:
+    """Large constants in files, which are known by where they lie rather than by their content:
+    weights are not read to see that a model has kept them.
+
+    Attributes:
+        in_doubt: whether constants of one type and shape lie in several files, or in a file and in
+            a model, so that their contents may make a difference.
+    """
+
+    def __init__(self) -> None:
+        self.in_doubt = False
+        self._homes: dict[Hashable, tuple[object, bool]] = {}
+
+    def key_of(self, tensor: Tensor) -> Hashable:
+        """What two constants that are certainly equal have in common."""
+        if tensor.size <= MOST_READ:
+            return key_of(tensor)
+        kind, place = (tensor.elem_type, tensor.dims), tensor.place
+        home = None if place is None else place[0]
+        first, placed = self._homes.setdefault(kind, (home, place is not None))
+        self.in_doubt |= first != home and (placed or place is not None)
+        return key_of(tensor) if place is None else (*kind, place)
+
+
+def key_of(tensor: Tensor) -> Hashable:
+    """What two constants of the same type, shape and bytes have in common. -0 is not 0."""
+    # A large one is read for this only: what is kept of it is its digest.
+    if tensor.size > MOST_READ and tensor.elem_type != onnx.TensorProto.STRING:
+        found = hashlib.blake2b(digest_size=20)
+        for block in tensor.content():
+            found.update(block)
+        return tensor.elem_type, tensor.dims, found.digest()
+    array = tensor.numpy()
+    if array.dtype.hasobject:
+        content: Hashable = tuple(array.reshape(-1).tolist())
+    elif array.nbytes <= 64:
+        content = array.tobytes()
+    else:
+        content = hashlib.blake2b(array.tobytes(), digest_size=20).digest()
+    return tensor.elem_type, tensor.dims, content
+
+
+def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
+    """The results of an operator on constants, by the reference; None where they are not computed:
+    it is large, it fails, it draws random numbers, it is no operator of ONNX's default domain,
+    runtimes may have other results, or these are no tensors.
+
+    Args:
+        head: the operator.
+        node: a node that applies it.
+        tensors: one for each input of the node, None where it is left out.
+    """
+    rules = rules_of(node.op)
+    if any(t is not None and not _is_small(t) for t in tensors) or rules.draws_random_numbers(node):
+        return None
+    if normal_domain(node.domain):  # folding computes none of these either
+        return None
+    arrays = [None if t is None else t.numpy() for t in tensors]
+
+    def kernel(given: list[Any]) -> list[Any]:
+        return _kernel(head, node)(given)
+
+    def message() -> tuple[onnx.NodeProto, Mapping[str, int]]:
+        return connected(node.op, node), head.imports
+
+    results = computed(node, arrays, MOST_ELEMENTS, kernel, message)
+    # What fails does so when it is run, too, and is compared as it stands.
+    if results is None or not all(isinstance(result, np.ndarray) for result in results):
+        return None
+    governor = current()
+    sizes = [size_of(result) for result in results]
+    if not governor.may_hold(sum(sizes), node):
+        return None
+    made = [Tensor(array=result) for result in results]
+    for tensor, size in zip(made, sizes, strict=True):
+        governor.hold(tensor, size)
+    return made
+
+
+def _is_small(tensor: Tensor) -> bool:
+    return tensor.size <= MOST_ELEMENTS and tensor.is_readable
+
+
+def _kernel(head: Head, node: Node) -> Kernel:
+    form = len(node.outputs), tuple([value is None for value in node.inputs])
+    kernel = head.kernels.get(form)
+    if kernel is None:
+        from ....reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
+
+        kernel = head.kernels[form] = operator_kernel(connected(node.op, node), head.imports)
+    return kernel
+
+
+def present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:
+    """Those that there are, by place."""
+    return {place: tensor for place, tensor in enumerate(tensors) if tensor is not None}

@@ -1,0 +1,174 @@
+"""Facts of terms: type, sizes, and the content of small integer tensors.
+
+Equal facts are one object, so that shape inference runs once for a head and its facts, however many
+iterations of a loop apply it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping, Sequence
+
+import onnx
+
+from ....analysis.shapes.node_transfer import NodeFacts
+from ....analysis.shapes.onnx_inference_cache import OnnxFacts
+from ....facts.fact import UNKNOWN, Fact, Symbols, constant_fact
+from ....facts.polynomial import Dimension
+from ....ir import Model, Node, Tensor, Value
+from .term import Args, Head, Term
+
+_IR_VERSION = 10
+_NOTHING: set[str] = set()
+_INFERRED_WITH = {"TopK": 2}
+"""Operators of which onnx infers nothing that have fewer outputs."""
+_SHOWN = 64
+"""Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
+
+
+class TermFacts:
+    """Infers what heads make of facts.
+
+    Args:
+        symbols: the symbols of all facts.
+
+    Attributes:
+        empty: the identities of the facts of tensors that certainly have no elements.
+        declared: the names of sizes of tensors that the models are given.
+        new: the symbols of sizes that what was told last made up.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.empty: set[int] = set()
+        self.declared: set[str] = set()
+        self.new: set[str] = set()
+        self._same: dict[Hashable, Fact] = {}
+        self._inferred: dict[Hashable, list[Fact]] = {}
+        self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
+
+    def one(self, fact: Fact) -> Fact:
+        """The one object for all facts that are equal to this one; a constant has its own."""
+        content = fact.content
+        elements = None if content is None else (content.shape, tuple(content.reshape(-1)))
+        other = None if fact.other is None else fact.other.SerializeToString(deterministic=True)
+        key = (fact.elem_type, fact.shape, elements, other, fact.count)
+        found = self._same.get(key)
+        if found is None:
+            self.symbols.remember(fact.shape)
+            found = self._same[key] = self._noted(dataclasses.replace(fact))
+        return found
+
+    def own(self, tensor: Tensor) -> Fact:
+        """What is known of a constant: a fact of its own, so that it tells the constant."""
+        return self._noted(constant_fact(tensor))
+
+    def _noted(self, fact: Fact) -> Fact:
+        if is_empty(fact):
+            self.empty.add(id(fact))
+        return fact
+
+    def tell(self, head: Head, args: Args, count: int) -> bool:
+        """Whether what a head makes of arguments was found, and is the same for all that tell the
+        same."""
+        return _key(head, args, count) in self._inferred
+
+    def of(self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int) -> list[Fact]:
+        """What a head without bodies makes of its arguments.
+
+        Args:
+            head: an operator.
+            args: its arguments.
+            tensors: what constants hold.
+            count: how many outputs there are.
+        """
+        key = _key(head, args, count)
+        found = self._inferred.get(key)
+        self.new = _NOTHING
+        if found is None:
+            facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+            constants = {
+                i: tensors[arg]
+                for i, arg in enumerate(args)
+                if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
+            }
+            told = self._infer(head, facts, args, constants, count)
+            self.new = _symbols(told) - _symbols(facts)
+            if self.new and any(fact.other is not None for fact in facts):
+                told = self._of_elements(told)
+            found = [self.one(fact) for fact in told]
+            if not self.new:
+                self._inferred[key] = found  # else its sizes are new ones each time
+        return found
+
+    def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
+        """What is told of elements of a sequence: each may have sizes of its own, whatever they are
+        called in the type of the sequence, but for names that a tensor has, too."""
+        own = {name: self.symbols.fresh() for name in sorted(self.new - self.declared)}
+        self.new = {name for dim in own.values() for name in dim.symbols}
+        return [_renamed(fact, own) for fact in told]
+
+    def _infer(
+        self,
+        head: Head,
+        facts: Sequence[Fact],
+        args: Args,
+        constants: Mapping[int, Tensor],
+        count: int,
+    ) -> list[Fact]:
+        node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
+        assert head.op is not None
+        return self._for(head.imports)[1].of(node, facts, head.op)[:count]
+
+    def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
+        """A node that applies a head, in a graph of its opsets, for what asks about nodes."""
+        assert head.op is not None
+        values = [
+            None if arg is None else Value(f"i{i}", constant=constants.get(i))
+            for i, arg in enumerate(args)
+        ]
+        node = Node(head.op, values, [f"o{i}" for i in range(count)])
+        node.graph = self._for(head.imports)[0].graph
+        return node
+
+    def _for(self, imports: Mapping[str, int]) -> tuple[Model, NodeFacts]:
+        key = tuple(sorted(imports.items()))
+        found = self._written_for.get(key)
+        if found is None:
+            model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
+            model.opset_imports = dict(imports)
+            found = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
+            self._written_for[key] = found
+        return found
+
+
+def _key(head: Head, args: Args, count: int) -> Hashable:
+    """What a head, and each argument, tells; a constant, from which onnx may read sizes, is known
+    by its fact."""
+    return head, count, *[arg and arg.fact for arg in args]
+
+
+def is_empty(fact: Fact) -> bool:
+    """Whether a tensor certainly has no elements: its type and shape are all there is to it."""
+    if not fact.elem_type or fact.shape is None:
+        return False
+    return any(dim.value == 0 for dim in fact.shape)
+
+
+def _renamed(fact: Fact, names: Mapping[str, Dimension]) -> Fact:
+    if fact.shape is None:
+        return fact
+    return dataclasses.replace(fact, shape=tuple([dim.replaced(names) for dim in fact.shape]))
+
+
+def _symbols(facts: Sequence[Fact]) -> set[str]:
+    found: set[str] = set()
+    for fact in facts:
+        for dim in fact.shape or ():
+            if dim.value is None:
+                found |= dim.symbols
+        if fact.content is not None:
+            for element in fact.content.reshape(-1):
+                if element is not None and not isinstance(element, bool) and element.value is None:
+                    found |= element.symbols
+    return found

@@ -1,0 +1,123 @@
+"""Binders and free variables: terms and sizes that differ from iteration to iteration.
+
+A size that varies has one symbol in the body of its loop. Outside of one iteration two such symbols
+imply nothing about equal sizes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ....facts.fact import Symbols
+from ....facts.polynomial import Dimension
+from .term import Head, Term
+
+Levels = frozenset[int]
+_NONE: Levels = frozenset()
+COMPARED = -1
+"""The level of what is bound where terms are compared."""
+
+
+class Sizes(Symbols):
+    """The symbols of a proof.
+
+    Attributes:
+        depth: how many loops are around what is run; 1 or more where terms are compared.
+        varying: the symbols of sizes that may be others on each trip.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.depth = 0
+        self.varying: set[str] = set()
+        self._levels: dict[str, int] = {}
+        self._free: dict[Term, Levels] = {}
+
+    def named(self, name: str) -> Dimension:
+        """The dimension of a name; one that is new inside of a loop may vary."""
+        if self.depth and name not in self._known:
+            self.varying.add(name)
+        return super().named(name)
+
+    def trip(self, name: str, level: int = COMPARED) -> Dimension:
+        """The number of a trip, which is replaced where one trip is looked at."""
+        self._levels[name] = level
+        return self.steady(name)
+
+    def steady(self, name: str) -> Dimension:
+        """A size that is the same on every trip, or replaced where one trip is looked at."""
+        size = self.named(name)
+        self.varying.discard(name)
+        return size
+
+    def told_by(self, name: str, term: Term) -> Dimension:
+        """A size that a term tells: the same on every trip if the term is."""
+        return self.named(name) if self.free(term) else self.steady(name)
+
+    def free(self, term: Term) -> Levels:
+        """The levels of the loops whose variables a term depends on."""
+        known, stack = self._free, [term]
+        while stack:
+            at = stack[-1]
+            if at not in known:
+                below = [t for t in at.head.parts + at.args if t is not None]
+                waiting = [t for t in below if t not in known]
+                if waiting:
+                    stack.extend(waiting)
+                    continue
+                known[at] = self._of(at)
+            stack.pop()
+        return known[term]
+
+    def _of(self, term: Term) -> Levels:
+        found = _NONE.union(*[self._free[t] for t in term.args if t is not None])
+        inside = _NONE.union(*[self._free[t] for t in term.head.parts])
+        if inside:
+            found |= inside - {self._levels.get(_index(term), COMPARED)}
+        if term.head.name == "bound":
+            found |= {term.head.key[0]}
+        elif term.head.name == "fresh":
+            found |= {COMPARED}
+        elif term.head.name in ("sizes", "void"):
+            found |= self._of_sizes(term)
+        return found
+
+    def _of_sizes(self, term: Term) -> Levels:
+        content = term.fact.content
+        elements = list(term.fact.shape or ()) if content is None else list(content.reshape(-1))
+        symbols = set().union(*[e.symbols for e in elements if isinstance(e, Dimension)])
+        levels = {self._levels[s] for s in symbols if s in self._levels}
+        return frozenset(levels | ({COMPARED} if symbols & self.varying else set()))
+
+
+def _index(term: Term) -> str:
+    """The symbol of the trips of a recurrence, or of the one that a term stacks."""
+    head = term.head
+    if head.name == "stacked" and term.args[0] is not None:
+        head = term.args[0].head
+    return getattr(head.key, "index", "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a recurrence binds, and what ends it; the key of its head.
+
+    Attributes:
+        index: the symbol of the number of a trip.
+        states: its variables.
+        honoured: whether a condition ends it.
+        limited: whether a trip count does.
+    """
+
+    index: str
+    states: tuple[Term, ...]
+    honoured: bool
+    limited: bool
+
+
+def binding(term: Term) -> Bound | None:
+    """What the parts of a term bind."""
+    head: Head = term.head
+    if head.name == "stacked" and term.args[0] is not None:
+        head = term.args[0].head
+    return head.key if isinstance(head.key, Bound) else None

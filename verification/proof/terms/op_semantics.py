@@ -1,0 +1,253 @@
+"""Meaning of an operator at an opset, apart from its spelling: the newest equivalent version.
+
+Versions of an operator with the same meaning are one head of terms, so that a model and its
+conversion to another opset are compared by what they compute.
+
+A step from one version to the next keeps the meaning where the schemas show it: the next version
+has the attributes and inputs of the one before, and all that it adds is optional. Allowed types do
+not count. Steps whose schemas show more or less than what changed are functions here, after the
+operators' changelog (https://github.com/onnx/onnx/blob/main/docs/Changelog.md). Where an attribute
+became an input, a rule of `canonicalize/` follows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import onnx
+import onnx.defs
+
+from ....ir import Operator, attribute_message, normal_domain
+
+LATEST = onnx.defs.onnx_opset_version()
+
+_FIRST = 7
+"""Below this opset operators broadcast by attributes and were redefined without a trace."""
+
+Step = Callable[[Operator, int], "Operator | None"]
+"""The operator in the spelling of the next version; None where it means something else there.
+Given also how many outputs its node has."""
+
+_STEPS: dict[tuple[str, int], Step] = {}
+
+_OTHER_MEANING = {
+    ("Attention", 24),
+    ("GroupNormalization", 21),  # one scale for a channel, not for a group
+    ("OneHot", 11),  # a negative index counts from the back instead of being out of range
+    ("Resize", 11),  # pixels lie otherwise, see `canonicalize/resize.py`
+    ("Split", 18),  # parts may be of other lengths where the sizes are not known
+}
+"""Versions that are no other spelling of the one before, whatever the schemas say."""
+
+BODIES = frozenset(["If", "Loop", "Scan", "SequenceMap"])
+"""Operators that are run by their construct, each version for itself."""
+
+
+def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int]:
+    """An operator of the default domain in the newest spelling of what it means, all defaults
+    written out; with the version that it then has, and the last opset that has this version.
+
+    Args:
+        op: the operator, known to onnx.
+        version: the opset that it was written for.
+        outputs: how many outputs its node has.
+    """
+    schemas = versions_of(op.op_type)
+    place = max(n for n, schema in enumerate(schemas) if schema.since_version <= version)
+    op = with_defaults(op, schemas[place])
+    while place + 1 < len(schemas) and op.op_type not in BODIES:
+        after = schemas[place + 1]
+        if version < _FIRST and after.since_version <= _FIRST:
+            break
+        stepped = _stepped(op, schemas[place], after, outputs)
+        if stepped is None:
+            break
+        op, place = with_defaults(stepped, after), place + 1
+    behind = schemas[place + 1].since_version - 1 if place + 1 < len(schemas) else LATEST
+    return op, schemas[place].since_version, behind
+
+
+def _stepped(op: Operator, before: Any, after: Any, outputs: int) -> Operator | None:
+    key = op.op_type, after.since_version
+    step = _STEPS.get(key)
+    if step is not None:
+        return step(op, outputs)
+    keeps = key not in _OTHER_MEANING and not after.deprecated and _extends(before, after)
+    return op if keeps else None
+
+
+def _extends(before: Any, after: Any) -> bool:
+    """Whether all that a schema says, another one says too."""
+    for name, attribute in before.attributes.items():
+        found = after.attributes.get(name)
+        if found is None or found.type != attribute.type or _default(found) != _default(attribute):
+            return False
+    if any(a.required for name, a in after.attributes.items() if name not in before.attributes):
+        return False
+    return all(
+        _formals_extend(getattr(before, side), getattr(after, side))
+        for side in ("inputs", "outputs")
+    )
+
+
+def _formals_extend(before: Any, after: Any) -> bool:
+    kinds = onnx.defs.OpSchema.FormalParameterOption
+    if len(before) > len(after):
+        return False
+    for old, new in zip(before, after, strict=False):
+        if old.option != new.option and (old.option, new.option) != (kinds.Single, kinds.Optional):
+            return False
+    return all(new.option == kinds.Optional for new in after[len(before) :])
+
+
+@functools.cache
+def versions_of(op_type: str) -> list[Any]:
+    """The schemas of an operator of the default domain, oldest first."""
+    return sorted(_histories().get(op_type, []), key=lambda schema: int(schema.since_version))
+
+
+@functools.cache
+def _histories() -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain:
+            found.setdefault(schema.name, []).append(schema)
+    return found
+
+
+def with_defaults(op: Operator, schema: Any) -> Operator:
+    """An operator with the defaults of a version written out."""
+    missing = [m for name, m in defaults_of(schema).items() if name not in op.attributes]
+    return op.with_attributes([*op.attributes.values(), *missing]) if missing else op
+
+
+def defaults_of(schema: Any) -> dict[str, onnx.AttributeProto]:
+    """The defaults that a schema names."""
+    return _defaults(schema.name, schema.domain, schema.since_version)
+
+
+@functools.cache
+def _defaults(name: str, domain: str, version: int) -> dict[str, onnx.AttributeProto]:
+    schema = onnx.defs.get_schema(name, version, domain)
+    found = {}
+    for key, attribute in schema.attributes.items():
+        message = attribute.default_value
+        if message.type != onnx.AttributeProto.UNDEFINED:
+            copy = onnx.AttributeProto()
+            copy.CopyFrom(message)
+            copy.name = key
+            found[key] = copy
+    return found
+
+
+def _default(attribute: Any) -> bytes | None:
+    message = attribute.default_value
+    if message.type == onnx.AttributeProto.UNDEFINED:
+        return None
+    found: bytes = message.SerializeToString(deterministic=True)
+    return found
+
+
+def step(version: int, *op_types: str) -> Callable[[Step], Step]:
+    """Let a function be the step of operators to a version."""
+
+    def register(function: Step) -> Step:
+        _STEPS.update(dict.fromkeys([(op_type, version) for op_type in op_types], function))
+        return function
+
+    return register
+
+
+def changed(op: Operator, **attributes: Any) -> Operator:
+    """An operator with some attributes set or, where None is given, left out."""
+    kept = [m for m in op.attributes.values() if m.name not in attributes]
+    given = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
+    return op.with_attributes([*kept, *given])
+
+
+@step(22, "AveragePool", "LpPool", "MaxPool")
+@step(19, "AveragePool")
+@step(18, "LpPool")
+def windows(op: Operator, outputs: int) -> Operator | None:
+    """With ceil_mode the versions do not agree on a last window that starts in the padding."""
+    return None if op.attribute("ceil_mode", 0) else op
+
+
+@step(9, "BatchNormalization")
+def spatial(op: Operator, outputs: int) -> Operator | None:
+    """spatial = 0, which normalises each element apart, is gone."""
+    return changed(op, spatial=None) if op.attribute("spatial", 1) else None
+
+
+@step(14, "BatchNormalization")
+def inference(op: Operator, outputs: int) -> Operator | None:
+    """A node with one output did inference; the attribute says it now."""
+    return changed(op, training_mode=0) if outputs == 1 else None
+
+
+@step(20, "GridSample")
+def modes(op: Operator, outputs: int) -> Operator | None:
+    """Modes are no longer named for two dimensions."""
+    mode = op.attribute("mode", "bilinear")
+    mode = mode.decode() if isinstance(mode, bytes) else mode
+    return changed(op, mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode))
+
+
+@step(16, "RoiAlign")
+def pixels(op: Operator, outputs: int) -> Operator | None:
+    """Pixels lay as in "output_half_pixel" before that could be said."""
+    return changed(op, coordinate_transformation_mode="output_half_pixel")
+
+
+class Meaning(NamedTuple):
+    """An operator in the newest spelling of what it means.
+
+    Attributes:
+        op: the operator with all defaults written out.
+        since: the version of the operator that this is.
+        opset: the last opset that has this version.
+    """
+
+    op: Operator
+    since: int
+    opset: int
+
+
+def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
+    """What an operator means that is written for a version of its domain.
+
+    Args:
+        op: the operator.
+        version: the version of its domain.
+        outputs: how many outputs its node has; 0 where that is not known.
+    """
+    domain = normal_domain(op.domain)
+    schema = schema_of(op.op_type, version, domain)
+    if schema is None:
+        return Meaning(op, version, version)
+    if domain:
+        return Meaning(with_defaults(op, schema), schema.since_version, version)
+    return Meaning(*newest(op, version, outputs))
+
+
+def is_known(op: Operator, version: int) -> bool:
+    """Whether ONNX says what an operator does."""
+    return schema_of(op.op_type, version, normal_domain(op.domain)) is not None
+
+
+def has_any_outputs(op: Operator, version: int) -> bool:
+    """Whether an operator has as many outputs as its node writes, such as Split."""
+    schema = schema_of(op.op_type, version, normal_domain(op.domain))
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    return schema is None or any(p.option == variadic for p in schema.outputs[-1:])
+
+
+@functools.cache
+def schema_of(op_type: str, version: int, domain: str) -> Any:
+    """The schema of an operator; None where onnx has none."""
+    try:
+        return onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return None

@@ -1,0 +1,46 @@
+"""Provenance of terms: the node of each model that first computed a term.
+
+A term has the path of its node ("Loop 'y' / body / Add 'a3'"). A term made during the comparison,
+such as one iteration of a loop or a slice, has the path of the term it was made from. Provenance is
+recorded only when a proof that stayed open runs again, so that a proof that succeeds costs nothing
+more.
+"""
+
+from __future__ import annotations
+
+from .term import Term
+
+_MOST_SOURCES = 1_000
+_WITHIN = ("view", "narrow", "reversed", "state", "final", "stacked")
+
+
+class Trace:
+    """What was recorded of a proof."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, dict[Term, str]] = {"before": {}, "after": {}}
+        self._sources: dict[Term, list[Term]] = {}
+
+    def gave(self, side: str, term: Term, path: str) -> None:
+        """A node of one model gave a term."""
+        self._given[side].setdefault(term, path)
+
+    def came(self, term: Term, source: Term) -> None:
+        """A term was made of another one where terms are compared."""
+        if term is not source:
+            self._sources.setdefault(term, []).append(source)
+
+    def path(self, side: str, term: Term) -> str:
+        """The path of the node that a term is from; empty where that is not known."""
+        given, seen, waiting = self._given[side], {term}, [term]
+        for at in waiting:
+            if at in given:
+                return given[at]
+            if at.head.name == "input":
+                return f"input {at.head.key!r}"
+            below = [*self._sources.get(at, ()), *at.args[: at.head.name in _WITHIN]]
+            found = [source for source in below if source is not None and source not in seen]
+            seen.update(found)
+            if len(seen) <= _MOST_SOURCES:
+                waiting.extend(found)
+        return ""

@@ -1,0 +1,298 @@
+"""Terms and their heads: the values of a model as expressions over its inputs.
+
+A term is a head (a function symbol: an operator, or a name of the prover's own such as "view")
+applied to terms. Equal terms are one object (hash-consing, Ershov 1958), so that equality is
+identity and two models of a million nodes are compared by what they share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, final
+
+import onnx
+
+from ....facts.fact import Fact, Shape
+from ....ir import Operator, attribute_message, normal_domain
+from .budget import OpenError
+from .op_semantics import BODIES, has_any_outputs, meaning_of
+
+
+class Head:
+    """What is applied to terms; the same object where the meaning is the same.
+
+    Attributes:
+        name: the operator ("Loop", "domain::Name"), or what is no operator ("input", "view").
+        key: what tells it from others of its name: version and attributes, a constant, a name.
+        op: the operator; None where it is none.
+        imports: the opsets that it is written for: the last ones that spell it so.
+        parts: terms inside it, over variables that it binds.
+        outputs: how many outputs it has, where its meaning depends on that; 0 for others.
+        draws: whether it may draw random numbers; None where that was not asked yet.
+        unknown: whether ONNX does not say what it does.
+        made: what it gives, by what it is applied to.
+        numbers: attributes that are integers, as far as they were asked for.
+    """
+
+    __slots__ = (
+        "draws",
+        "imports",
+        "kernels",
+        "key",
+        "made",
+        "name",
+        "numbers",
+        "op",
+        "outputs",
+        "parts",
+        "unknown",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        key: Any = None,
+        op: Operator | None = None,
+        imports: Mapping[str, int] | None = None,
+        parts: tuple[Term, ...] = (),
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.op = op
+        self.imports = imports or {}
+        self.parts = parts
+        self.outputs = 0
+        self.draws: bool | None = None
+        self.unknown = False
+        self.numbers: dict[str, int] = {}
+        self.made: dict[Args, list[Term | None]] = {}
+        self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute of its operator."""
+        if self.op is None:
+            return default
+        found = self.numbers.get(name)
+        if found is None:
+            found = self.op.attribute(name, default)
+            if isinstance(found, int) and name in self.op.attributes:
+                self.numbers[name] = found
+        return found
+
+    def text(self, name: str) -> str:
+        """An attribute that is text; empty where it is absent."""
+        value = self.attribute(name, "")
+        return value.decode() if isinstance(value, bytes) else str(value)
+
+    @property
+    def opset(self) -> int:
+        """The version of the default domain that it was written for."""
+        return self.imports.get("", 0)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Heads:
+    """All heads of a proof."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Head] = {}
+        self._spelled: dict[Hashable, Head] = {}
+
+    def __iter__(self) -> Iterator[Head]:
+        return iter(self._known.values())
+
+    def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
+        """A head that is no operator."""
+        found = self._known.get((name, key, parts))
+        if found is None:
+            found = self._known[name, key, parts] = Head(name, key, parts=parts)
+        return found
+
+    def of(self, op: Operator, imports: Mapping[str, int], outputs: int = 0) -> Head:
+        """An operator, as it is written for some opsets.
+
+        Args:
+            op: the operator; of one that holds bodies only its attributes count.
+            imports: the opsets.
+            outputs: how many outputs its node has, where that may be a part of its meaning.
+        """
+        version = imports.get(normal_domain(op.domain), 0)
+        spelled = (op.qualname, op.overload, version, _written(op.attributes), outputs)
+        head = self._spelled.get(spelled)
+        if head is None:
+            head = self._spelled[spelled] = self._meant(op, version, imports, outputs)
+        return head
+
+    def with_attributes(self, head: Head, **changed: Any) -> Head:
+        """The same operator with other attributes."""
+        operator = changed_operator(head, tuple(changed.items()))
+        return self.of(operator, head.imports, head.outputs)
+
+    def made(self, op_type: str, like: Head, **attributes: Any) -> Head:
+        """An operator of the default domain, written for the opsets of another head."""
+        return self.of(Operator.make(op_type, **attributes), like.imports)
+
+    def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
+        meant, since, opset = meaning_of(op, version, outputs)
+        outputs = outputs if has_any_outputs(op, version) else 0
+        key = (op.qualname, op.overload, since, _written(meant.attributes), outputs)
+        found = self._known.get(key)
+        if found is None:
+            if not normal_domain(op.domain) and op.op_type not in BODIES:
+                imports = {**imports, "": opset}
+            found = self._known[key] = Head(op.qualname, key, meant, imports)
+            found.outputs = outputs
+        return found
+
+
+def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
+    """The operator of a head with some attributes set, or, where None is given, left out."""
+    assert head.op is not None
+    names = {name for name, _ in changed}
+    kept = [m for m in head.op.attributes.values() if m.name not in names]
+    given = [attribute_message(n, v) for n, v in changed if v is not None]
+    return head.op.with_attributes([*kept, *given])
+
+
+def _written(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
+    if not attributes:
+        return ()
+    return tuple(sorted([_bytes(message) for message in attributes.values()]))
+
+
+def _bytes(message: onnx.AttributeProto) -> bytes:
+    if message.doc_string:
+        bare = onnx.AttributeProto()
+        bare.CopyFrom(message)
+        bare.ClearField("doc_string")
+        message = bare
+    found: bytes = message.SerializeToString(deterministic=True)
+    return found
+
+
+Args = tuple["Term | None", ...]
+
+
+@final
+class Term:
+    """One output of a head applied to terms. Made by `Terms` only; immutable but for its fact.
+
+    Attributes:
+        head: what is applied.
+        args: to what; None stands for an input that is left out.
+        index: which output.
+        number: terms are numbered as they are made, arguments first.
+        fact: its type, its shape, and its content where it is a small integer tensor.
+    """
+
+    __slots__ = ("args", "fact", "head", "index", "number")
+
+    def __init__(self, head: Head, args: Args, index: int, number: int, fact: Fact) -> None:
+        self.head = head
+        self.args = args
+        self.index = index
+        self.number = number
+        self.fact = fact
+
+    def is_op(self, *op_types: str) -> bool:
+        """Whether it is the result of one of these operators of the default domain."""
+        return self.head.name in op_types
+
+    @property
+    def shape(self) -> Shape:
+        """Its sizes, for what can only be asked of a tensor of known rank.
+
+        Raises:
+            OpenError: the rank is not known, or it is no tensor.
+        """
+        if self.fact.shape is None:
+            raise OpenError(f"{self.head.name} has no known rank")
+        return self.fact.shape
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+def descendants(roots: Sequence[Term | None], seen: set[Term] | None = None) -> Iterator[Term]:
+    """Terms with all that they are made of, each once, arguments first; without recursion.
+
+    Args:
+        roots: the terms.
+        seen: what is left out; what is given is added to it.
+    """
+    done = set() if seen is None else seen
+    stack = [root for root in reversed(roots) if root is not None]
+    while stack:
+        term = stack[-1]
+        if term in done:
+            stack.pop()
+            continue
+        waiting = [a for a in term.head.parts + term.args if a is not None and a not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        done.add(term)
+        stack.pop()
+        yield term
+
+
+def reach(root: Term | None, seen: set[Term | None]) -> None:
+    """Add a term to those that are seen, with all that it is made of, in any order."""
+    stack = [root]
+    while stack:
+        term = stack.pop()
+        if term not in seen:
+            seen.add(term)
+            assert term is not None
+            stack += term.args
+            stack += term.head.parts
+
+
+def fingerprint(root: Term) -> str:
+    """What a term is, in a few letters; the same in every run of a proof."""
+    texts: dict[Term, str] = {}
+    for term in descendants([root]):
+        key = term.head.key
+        if term.head.name == "bound":
+            key = key[0], key[2]  # which state of which loop around it, not how often it was run
+        inside = [texts.get(part, "") for part in term.head.parts]
+        args = ["" if arg is None else texts[arg] for arg in term.args]
+        text = f"{term.head.name} {key!r} {inside} {args} {term.index}"
+        texts[term] = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return texts[root]
+
+
+_SPEAK_OF_THE_FIRST = frozenset(
+    {
+        *("ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "Hardmax", "LayerNormalization"),
+        *("LogSoftmax", "RMSNormalization", "Softmax", "Split", "SplitToSequence", "TopK"),
+        *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
+        *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
+    }
+)
+"""Operators whose attributes `axis` and `axes` speak of the axes of their first input."""
+
+
+def speaks_of_no_axis(head: Head, args: Args) -> bool:
+    """Whether an attribute of a head names an axis that its first input does not have: its nodes
+    fail, and nothing that holds of another axis holds of them."""
+    if head.name not in _SPEAK_OF_THE_FIRST or not args:
+        return False
+    rank = rank_of(args[0])
+    if rank is None:
+        return False
+    axis = head.attribute("axis")
+    axes = [*(head.attribute("axes") or ()), *([] if axis is None else [axis])]
+    most = rank + 1 if head.name == "Flatten" else rank
+    return not all(-rank <= axis < most for axis in axes)
+
+
+def rank_of(term: Term | None) -> int | None:
+    """How many axes a term has, where that is known."""
+    return None if term is None or term.fact.shape is None else len(term.fact.shape)
+
+
+Pair = tuple[Term, Term]

@@ -1,0 +1,520 @@
+"""Smart constructor of terms: applies rewrite rules, folds constants, infers facts.
+
+Three registries of rules stand here, so that the packages of rules import the manager and not the
+other way round: canonical forms and simplifications run when a term is built, late rules when two
+terms are compared.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ....facts.bounds import Known
+from ....facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
+from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
+from ....ir import Array, Tensor, normal_domain
+from ....limits import limit
+from ....ops import rules_of
+from .budget import Budget, OpenError
+from .constants import evaluated, key_of, present
+from .exact_operators import is_exact
+from .facts import TermFacts, is_empty
+from .free_variables import Sizes
+from .linear_sum import Whole
+from .provenance import Trace
+from .term import Args, Head, Heads, Term, fingerprint, speaks_of_no_axis
+
+_WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
+_FOLD = 8
+"""Steps that it takes to compute an operator."""
+ZERO = Dimension.constant(0)
+INT64 = onnx.TensorProto.INT64
+
+Results = list["Term | None"]
+
+MOST_STEPS = limit("proof_loop_steps")
+"""A loop is run by its definition where its iterations have at most so many nodes together."""
+
+
+class Terms:
+    """All terms of a proof, equal ones being one object.
+
+    Args:
+        budget: what they may cost.
+        given: sizes that symbols have in the case that is looked at.
+
+    Attributes:
+        heads: what they are made of.
+        symbols: the symbols of their sizes.
+        limits: for the symbol of a trip of a loop, how many trips the loop makes.
+        loops: what loops do that begin alike, by the tag of their variables.
+        derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
+        axes: for the symbol of a size that only run time tells, the term that has it, and where.
+        sized: for the symbol of a size that a node is given, the number that it is given.
+        counts: for the symbol of a number of trips, what it is where that is not negative.
+        positive: numbers of trips that sizes of scan outputs are told for if they are 1 or more.
+        heeded: whether a condition that a body computes ends a Loop that is given none.
+        two_readings: whether there is such a Loop.
+        trace: where it is recorded what terms come from; None where nobody asks.
+        key_of: what constants that are equal have in common.
+        loop_steps: the limit of nodes, of all iterations together, for running a loop by its
+            definition; over it a loop is a recurrence although its trip count is known.
+        generalized: whether a loop was over that limit.
+        rounded: constants that were folded by an operator whose bits depend on the kernel.
+        late: the names of such operators that were folded where terms are compared.
+        comparing: whether terms are compared.
+        safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
+        bounds: the bounds of terms that were asked for (`execution/safety.py`).
+        elements: the elements of the sequences that were asked for last (`simplify/sequences.py`).
+    """
+
+    def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
+        self.budget = budget
+        self.given = given or {}
+        self.heads = Heads()
+        self.symbols = Sizes()
+        self.facts = TermFacts(self.symbols)
+        self.limits: dict[str, Dimension] = {}
+        self.loops: dict[Hashable, dict[str, Any]] = {}
+        self.loop_count = 0
+        self.used: set[str] = set()
+        self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
+        self.axes: dict[str, tuple[Term, int]] = {}
+        self.sized: dict[str, Term] = {}
+        self.counts: dict[str, Whole] = {}
+        self.positive: set[Dimension] = set()
+        self.heeded = self.two_readings = False
+        self.loop_steps, self.generalized = MOST_STEPS, False
+        self.trace: Trace | None = None
+        self.key_of: Callable[[Tensor], Hashable] = key_of
+        self.rounded: set[Term | None] = set()
+        self.late: set[str] = set()
+        self.comparing = False
+        self.safe: dict[Hashable, bool] = {}
+        self.bounds: dict[Term, Known] = {}
+        self.elements: dict[Term, tuple[Term, ...]] = {}
+        self._tensors: dict[Term, Tensor] = {}
+        self._ends: dict[tuple[Term, int], list[int] | None] = {}
+        self._vectors: dict[tuple[int, tuple[Dimension | int, ...]], Term] = {}
+        self._scalars: dict[Dimension | int, Term] = {}
+        self._view = self.heads.own("view")
+        self._count = 0
+
+    def runs_loop(self, trips: int, nodes: int) -> bool:
+        """Decide whether a loop of known trip count is run by its definition."""
+        steps = trips * max(nodes, 1)
+        self.generalized |= self.loop_steps < steps <= MOST_STEPS
+        return steps <= self.loop_steps
+
+    def leaf(self, name: str, key: Any, fact: Fact) -> Term:
+        """A term of no arguments: an input, a variable."""
+        term = self._one(self.heads.own(name, key), (), fact)
+        return self.void(fact) if is_empty(fact) else term
+
+    def constant(self, content: Tensor | Array) -> Term:
+        """A constant."""
+        tensor = content if isinstance(content, Tensor) else Tensor(array=content)
+        head = self.heads.own("constant", self.key_of(tensor))
+        known = head.made.get(())
+        if known is None:
+            known = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])
+            self._tensors[_first(known)] = tensor
+        return _first(known)
+
+    def tensor(self, term: Term | None) -> Tensor | None:
+        """What a constant holds; None for what is none."""
+        return None if term is None else self._tensors.get(term)
+
+    def numbers(self, term: Term | None) -> list[int] | None:
+        """The elements of a constant of integers, such as axes."""
+        tensor = self.tensor(term)
+        if tensor is None or tensor.elem_type not in _WHOLE or not tensor.is_readable:
+            return None
+        return [int(n) for n in tensor.numpy().reshape(-1)]
+
+    def ends_of(self, joined: Term, axis: int) -> list[int] | None:
+        """Where each piece of a Concat ends; None where a piece has no known size."""
+        key = joined, axis
+        if key not in self._ends:
+            shapes = [None if arg is None else arg.fact.shape for arg in joined.args]
+            sizes = [
+                None if shape is None or axis >= len(shape) else shape[axis].value
+                for shape in shapes
+            ]
+            known = [size for size in sizes if size is not None]
+            ends = list(itertools.accumulate(known)) if len(known) == len(sizes) else None
+            self._ends[key] = ends
+        return self._ends[key]
+
+    def size_of(self, number: Term) -> Dimension:
+        """How many elements a tensor has that is made with so many. It is the number itself where
+        there is such a tensor, since one of a negative size cannot be made."""
+        told = element(number.fact)
+        if isinstance(told, Dimension) and told.less(0) is False:
+            return told
+        bare = self.view(number, ())
+        size = self.following("size", bare, None)
+        for name in size.symbols:
+            self.sized.setdefault(name, bare)
+        return size
+
+    def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
+        """So many trips where a condition holds, else none."""
+        tensor = self.tensor(condition)
+        if trips.value == 0 or tensor is not None:
+            return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
+        return self.following("if", condition, trips)
+
+    def following(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+        """A size that follows from a term. It has one name in all cases of a proof, but where the
+        term depends on the trip of a loop, and so is another one once that trip is put in."""
+        if not self.symbols.free(term):
+            name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
+            return self.given.get(name) or self.symbols.steady(name)
+        name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
+        self.derived[name] = kind, term, size
+        return self.symbols.steady(name)
+
+    def either(self, one: Fact, other: Fact) -> Fact:
+        """What is known of a value that is one of two."""
+        if one.other is not None or other.other is not None:
+            if one.other != other.other:
+                return Fact()
+            return Fact(other=one.other, count=one.count if one.count == other.count else None)
+        elem_type = one.elem_type if one.elem_type == other.elem_type else 0
+        a, b = one.shape, other.shape
+        if a is None or b is None or len(a) != len(b):
+            return Fact(elem_type)
+        dims = [x if x == y else self.symbols.fresh() for x, y in zip(a, b, strict=True)]
+        return Fact(elem_type, tuple(dims))
+
+    def sizes(self, elements: Sequence[Dimension | int], elem_type: int = INT64) -> Term:
+        """A vector of sizes."""
+        key = elem_type, tuple(elements)
+        known = self._vectors.get(key)
+        if known is None:
+            content = content_from([_dimension(e) for e in elements])
+            known = self._vectors[key] = self.content(content, elem_type)
+        return known
+
+    def size(self, element: Dimension | int) -> Term:
+        """A size, as a scalar."""
+        known = self._scalars.get(element)
+        if known is None:
+            content = content_from(_dimension(element))
+            known = self._scalars[element] = self.content(content, INT64)
+        return known
+
+    def apply(self, head: Head, args: Args, count: int = 1) -> Results:
+        """What a head gives for these arguments.
+
+        Args:
+            head: an operator without bodies, or "view" and the like.
+            args: the arguments; None for what is left out at the end is dropped.
+            count: how many outputs are read at least.
+        """
+        while args and args[-1] is None:
+            args = args[:-1]
+        known = head.made.get(args)
+        if known is None:
+            known = head.made[args] = self._simplest(head, args, count)
+        elif len(known) < count:
+            known += self._simplest(head, args, count)[len(known) :]
+        return known
+
+    def settled(self, head: Head, args: Args, count: int) -> list[Fact]:
+        """The facts of the outputs of a head that stands as it is for all arguments of the same
+        facts; nothing where a rule may speak of some of them."""
+        if head.name in RULES or head.name in SPELLINGS or not self.facts.tell(head, args, count):
+            return []
+        found = []
+        for term in self.apply(head, args, count)[:count]:
+            if term is None or term.head is not head or term.args != args:
+                return []
+            found.append(term.fact)
+        return found
+
+    def standing(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
+        """What a head gives that stands as it is, for arguments that tell these facts."""
+        if args in head.made:  # with fewer outputs
+            return self.apply(head, args, len(facts))
+        head.made[args] = results = self.raw(head, args, facts)
+        return results
+
+    def _simplest(self, head: Head, args: Args, count: int) -> Results:
+        """What `apply` gives, where it was not asked before; a tensor without elements is one
+        constant, however it was made."""
+        self.budget.step()
+        results, empty = self._applied(head, args, count), self.facts.empty
+        for index, term in enumerate(results):
+            if term is not None and id(term.fact) in empty:
+                results[index] = self.void(term.fact)
+        return results
+
+    def void(self, fact: Fact) -> Term:
+        """A tensor without elements."""
+        sizes = [dim.value for dim in fact.shape or ()]
+        if None in sizes or not fact.elem_type:
+            fact = Fact(fact.elem_type, fact.shape)
+            return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        shape = [size or 0 for size in sizes]
+        return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
+
+    def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
+        """The first output of an operator of the default domain, written as another head is."""
+        return _first(self.apply(self.heads.made(op_type, like, **attributes), args))
+
+    def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
+        """The first output of a head with other attributes."""
+        return _first(self.apply(self.heads.with_attributes(head, **changed), args))
+
+    def view(self, term: Term, shape: Shape) -> Term:
+        """The same elements in another shape."""
+        if term.fact.shape == shape:
+            return term
+        return _first(self.apply(self._view, (term, self.sizes(shape))))
+
+    def narrow(self, term: Term, axis: int, start: Dimension | int, size: Dimension | int) -> Term:
+        """The elements from a place on along one axis; they must be there."""
+        args = (term, self.size(start), self.size(size))
+        return _first(self.apply(self.heads.own("narrow", axis), args))
+
+    def get(self, head: Head, args: Args) -> Term | None:
+        """The first output of a head on arguments, where it was made before."""
+        known = head.made.get(args)
+        return None if known is None else known[0]
+
+    def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+        """An output of a head that is no operator; most have one."""
+        return self._one(head, args, fact, index)
+
+    def rebuilt(
+        self,
+        term: Term,
+        args: Args,
+        parts: tuple[Term, ...] | None = None,
+        replace: Callable[[Fact], Fact] = lambda fact: fact,
+    ) -> Term:
+        """The same output of the same head on other terms: all that makes a term of one does it
+        here.
+
+        Args:
+            term: the term.
+            args: its arguments.
+            parts: what stands inside its head, where that is replaced.
+            replace: what becomes of its fact, where nothing infers it.
+        """
+        head = term.head
+        if parts is not None and parts != head.parts:
+            head = self.heads.own(head.name, head.key, parts)
+        if head.op is None and head.name not in RULES:
+            return self.keep(head, args, replace(term.fact), term.index)
+        result = self.apply(head, args, term.index + 1)[term.index]
+        assert result is not None
+        return result
+
+    def raw(self, head: Head, args: Args, facts: Sequence[Fact], first: int = 0) -> Results:
+        """The outputs of a head from one on, by no rule."""
+        count = self._count
+        self._count += len(facts)
+        self.budget.make_terms(len(facts))
+        if len(facts) == 1:
+            return [Term(head, args, first, count, facts[0])]
+        return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
+
+    def _applied(self, head: Head, args: Args, count: int) -> Results:
+        self.budget.take(len(args))
+        if speaks_of_no_axis(head, args):
+            return self.raw(head, args, [UNKNOWN] * count)
+        spelling = SPELLINGS.get(head.name)
+        if spelling is not None:
+            results = spelling(self, head, args, count)
+            if results is not None:
+                self.used.add(head.name)
+                return list(results)
+        rule = RULES.get(head.name)
+        if rule is not None:
+            results = rule(self, head, args)
+            if results is not None:
+                self.used.add(head.name)
+                return list(results)
+        return self.computed(head, args, count)
+
+    def computed(self, head: Head, args: Args, count: int = 1) -> Results:
+        """An operator on terms that no rule says more about: folded, or as it stands."""
+        known = self._evaluated(head, args, count)
+        if known is not None:
+            return known
+        facts = self.facts_of(head, args, count)
+        told = None if count > 1 else self._told(facts[0])
+        if told is not None:
+            return [told]
+        results = self.raw(head, args, facts)
+        if self.facts.new:
+            self._owned(results, self.facts.new)
+        return results
+
+    def _owned(self, results: Results, new: Container[str]) -> None:
+        """Remember whose sizes these new symbols are."""
+        for term in filter(None, results):
+            for axis, dim in enumerate(term.fact.shape or ()):
+                name = next(iter(dim.symbols), "")
+                if name in new and dim == self.symbols.named(name):
+                    self.axes.setdefault(name, (term, axis))
+
+    def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
+        """The outputs of an operator, where they are known before run time: it is applied to
+        constants, or gives sizes."""
+        known = self._evaluated(head, args, count)
+        if known is not None or count > 1:
+            return known
+        told = self._told(self.facts_of(head, args, count)[0])
+        return None if told is None else [told]
+
+    def _evaluated(self, head: Head, args: Args, count: int) -> Results | None:
+        """An operator on constants."""
+        for arg in args:
+            if arg is not None and arg.head.name != "constant":
+                return None
+        constants = [self.tensor(arg) for arg in args]
+        assert head.op is not None, head
+        if normal_domain(head.op.domain):
+            return None
+        node = self.facts.node(head, args, present(constants), count)
+        tensors = evaluated(head, node, constants)
+        if tensors is None:
+            return None
+        self.budget.step(_FOLD)
+        results: Results = [self.constant(tensor) for tensor in tensors]
+        if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
+            self.rounded.update(results)
+            self.late.update([head.name] if self.comparing else ())
+        return results
+
+    def _told(self, fact: Fact) -> Term | None:
+        """The sizes that a fact tells all of."""
+        if fact.content is None or None in fact.content.reshape(-1):
+            return None
+        return self.content(fact.content, fact.elem_type)
+
+    def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
+        """What is known about the outputs of an operator."""
+        return self.budget.take_sizes(self.facts.of(head, args, self._tensors, count))
+
+    def draws(self, head: Head, args: Args, count: int) -> bool:
+        """Whether an operator that may draw random numbers does so."""
+        constants = present([self.tensor(arg) for arg in args])
+        node = self.facts.node(head, args, constants, count)
+        return rules_of(node.op).draws_random_numbers(node)
+
+    def content(self, content: Any, elem_type: int) -> Term:
+        """The one term for known content: a constant, or a vector of sizes."""
+        flat = content.reshape(-1)
+        if all(isinstance(e, bool) or e.value is not None for e in flat):
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+            numbers = [e if isinstance(e, bool) else e.value for e in flat]
+            try:
+                return self.constant(np.array(numbers, dtype).reshape(content.shape))
+            except OverflowError as error:
+                raise OpenError("a number grows beyond its type") from error
+        shape = tuple([Dimension.constant(n) for n in content.shape])
+        head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
+        return self._one(head, (), Fact(elem_type, shape, content))
+
+    def _one(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+        found = head.made.setdefault(args, [])
+        if len(found) <= index:
+            found += [None] * (index + 1 - len(found))
+        term = found[index]
+        if term is None:
+            (term,) = self.raw(head, args, [self.facts.one(fact)], index)
+            found[index] = term
+        assert term is not None
+        return term
+
+
+def _first(results: Sequence[Term | None]) -> Term:
+    first = results[0]
+    assert first is not None
+    return first
+
+
+def _dimension(size: Dimension | int) -> Dimension:
+    return size if isinstance(size, Dimension) else Dimension.constant(size)
+
+
+Spelling = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] | None"]
+"""Given the terms, a head, its arguments and how many outputs are read; the outputs, or None where
+this is the spelling that is compared."""
+
+SPELLINGS: dict[str, Spelling] = {}
+
+
+def spelling(*names: str) -> Callable[[Spelling], Spelling]:
+    """Let a function be the spelling of operators of the default domain."""
+
+    def register(function: Spelling) -> Spelling:
+        for name in names:
+            assert name not in SPELLINGS, name
+            SPELLINGS[name] = function
+        return function
+
+    return register
+
+
+Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
+
+RULES: dict[str, Rule] = {}
+"""The rule of each head that has one."""
+
+LATE: dict[str, Rule] = {}
+"""Rules that are asked for only where two terms are compared: they tell what is the same in two
+forms, both of which are common."""
+
+
+def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
+    """Let a function be the rule of heads.
+
+    Args:
+        names: the heads.
+        constants: where the arguments are constants or sizes the head is computed, and the rule is
+            not asked.
+    """
+
+    def register(function: Rule) -> Rule:
+        own = _of_others(function) if constants else function
+        for name in names:
+            assert name not in RULES, name
+            RULES[name] = own
+        return own
+
+    return register
+
+
+def _of_others(function: Rule) -> Rule:
+    @functools.wraps(function)
+    def applied(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+        known = terms.folded(head, args)
+        return known if known is not None else function(terms, head, args)
+
+    return applied
+
+
+def late(*names: str) -> Callable[[Rule], Rule]:
+    """Let a function be the rule of heads where terms are compared."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            assert name not in LATE, name
+            LATE[name] = function
+        return function
+
+    return register
