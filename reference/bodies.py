@@ -1,4 +1,4 @@
-"""What Loop, Scan and If share: running a body, what it captures, and what it declares."""
+"""Bodies of Loop, Scan and If: execution, captures and declarations."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
     A name that the graph itself defines (input, initializer, output of an earlier node) is
     never captured, whatever the outer graph calls its values: the inner name wins.
     """
-    known = {"", *(i.name for i in graph.input), *(i.name for i in graph.initializer)}
-    known.update(sparse.values.name for sparse in graph.sparse_initializer)
+    defined = {"", *(i.name for i in graph.input), *(i.name for i in graph.initializer)}
+    defined.update(sparse.values.name for sparse in graph.sparse_initializer)
     captured: dict[str, None] = {}
     for node in graph.node:
-        used = [*node.input, *(n for g in subgraphs(node) for n in captured_names(g))]
-        captured.update((name, None) for name in used if name not in known)
-        known.update(node.output)
-    captured.update((o.name, None) for o in graph.output if o.name not in known)
+        names = [*node.input, *(n for g in subgraphs(node) for n in captured_names(g))]
+        captured.update((name, None) for name in names if name not in defined)
+        defined.update(node.output)
+    captured.update((o.name, None) for o in graph.output if o.name not in defined)
     return tuple(captured)
 
 
@@ -53,12 +53,12 @@ class Body:
     node feeds ``fed`` of its inputs; others are constants of the body that it lists as inputs, too.
     """
 
-    def __init__(self, evaluator: Any, opsets: Mapping[str, int], fed: int) -> None:
+    def __init__(self, evaluator: Any, opsets: Mapping[str, int], feed_count: int) -> None:
         self.evaluator = evaluator
         self.opsets = opsets
         self.opset = opset_of(opsets)
         self.graph: onnx.GraphProto = evaluator.proto_
-        self.inputs = fed_of(self.graph, fed)
+        self.inputs = fed_of(self.graph, feed_count)
         self.input_names = [info.name for info in self.inputs]
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
@@ -123,7 +123,7 @@ class Body:
         return self._outputs(inputs, captured or {})[index].type.tensor_type
 
     def completed(self, index: int, inferred: onnx.TypeProto.Tensor) -> tuple[int, Sequence[Any]]:
-        """What the body declares of output ``index`` with what inference found of it.
+        """Type of output ``index``: the declaration joined with the inferred type.
 
         Args:
             index: the position among the outputs.
@@ -142,7 +142,7 @@ class Body:
     def _outputs(
         self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
     ) -> Sequence[onnx.ValueInfoProto]:
-        """What `_infer` gives; by the declarations alone it is asked once for all outputs."""
+        """Cache `_infer` where it depends on the declarations alone."""
         if inputs or captured:
             return self._infer(inputs, captured)
         if self._declared is None:
@@ -187,30 +187,30 @@ def opset_of(imports: Mapping[str, int]) -> int:
     return imports.get("", onnx.defs.onnx_opset_version())
 
 
-def fed_of(body: onnx.GraphProto, fed: int) -> list[onnx.ValueInfoProto]:
+def fed_of(body: onnx.GraphProto, feed_count: int) -> list[onnx.ValueInfoProto]:
     """Select the inputs of a body that its node feeds."""
     constants = {tensor.name for tensor in body.initializer}
     constants.update(sparse.values.name for sparse in body.sparse_initializer)
-    unfed = surplus([info.name for info in body.input], constants, fed)
+    unfed = surplus([info.name for info in body.input], constants, feed_count)
     return [info for info in body.input if info.name not in unfed]
 
 
-def _keep_fed(body: onnx.GraphProto, fed: int) -> None:
+def _keep_fed(body: onnx.GraphProto, feed_count: int) -> None:
     """Remove the constants of a body from its inputs."""
-    inputs = fed_of(body, fed)
+    inputs = fed_of(body, feed_count)
     if len(inputs) < len(body.input):
-        kept = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in inputs]
+        copies = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in inputs]
         del body.input[:]
-        body.input.extend(kept)
+        body.input.extend(copies)
 
 
 def drop_constants(graph: onnx.GraphProto, opset: int) -> None:
     """Take the constants of all bodies inside from their inputs: onnx infers no types there."""
     for node in graph.node:
-        fed = fed_inputs(node.op_type, len(node.input), opset)
+        feed_count = fed_inputs(node.op_type, len(node.input), opset)
         for body in subgraphs(node):
-            if fed is not None:
-                _keep_fed(body, fed)
+            if feed_count is not None:
+                _keep_fed(body, feed_count)
             drop_constants(body, opset)
 
 
@@ -228,20 +228,22 @@ MOST_SHOWN = 1024
 
 def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) -> None:
     """Give bodies the small constants that they capture: onnx reads none from outside."""
-    known = {name: outer[name] for name in captured_names(graph) if name in outer} if outer else {}
-    captured = list(known.values())
+    constants = (
+        {name: outer[name] for name in captured_names(graph) if name in outer} if outer else {}
+    )
+    captured = list(constants.values())
     outputs = {info.name: info for info in graph.output}
     for tensor in graph.initializer:
         if tensor.name in outputs:  # onnx infers nothing of what no node gives
             type_ = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
             outputs[tensor.name].type.CopyFrom(type_)
         if math.prod(tensor.dims) <= MOST_SHOWN:
-            known[tensor.name] = helper.make_node("Constant", [], [tensor.name], value=tensor)
+            constants[tensor.name] = helper.make_node("Constant", [], [tensor.name], value=tensor)
     for node in graph.node:
         for body in subgraphs(node):
-            show_constants(body, known)
+            show_constants(body, constants)
         if node.op_type == "Constant" and not node.domain:
-            known[node.output[0]] = node
+            constants[node.output[0]] = node
     nodes = [*captured, *graph.node]
     del graph.node[:]
     graph.node.extend(nodes)
@@ -255,8 +257,8 @@ def hide_unaskable(graph: onnx.GraphProto) -> None:
     """Let onnx not be asked what ends the process: of EyeLike and RegexFullMatch it is told a Cast,
     of which it infers the same, and of others nothing."""
     for node in graph.node:
-        given = {attribute.name: attribute.i for attribute in node.attribute}
-        to = TensorProto.BOOL if node.op_type == "RegexFullMatch" else given.get("dtype")
+        integers = {attribute.name: attribute.i for attribute in node.attribute}
+        to = TensorProto.BOOL if node.op_type == "RegexFullMatch" else integers.get("dtype")
         if node.op_type in ("EyeLike", "RegexFullMatch") and to is not None:
             node.CopyFrom(helper.make_node("Cast", node.input, node.output, to=to))
         elif node.op_type in _READ_UNKNOWN_TYPES or ends_inference(node.op_type, node.attribute):

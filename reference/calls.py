@@ -24,7 +24,7 @@ outputs."""
 
 
 class Steps(Protocol):
-    """What runs a function's body."""
+    """Evaluator of a function's body."""
 
     def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
         """Run it, given its inputs."""
@@ -89,33 +89,33 @@ class Call:
 
 
 def in_turn(first: Entered) -> list[Any]:
-    """What a call gives, all calls inside it being run on one level.
+    """Outputs of a call, with all calls inside it run on one level.
 
     Raises:
         EvaluationError: something fails; it names the calls around that.
     """
     running = [first]
-    given: Any = None
+    results: Any = None
     while running:
         try:
-            inner = running[-1].turn.send(given)
-        except StopIteration as done:
+            inner = running[-1].turn.send(results)
+        except StopIteration as stop:
             running.pop()
-            given = done.value
+            results = stop.value
         except EvaluationError as error:
             raise EvaluationError(": ".join([*_places(running), str(error)])) from error
         except RecursionError as error:
             raise EvaluationError(_TOO_DEEP) from error
         else:
             running.append(inner)
-            given = None
-    outputs: list[Any] = given
+            results = None
+    outputs: list[Any] = results
     return outputs
 
 
 def _places(running: Sequence[Entered]) -> list[str]:
-    named = [entered.place for entered in running if entered.place]
-    left_out = len(named) - _MOST_PLACES
+    places = [entered.place for entered in running if entered.place]
+    left_out = len(places) - _MOST_PLACES
     if left_out <= 0:
-        return named
-    return [*named[: _MOST_PLACES - 1], f"{left_out} calls further in", named[-1]]
+        return places
+    return [*places[: _MOST_PLACES - 1], f"{left_out} calls further in", places[-1]]

@@ -17,8 +17,8 @@ class If(ControlFlow):
     ) -> tuple[Any, ...]:
         if cond is None:
             raise EvaluationError("the condition is absent")
-        taken = one_element(cond, 0, "the condition").item()
-        branch = self.bodies["then_branch" if taken else "else_branch"]
+        condition = one_element(cond, 0, "the condition").item()
+        branch = self.bodies["then_branch" if condition else "else_branch"]
         if branch.output_count != len(self.onnx_node.output):
             raise EvaluationError(
                 f"has {len(self.onnx_node.output)} outputs, its branch "

@@ -23,9 +23,9 @@ class ControlFlow(OpRun):
         self.place = label(onnx_node)
         self.opsets: dict[str, int] = run_params["opsets"]
         self.element_types: ElementTypes | None = run_params.get("element_types")
-        fed = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
+        feed_count = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
         self.bodies = {
-            a.name: Body(getattr(self, a.name), self.opsets, fed)
+            a.name: Body(getattr(self, a.name), self.opsets, feed_count)
             for a in onnx_node.attribute
             if a.type == onnx.AttributeProto.GRAPH
         }

@@ -30,7 +30,7 @@ Types = list[onnx.TypeProto.Tensor]
 
 
 class ElementTypes:
-    """The types of the outputs of all bodies of a model, inferred when they are first asked for.
+    """Output types of all bodies of a model, inferred at the first use.
 
     Args:
         model: the model.
@@ -55,39 +55,39 @@ class ElementTypes:
         for nodes, inferred in (self._main(), *map(self._function, self._model.functions)):
             for loop, same in _loops(nodes, inferred):
                 own = [info.type.tensor_type for info in _body(same).output]
-                known = types.setdefault(_key(loop), own)
-                if known is not own:  # the same node in two places, which may capture other sizes
-                    types[_key(loop)] = list(map(_common, known, own))
+                entry = types.setdefault(_key(loop), own)
+                if entry is not own:  # the same node in two places, which may capture other sizes
+                    types[_key(loop)] = list(map(_common, entry, own))
         return types
 
     def _main(self) -> tuple[Nodes, Nodes]:
         model = self._model
-        asked = without(model.graph, {"initializer"})
-        inputs = {info.name for info in asked.input}
+        query = without(model.graph, {"initializer"})
+        inputs = {info.name for info in query.input}
         fixed = [t for t in model.graph.initializer if model.ir_version < 4 or t.name not in inputs]
         for tensor in fixed:
             if math.prod(tensor.dims) <= MOST_SHOWN:
-                asked.initializer.append(tensor)
+                query.initializer.append(tensor)
             elif tensor.name not in inputs:
-                asked.input.append(_without_data(tensor))
-        return model.graph.node, self._inferred(asked, _imports(model))
+                query.input.append(_without_data(tensor))
+        return model.graph.node, self._inferred(query, _imports(model))
 
     def _function(self, function: onnx.FunctionProto) -> tuple[Nodes, Nodes]:
-        asked = onnx.GraphProto(name=function.name, node=function.node)
-        asked.input.extend(onnx.ValueInfoProto(name=name) for name in function.input)
-        return function.node, self._inferred(asked, _imports(function))
+        query = onnx.GraphProto(name=function.name, node=function.node)
+        query.input.extend(onnx.ValueInfoProto(name=name) for name in function.input)
+        return function.node, self._inferred(query, _imports(function))
 
     def _inferred(self, graph: onnx.GraphProto, imports: Mapping[str, int]) -> Nodes:
         """The nodes of a graph with the types that inference finds in their bodies."""
         drop_constants(graph, opset_of(imports))
         hide_unaskable(graph)
         show_constants(graph, {})
-        asked = without(self._model, {"graph"})
-        asked.graph.CopyFrom(graph)
-        del asked.opset_import[:]
-        asked.opset_import.extend(askable_imports(imports))
+        query = without(self._model, {"graph"})
+        query.graph.CopyFrom(graph)
+        del query.opset_import[:]
+        query.opset_import.extend(askable_imports(imports))
         try:
-            inferred = ask_onnx("the model", onnx.shape_inference.infer_shapes, asked)
+            inferred = ask_onnx("the model", onnx.shape_inference.infer_shapes, query)
         except OnnxError:  # it finds nothing then
             return graph.node
         return inferred.graph.node
@@ -110,7 +110,7 @@ def _without_data(tensor: onnx.TensorProto) -> onnx.ValueInfoProto:
 
 
 def _loops(nodes: Nodes, inferred: Nodes) -> Iterator[tuple[onnx.NodeProto, onnx.NodeProto]]:
-    """The Loops among nodes and inside of them, each as it is and as inference left it."""
+    """Pairs of each Loop, at any depth, and the same Loop after inference."""
     for node, same in zip(reversed(nodes), reversed(inferred), strict=False):
         if node.op_type == "Loop" and not node.domain:
             yield node, same

@@ -1,4 +1,4 @@
-"""What the reference evaluator raises."""
+"""Errors of the reference evaluator."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..ir.places import FunctionKey, key_of
 
 
 def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
-    """What a node and the function it calls have in common: domain, name, overload."""
+    """Key of a function and of its calls: domain, name, overload."""
     name = proto.name if isinstance(proto, onnx.FunctionProto) else proto.op_type
     return key_of(proto.domain, name, proto.overload)
 
@@ -24,25 +24,25 @@ def specialize(
     A referenced attribute that is neither given nor has a default is left out, so that the
     default of the operator that refers to it applies (ONNX specification, IR, functions).
     """
-    given = {attribute.name: attribute for attribute in function.attribute_proto}
-    given.update((attribute.name, attribute) for attribute in attributes)
-    if not given and not function.attribute:
+    values = {attribute.name: attribute for attribute in function.attribute_proto}
+    values.update((attribute.name, attribute) for attribute in attributes)
+    if not values and not function.attribute:
         return function
     special = onnx.FunctionProto()
     special.CopyFrom(function)
     for node in special.node:
-        _substitute(node, given)
+        _substitute(node, values)
     return special
 
 
-def _substitute(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> None:
-    said = [given_for(attribute, given) for attribute in node.attribute]
+def _substitute(node: onnx.NodeProto, values: dict[str, onnx.AttributeProto]) -> None:
+    results = [given_for(attribute, values) for attribute in node.attribute]
     for attribute in node.attribute:
         for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
             for inner in graph.node:
-                _substitute(inner, given)
+                _substitute(inner, values)
     if any(attribute.ref_attr_name for attribute in node.attribute):
-        kept = [attribute for attribute in said if attribute is not None]
-        copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in kept]
+        present = [attribute for attribute in results if attribute is not None]
+        copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in present]
         del node.attribute[:]
         node.attribute.extend(copies)

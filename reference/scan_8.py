@@ -18,7 +18,7 @@ def scan_8(
     scanned: list[Array],
     backward: list[bool],
 ) -> tuple[Any, ...]:
-    """Run each row of the batch on its own, from its own state, for its own length.
+    """Run each row of the batch from its own state, for its own length.
 
     States are ``[batch, ...]``, scan inputs ``[batch, length, ...]``. Scan outputs are
     ``[batch, length, ...]`` in forward order, with zeros past the length of a row (which the
@@ -87,10 +87,10 @@ def _pad(
     sample: list[Array],
 ) -> Array:
     """The scan output of all rows, with zeros where a row has ended."""
-    made = [element for row in rows for element in row]
-    if made:
+    elements = [element for row in rows for element in row]
+    if elements:
         # Stacking all elements at once also checks that the rows agree on their shape.
-        flat = stack(made, run.body.output_label(index))
+        flat = stack(elements, run.body.output_label(index))
         dtype, shape = flat.dtype, flat.shape[1:]
     else:
         dtype, shape = run.body.element(index, sample, run.captured)

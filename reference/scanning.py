@@ -12,7 +12,7 @@ from .errors import EvaluationError
 def scan_row(
     run: BoundBody, states: Sequence[Array], rows: Sequence[Array], length: int
 ) -> tuple[list[Array], list[list[Any]]]:
-    """Run the body ``length`` times, on elements ``0, 1, ...`` of the first axis of ``rows``.
+    """Run the body ``length`` times over the first axis of ``rows``.
 
     Returns the final states, and per scan output its elements in the order they were made.
     Raises EvaluationError if a state changes its shape: the specification requires one shape

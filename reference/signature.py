@@ -1,4 +1,4 @@
-"""The inputs and outputs of a model, and whether those of a rewrite agree with the original's."""
+"""Signatures of models, and the comparison of a rewrite's with the original's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Dim = int | str | None
 
 @dataclass(frozen=True)
 class Signature:
-    """What a caller of a model sees.
+    """Inputs and outputs of a model, as its caller sees them.
 
     Attributes:
         inputs: the types of the inputs that must be fed, by name and in order.
@@ -60,24 +60,24 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
 
     `bound` names inputs that the rewrite may lack because their value was fixed.
     """
-    found = []
+    messages = []
     for name in [*before.inputs, *before.defaults]:
         if name not in after.inputs and name not in after.defaults and name not in bound:
             way = f"--set {name}=..." if is_told_to_a_shell() else "bound="
-            found.append(f"input '{name}' is missing; if it was set, give its value with {way}")
+            messages.append(f"input '{name}' is missing; if it was set, give its value with {way}")
     for name in after.inputs:
         if name not in before.inputs and name not in before.defaults:
-            found.append(f"input '{name}' is new")
+            messages.append(f"input '{name}' is new")
     common = [name for name in before.inputs if name in after.inputs]
     if common != [name for name in after.inputs if name in before.inputs]:
-        found.append(f"the inputs are in another order: {_listed(after.inputs)}")
+        messages.append(f"the inputs are in another order: {_listed(after.inputs)}")
     for name in common:
         reason = _type_mismatch(before.inputs[name], after.inputs[name])
         if reason:
-            found.append(f"input '{name}' {reason}")
+            messages.append(f"input '{name}' {reason}")
     if before.outputs != after.outputs:
-        found.append(f"the outputs were {_listed(before.outputs)}, now {_listed(after.outputs)}")
-    return found
+        messages.append(f"the outputs were {_listed(before.outputs)}, now {_listed(after.outputs)}")
+    return messages
 
 
 def output_mismatches(before: Signature, after: Signature) -> list[str]:
@@ -91,7 +91,7 @@ def output_mismatches(before: Signature, after: Signature) -> list[str]:
 
 
 def has_random_operators(model: onnx.ModelProto) -> bool:
-    """Whether any graph or function of a model holds an operator that draws random numbers."""
+    """Test whether any graph or function of a model draws random numbers."""
     return any(_is_random(node) for node in _nodes_of(model))
 
 
@@ -115,7 +115,7 @@ def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
 
 
 def is_static(tensor: onnx.TypeProto.Tensor) -> bool:
-    """Whether a type tells the size of every axis."""
+    """Test for a type with the size of every axis."""
     return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
 
 

@@ -25,7 +25,6 @@ OPEN = {
     "ir",
     "ops",
     "passes",
-    "reference",
     "report",
     "targets",
     "verification",

@@ -75,7 +75,7 @@ class GraphEvaluator:
         return in_turn(Entered("", self.turn(output_names, feeds)))
 
     def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
-        """The same, which gives the calls that it comes to and is sent what they give."""
+        """Run as a generator: yield each call, and receive its outputs."""
         scope: dict[str, Any] = {**self.constants, **feeds}
         scope[""] = None
         for kernel, inputs, outputs, node in self.steps:
@@ -87,19 +87,19 @@ class GraphEvaluator:
                 ) from error
             if self.watch is not None:
                 self.watch(node, values, None)
-            given = (
+            results = (
                 (yield kernel.entered(values)) if type(kernel) is Call else kernel(values, scope)
             )
             if self.watch is not None:
-                self.watch(node, values, given)
-            for name, value in zip(outputs, given, strict=False):
+                self.watch(node, values, results)
+            for name, value in zip(outputs, results, strict=False):
                 if name:
                     scope[name] = value
-        wanted = self.output_names if output_names is None else output_names
-        missing = [name for name in wanted if name not in scope]
+        names = self.output_names if output_names is None else output_names
+        missing = [name for name in names if name not in scope]
         if missing:
             raise EvaluationError(f"output {missing[0]!r} is not computed by any node")
-        return [scope[name] for name in wanted]
+        return [scope[name] for name in names]
 
 
 class Evaluator:
@@ -302,7 +302,7 @@ def _check_shape(name: str, array: Array, declared: onnx.TypeProto.Tensor) -> No
         for d, n in zip(dims, array.shape, strict=False)
     )
     if not fits:
-        wanted = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+        names = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
         raise EvaluationError(
-            f"input {name!r} has shape {list(array.shape)}, the model declares {wanted}"
+            f"input {name!r} has shape {list(array.shape)}, the model declares {names}"
         )

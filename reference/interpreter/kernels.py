@@ -36,7 +36,7 @@ _LIBRARIES = {
 
 @dataclass(frozen=True)
 class Environment:
-    """What the nodes of one graph may refer to.
+    """Names that the nodes of one graph may refer to.
 
     ``operators`` replace onnx.reference's own. ``run_graph`` makes the evaluator of a body or
     function in an environment. ``watch`` is called before and after each node is run, and may
@@ -89,7 +89,7 @@ def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
 
 
 class OperatorKernel:
-    """A kernel over one OpRun, whose results are made arrays of the type the schema tells."""
+    """Kernel of one OpRun with results of the schema's types."""
 
     def __init__(
         self, node: onnx.NodeProto, schema: Any, operator: type[OpRun], environment: Environment
@@ -118,8 +118,8 @@ class OperatorKernel:
         if self.needs_scope:
             return list(self.operator.run(*inputs, context=scope))  # type: ignore[no-untyped-call]
         signature = [getattr(value, "dtype", None) for value in inputs]
-        known, types = self._typed
-        if signature != known:
+        call_keyous, types = self._typed
+        if signature != call_keyous:
             types = self._infer(inputs)
             self._typed = signature, types
         try:
@@ -133,15 +133,16 @@ class OperatorKernel:
     def _infer(self, inputs: Sequence[Any]) -> list[Any]:
         """The numpy type of each output, None where only running the operator tells it."""
         unknown = [None] * len(self.node.output)
-        named = dict(zip(self.node.input, inputs, strict=False))
-        known = {name: value for name, value in named.items() if name}
+        by_name = dict(zip(self.node.input, inputs, strict=False))
+        call_keys = {name: value for name, value in by_name.items() if name}
         if ends_inference(self.node.op_type, self.node.attribute):
             return unknown
-        if self.schema is None or not all(isinstance(v, np.ndarray) for v in known.values()):
+        if self.schema is None or not all(isinstance(v, np.ndarray) for v in call_keys.values()):
             return unknown
         imports = [helper.make_opsetid(d, v) for d, v in self.opsets.items()]
         types = {
-            name: helper.make_tensor_type_proto(_elem_type(v), None) for name, v in known.items()
+            name: helper.make_tensor_type_proto(_elem_type(v), None)
+            for name, v in call_keys.items()
         }
         try:
             inferred = ask_onnx(
@@ -200,18 +201,18 @@ def _body(
     """The evaluator of a function's body. Functions that call each other twice make as many calls
     as 2 to the power of their depth, so it is made once for calls with the same attributes."""
     key = function_key(function)
-    given = [*defaults, *node.attribute]
+    attributes = [*defaults, *node.attribute]
     inner = replace(environment, opsets=_imports(function))
-    body = MadeLater(lambda: environment.run_graph(specialize(function, given), inner))
+    body = MadeLater(lambda: environment.run_graph(specialize(function, attributes), inner))
     if environment.functions.get(key) is not function:
         _ = body.evaluator  # of an operator's own definition: it ends soon
         return body
-    written = tuple(a.SerializeToString(deterministic=True) for a in given)
-    known = (key, written, id(environment.operators))
-    if known not in environment.bodies:
-        environment.bodies[known] = body
+    texts = tuple(a.SerializeToString(deterministic=True) for a in attributes)
+    call_key = (key, texts, id(environment.operators))
+    if call_key not in environment.bodies:
+        environment.bodies[call_key] = body
         environment.waiting.append(body)
-    return environment.bodies[known]
+    return environment.bodies[call_key]
 
 
 def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:
@@ -294,7 +295,7 @@ def _as_is(results: Any) -> Any:
 
 
 def _run_params(environment: Environment) -> dict[str, Any]:
-    """What OpRun wants to know; bodies are made by ``evaluator_cls``."""
+    """Parameters of OpRun; bodies are made by ``evaluator_cls``."""
     return {
         "log": _ignore,
         "opsets": dict(environment.opsets),

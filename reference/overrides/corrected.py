@@ -148,8 +148,8 @@ class StringNormalizer(OpRun):
         stops = {same(word) for word in stopwords or ()}
         change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
         words = [change(str(word)) for word in x.reshape(-1) if same(str(word)) not in stops]
-        kept = np.array(words or [""], object)
-        return (kept.reshape(1, -1) if x.ndim == 2 else kept,)
+        result = np.array(words or [""], object)
+        return (result.reshape(1, -1) if x.ndim == 2 else result,)
 
 
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (

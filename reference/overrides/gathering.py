@@ -23,8 +23,8 @@ class GatherND(OpRun):
         tuples = indices.reshape((rows, math.prod(places), count))
         row = np.arange(rows)[:, np.newaxis]
         places_of_rows = (row, *np.moveaxis(tuples, -1, 0))
-        found = flat[places_of_rows]
-        return (found.reshape((*batch, *places, *data.shape[batch_dims + count :])),)
+        slices = flat[places_of_rows]
+        return (slices.reshape((*batch, *places, *data.shape[batch_dims + count :])),)
 
 
 class GatherElements(OpRun):

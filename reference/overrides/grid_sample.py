@@ -1,5 +1,4 @@
-"""GridSample, whose modes have other names before version 20, and which onnx.reference computes
-otherwise than PyTorch and onnxruntime near the border (cubic)."""
+"""GridSample: mode names before version 20, and cubic interpolation near the border."""
 
 from __future__ import annotations
 
@@ -88,8 +87,8 @@ def _taps(where: Array, size: int, mode: str, corners: bool, padding: str) -> _T
     if padding == "reflection":
         indices = _reflected(indices, size, corners)
     inside = (indices >= 0) & (indices < size) if padding == "zeros" else np.ones(1, bool)
-    held = np.nan_to_num(indices).clip(0, size - 1).astype(np.int64)
-    return _Taps(held, weights, np.broadcast_to(inside, indices.shape))
+    clamped = np.nan_to_num(indices).clip(0, size - 1).astype(np.int64)
+    return _Taps(clamped, weights, np.broadcast_to(inside, indices.shape))
 
 
 def _reflected(indices: Array, size: int, corners: bool) -> Array:

@@ -22,11 +22,11 @@ def with_version_defaults(node: onnx.NodeProto, schema: Any) -> onnx.NodeProto:
     has another default (Softmax's axis: 1, then -1), the node must say what its version means.
     """
     newest = onnx.defs.get_schema(schema.name, schema.domain).attributes
-    given = {attribute.name for attribute in node.attribute}
+    operandnt = {attribute.name for attribute in node.attribute}
     missing = [
         own.default_value
         for name, own in schema.attributes.items()
-        if name not in given
+        if name not in operandnt
         and name in newest
         and own.default_value.type
         and own.default_value != newest[name].default_value
@@ -100,10 +100,10 @@ class _Resampling(OpRun):
         )
 
     def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any, ...]:
-        given = options.get("scales") if scales is None else scales
-        if given is None:
+        operand = options.get("scales") if scales is None else scales
+        if operand is None:
             raise EvaluationError("the scales are absent")
-        factors = np.asarray(given, np.float32).reshape(-1)
+        factors = np.asarray(operand, np.float32).reshape(-1)
         shrinking = factors < 1
         for rounding, own in (("floor", ~shrinking), ("ceil", shrinking)):
             if own.any():
@@ -137,8 +137,7 @@ class _BatchNormalization(OpRun):
 def _older_than(
     version: int, op_type: str, older: type[OpRun], newer: type[OpRun] | None = None
 ) -> type[OpRun]:
-    """A class that is ``older`` below opset ``version``, and from it on ``newer`` or
-    onnx.reference's own."""
+    """Dispatch to ``older`` below opset ``version``, else to ``newer`` or onnx's own class."""
 
     def make(cls: Any, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> OpRun:
         opset = run_params["opsets"].get("", version)

@@ -22,22 +22,24 @@ class Pad(OpRun):
         if pads is None:  # attributes before version 11
             pads, value = options["pads"], options.get("value", 0.0)
         widths = _widths(x, np.asarray(pads).reshape(-1), axes)
-        kept = x[tuple(_kept(size, *width) for size, width in zip(x.shape, widths, strict=True))]
+        inner = x[tuple(_kept(size, *width) for size, width in zip(x.shape, widths, strict=True))]
         added = np.maximum(widths, 0)
         mode: Any = options.get("mode") or "constant"
         if mode != "constant":
-            return (np.pad(kept, added, mode=mode),)
-        return (np.pad(kept, added, constant_values=_fill(x, value)),)
+            return (np.pad(inner, added, mode=mode),)
+        return (np.pad(inner, added, constant_values=_fill(x, value)),)
 
 
 def _widths(x: Array, pads: Array, axes: Any) -> Array:
-    """What is added at the beginning and the end of each axis; negative where it is taken away."""
-    named = range(x.ndim) if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
-    if len(pads) != 2 * len(named):
-        raise EvaluationError(f"pads has {len(pads)} entries, {2 * len(named)} are needed")
+    """Pads at the beginning and end of each axis; a negative pad crops."""
+    numbers = (
+        range(x.ndim) if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
+    )
+    if len(pads) != 2 * len(numbers):
+        raise EvaluationError(f"pads has {len(pads)} entries, {2 * len(numbers)} are needed")
     widths = np.zeros((x.ndim, 2), np.int64)
-    for number, axis in enumerate(named):
-        widths[axis] = pads[number], pads[number + len(named)]
+    for number, axis in enumerate(numbers):
+        widths[axis] = pads[number], pads[number + len(numbers)]
     return widths
 
 

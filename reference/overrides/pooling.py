@@ -40,7 +40,7 @@ class _Axis(NamedTuple):
 
 
 class _Pool(OpRun):
-    """What the pooling operators share."""
+    """Base of the pooling operators."""
 
     op_domain = ""
 
@@ -114,8 +114,8 @@ def _elements_last(windows: Array, leading: int) -> Array:
     order = [*range(leading), *range(leading, leading + rank, 2)]
     order += range(leading + 1, leading + rank, 2)
     moved = windows.transpose(order)
-    kept = moved.shape[: leading + rank // 2]
-    return moved.reshape(*kept, math.prod(moved.shape[len(kept) :]))
+    outer = moved.shape[: leading + rank // 2]
+    return moved.reshape(*outer, math.prod(moved.shape[len(outer) :]))
 
 
 def _combined(masks: Sequence[Array]) -> Array:

@@ -36,7 +36,7 @@ _FUNCTIONS: dict[str, tuple[Function, tuple[float, ...]]] = {
 
 
 class _Recurrent(OpRun):
-    """What the three share.
+    """Base of RNN, GRU and LSTM.
 
     Attributes:
         gates: how many there are.
@@ -50,8 +50,8 @@ class _Recurrent(OpRun):
     states = 1
 
     def _run(self, x: Array, w: Array, r: Array, *more: Any, **options: Any) -> tuple[Array, ...]:
-        given = [*more, *[None] * (5 - len(more))]
-        bias, lengths, initial, peepholes = given[0], given[1], given[2:4], given[4]
+        operands = [*more, *[None] * (5 - len(more))]
+        bias, lengths, initial, peepholes = operands[0], operands[1], operands[2:4], operands[4]
         if options.get("layout"):
             x = np.swapaxes(x, 0, 1)
             initial = [None if s is None else np.swapaxes(s, 0, 1) for s in initial]
@@ -82,9 +82,9 @@ class _Recurrent(OpRun):
     def _functions(self, options: dict[str, Any], directions: int) -> list[list[Any]]:
         names = options.get("activations") or [*self.defaults] * directions
         alphas, betas = (iter(options.get(f"activation_{n}") or ()) for n in ("alpha", "beta"))
-        made = [_function(name, alphas, betas) for name in names]
+        functions = [_function(name, alphas, betas) for name in names]
         each = len(self.defaults)
-        return [made[each * index : each * (index + 1)] for index in range(directions)]
+        return [functions[each * index : each * (index + 1)] for index in range(directions)]
 
     def step(self, cell: _Cell, x: Array, *states: Array) -> tuple[Array, ...]:
         """The states after a step."""
@@ -183,21 +183,21 @@ class LSTM(_Recurrent):
 
 def _directions(direction: str) -> list[bool]:
     """For each direction whether it goes backward."""
-    known = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
-    if direction not in known:
+    names = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    if direction not in names:
         raise EvaluationError(f"there is no direction '{direction}'")
-    return known[direction]
+    return names[direction]
 
 
 def _function(
     name: str, alphas: Iterator[float], betas: Iterator[float]
 ) -> Callable[[Array], Array]:
-    found = _FUNCTIONS.get(name.lower())
-    if found is None:
+    entry = _FUNCTIONS.get(name.lower())
+    if entry is None:
         raise EvaluationError(f"there is no activation '{name}'")
-    function, defaults = found
-    given = [next(n, d) for n, d in zip((alphas, betas), defaults, strict=False)]
-    alpha, beta = [*given, 0.0, 0.0][:2]
+    function, defaults = entry
+    operands = [next(n, d) for n, d in zip((alphas, betas), defaults, strict=False)]
+    alpha, beta = [*operands, 0.0, 0.0][:2]
     return lambda x: function(x, alpha, beta).astype(x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Resize from version 11 on, axis by axis, with coordinates in single precision as in onnxruntime.
+"""Resize from version 11 on, axis by axis, with coordinates in single precision.
 
 onnx.reference takes `scale * length` for the length of the result where that is no whole number,
 and knows neither negative axes nor `tf_half_pixel_for_nn`.
@@ -37,7 +37,7 @@ class _Axis(NamedTuple):
 
     @property
     def stays(self) -> bool:
-        """Whether nothing changes along the axis."""
+        """Test for an axis that stays as it is."""
         numbers = (float(self.scale), self.result, float(self.start), float(self.end))
         return numbers == (1, self.size, 0, 1)
 
@@ -82,10 +82,10 @@ def _along(flags: Array, axis: int, rank: int) -> Array:
 def _axes(
     x: Array, roi: Array | None, scales: Array | None, sizes: Array | None, options: dict[str, Any]
 ) -> list[_Axis]:
-    named = options.get("axes")
-    axes = [a % x.ndim for a in (range(x.ndim) if named is None else named)]
-    given = sizes if scales is None else scales
-    if given is None or len(given) != len(axes):
+    positions = options.get("axes")
+    axes = [a % x.ndim for a in (range(x.ndim) if positions is None else positions)]
+    extents = sizes if scales is None else scales
+    if extents is None or len(extents) != len(axes):
         raise EvaluationError(f"{len(axes)} axes need as many scales or sizes")
     lengths = [x.shape[axis] for axis in axes]
     factors, results = _extents(lengths, scales, sizes, options)
@@ -94,13 +94,13 @@ def _axes(
         if roi is None or len(roi) != 2 * len(axes):
             raise EvaluationError("tf_crop_and_resize needs a roi of two numbers for each axis")
         region = roi.astype(np.float32)
-    found = [
+    result = [
         _Axis(*numbers)
         for numbers in zip(
             axes, lengths, results, factors, region[: len(axes)], region[len(axes) :], strict=True
         )
     ]
-    return [axis for axis in found if not axis.stays]
+    return [axis for axis in result if not axis.stays]
 
 
 def _extents(
