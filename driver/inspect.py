@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from ..analysis.constants.provenance import origins
+from ..analysis.constants.provenance import listed, origins_of
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
 from ..facts.named_dimensions import Dims, Shapes
+from ..facts.reason import Message, Reason
 from ..ir import BaseDir, Error, ModelSource, Node, Operator, Value
 from ..ir.gc_pause import paused_collector
 from ..limits import governed
@@ -20,7 +21,7 @@ from ..passes.base import kept_constructs
 from ..passes.context import RemarkLog
 from ..passes.manager import plugins
 from .options import Passes, RewriteOptions, TargetLike
-from .residual import calls_kept, root_of, with_call
+from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
 from .rewrite import Rewriting, count_all_nodes
 from .specialize import Values
@@ -28,6 +29,7 @@ from .suggestions import Advice, Hint, advise, hint_blocks, named
 from .trip_bounds import Maxima
 
 Outcome = Literal["rewritten", "kept", "removed"]
+_REMOVED = Message("removed", "unused, never run, or decided while what holds it was rewritten")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +55,13 @@ class Construct:
     remaining: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The construct as JSON takes it."""
-        return dataclasses.asdict(self)
+        """Return the construct in types that JSON has."""
+        sentence = Reason.of(self.reason)
+        return {
+            **dataclasses.asdict(self),
+            "code": sentence.code,
+            "arguments": dict(sentence.arguments),
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +197,7 @@ def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
         outcome, reason, remaining = log.outcome(op, left[op])
         if outcome == "kept":
             reason = advice.reason(places[op], with_call(reason, root, calls))
+            reason = reason.replaced(f"{reason}{log.copies(op, remaining)}")
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
     after = count_all_nodes(copy)
@@ -250,8 +258,7 @@ def decided_by(node: Node) -> str:
 def _origins(value: Value, sizes: bool) -> str:
     """The inputs and operators that a value, or its sizes, come from; "" where those are
     constants."""
-    text = origins(value, sizes).partition("; ")[0]
-    return "" if text == str(value) else text
+    return listed([origin.what for origin in origins_of(value, sizes)])
 
 
 class _Log(RemarkLog):
@@ -279,17 +286,24 @@ class _Log(RemarkLog):
         elif node is not None and remark.action == "kept":
             self._why.setdefault(node.op.origin, {})[remark.pass_name] = remark.reason
 
-    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, str, int]:
+    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, Reason, int]:
         """What became of a construct, why, and how many copies of it are left."""
-        done = self._done.get(op, Counter())
-        what = "; ".join(f"{text}{_times(count)}" for text, count in done.items())
         if remaining:
-            said = dict.fromkeys(self._why.get(op, {}).values())
-            why = "; ".join(said) or f"no pass of the pipeline rewrites {op.qualname}"
-            return "kept", f"{why}{_times(remaining)}" + (f"; {what}" if what else ""), remaining
-        if what:
-            return "rewritten", what, 0
-        return "removed", "unused, never run, or decided while what holds it was rewritten", 0
+            reasons = self._why.get(op, {}).values()
+            return "kept", Reason.join(reasons or [NO_PASS(operator=op.qualname)]), remaining
+        if op in self._done:
+            first = Reason.of(next(iter(self._done[op])))
+            return "rewritten", first.replaced(self._rewrites(op)), 0
+        return "removed", _REMOVED(), 0
+
+    def copies(self, op: Operator, remaining: int) -> str:
+        """Return how many copies of a construct are left, and what became of the others."""
+        rewrites = self._rewrites(op)
+        return _times(remaining) + (f"; {rewrites}" if rewrites else "")
+
+    def _rewrites(self, op: Operator) -> str:
+        done = self._done.get(op, Counter())
+        return "; ".join(f"{text}{_times(count)}" for text, count in done.items())
 
 
 def _times(count: int) -> str:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import dataclasses
 
 from ..analysis.trips.constructs import control_flow
+from ..facts.reason import Message, Reason
 from ..ir import Function, Model, Node
 from ..passes import Remark, Result
 from ..passes.base import kept_constructs
+
+NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
+FROM_CONVERSION = Message(
+    "made-by-conversion", "the conversion made it of what the passes had left"
+)
+_CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
 def left_over(result: Result[Model], converted: bool = False) -> list[Remark]:
@@ -22,9 +29,7 @@ def left_over(result: Result[Model], converted: bool = False) -> list[Remark]:
     calls = calls_kept(result.model, reasons)
     found = []
     for node in control_flow(result.model):
-        unsaid = f"no pass of the pipeline rewrites {node.op_type}"
-        if converted:
-            unsaid = "the conversion made it of what the passes had left"
+        unsaid = FROM_CONVERSION() if converted else NO_PASS(operator=node.op_type)
         default = Remark("", node.op_type, node.path, "kept", unsaid)
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)
@@ -46,10 +51,14 @@ def calls_kept(
     return found
 
 
-def with_call(why: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> str:
-    """A reason that lies with a parameter of a function, with that of a call which gives it."""
-    call = calls.get(root)
-    return f"{why}; {call}" if call is not None and str(root) in why else why
+def with_call(reason: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> Reason:
+    """Add to a reason that lies with a parameter of a function that of a call of the function."""
+    sentence, call = Reason.of(reason), calls.get(root)
+    functions = {name for part in sentence.parts for name in part.arguments.get("functions", ())}
+    if call is None or str(root) not in functions:
+        return sentence
+    construct = f"{call.op_type} '{call.path}'"
+    return Reason.join([sentence, _CALL_KEPT(call.reason, construct=construct)])
 
 
 def root_of(node: Node) -> Model | Function:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,14 +15,18 @@ from ..analysis.trips.constructs import control_flow, deciding
 from ..analysis.trips.trip_bound import parts
 from ..analysis.trips.trip_count import is_ambiguous
 from ..display import Block, Code, Line, OnProgress, silent
+from ..facts.reason import Message, Reason
 from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
+from ..ir.option_names import by
 from ..limits import limit
 from ..passes import FreezeInitializers, Pass, Pipeline, Remark
 from .options import RewriteOptions
 from .rewrite import Rewriting, count_all_nodes
 
 _log = logging.getLogger(__name__)
+
+_COPIES = Message("copies-stay", "copies of it stay")
 
 Key = tuple[str, str]
 """The operator and the path of a construct."""
@@ -41,8 +44,6 @@ _MOST_TRIALS = limit("hints")
 _MOST_NAMED = 3
 _MOST_NODES = limit("hint_nodes")
 """So many nodes at most are rewritten on trial, all trials together."""
-_OPTION = r"--[\w-]+(?: \S+=\.\.\.)?"
-_OFFER = re.compile(rf"; decide it with ({_OPTION}(?: {_OPTION})*(?: \([^()]* in Python\))?)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Refuted(NamedTuple):
     """Options that do not decide a construct, and why it stays with them."""
 
     options: tuple[str, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,18 +103,25 @@ class Advice:
     hints: tuple[Hint, ...] = ()
     refuted: Mapping[Key, Refuted] = dataclasses.field(default_factory=dict)
 
-    def reason(self, key: Key, reason: str) -> str:
-        """What is said of a construct: without a hint that turned out to be untrue; of one that was
-        not tried, that it was not."""
+    def reason(self, key: Key, reason: str) -> Reason:
+        """Correct the options that a reason names: drop what was tried in vain, and mark what was
+        not tried."""
+        sentence = Reason.of(reason)
         if any(named(key) in hint.decided for hint in self.hints):
-            return reason
+            return sentence
         if key not in self.refuted:
-            return _OFFER.sub(r"; \1 may decide it, which was not tried", reason)
+            return Reason.join(_untried(part) for part in sentence.parts)
         options, reasons = self.refuted[key]
-        plain = _OFFER.sub("", reason)
-        other = [why for why in (_OFFER.sub("", why) for why in reasons) if why not in plain]
-        more = "".join(f"; {why}" for why in dict.fromkeys(other))
-        return f"{plain}; it stays with {' '.join(options)}{more}"
+        plain = [part.plain for part in sentence.parts]
+        other = [part.plain for why in reasons for part in why.parts if part.plain not in plain]
+        more = [f"it stays with {' '.join(options)}", *dict.fromkeys(other)]
+        return sentence.replaced("; ".join([*plain, *more]))
+
+
+def _untried(part: Reason) -> Reason:
+    if not part.options:
+        return part
+    return part.replaced(f"{part.plain}; {by(*part.options)} may decide it, which was not tried")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,7 +252,7 @@ class _Found:
             return False
         if not any(key in gone for key in wanted):
             if len(wanted) == 1:
-                reasons = tuple(stay.get(wanted[0], ["copies of it stay"]))
+                reasons = tuple(stay.get(wanted[0], [_COPIES()]))
                 self.refuted[wanted[0]] = Refuted(options, reasons)
             return False
         names = tuple(value.name for value in (*way.values, *way.shapes))
@@ -324,10 +332,10 @@ class _Trials:
         self.rewriting = rewriting
         self.left = left
         self.on_progress = on_progress
-        self.done: dict[Way, tuple[int, dict[Key, list[str]]] | None] = {}
+        self.done: dict[Way, tuple[int, dict[Key, list[Reason]]] | None] = {}
         self.nodes = 0
 
-    def of(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
+    def of(self, way: Way) -> tuple[int, dict[Key, list[Reason]]] | None:
         """The number that stands in for the user's, and the constructs that stay with it, with the
         reasons; None where it was not tried, or cannot be asked for."""
         if way not in self.done:
@@ -336,7 +344,7 @@ class _Trials:
             self.done[way] = self._tried(way)
         return self.done[way]
 
-    def _tried(self, way: Way) -> tuple[int, dict[Key, list[str]]] | None:
+    def _tried(self, way: Way) -> tuple[int, dict[Key, list[Reason]]] | None:
         best = None
         for size, other in STAND_INS.items() if way.values or way.shapes else ((4, 4),):
             options = way.options(size)
@@ -353,19 +361,19 @@ class _Trials:
                 break
         return best
 
-    def _stay(self, rewriting: Rewriting) -> dict[Key, list[str]] | None:
+    def _stay(self, rewriting: Rewriting) -> dict[Key, list[Reason]] | None:
         try:
             model, _ = rewriting.prepare()
             self.nodes += count_all_nodes(model)
             result = rewriting.pipeline.apply(model, trial=True)
         except Error:  # with these options it would be refused, so they are not offered
             return None
-        reasons: dict[Key, list[str]] = {
+        reasons: dict[Key, list[Reason]] = {
             (node.op_type, node.path): [] for node in control_flow(result.model)
         }
         for remark in result.kept:
             if (remark.op_type, remark.path) in reasons:
-                reasons[remark.op_type, remark.path].append(remark.reason)
+                reasons[remark.op_type, remark.path].append(remark.sentence)
         return reasons
 
 

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ..facts.reason import Reason
 from ..ir import Error, Model
 
 if TYPE_CHECKING:
@@ -45,9 +46,25 @@ class Remark:
     def __str__(self) -> str:
         return f"{self.op_type} '{self.path}': {self.action}, {self.reason}"
 
-    def to_dict(self) -> dict[str, str]:
-        """The remark as JSON takes it."""
-        return dataclasses.asdict(self)
+    @property
+    def sentence(self) -> Reason:
+        """The reason with its fields."""
+        return Reason.of(self.reason)
+
+    @property
+    def code(self) -> str:
+        """The name of the sentence, which stays the same when its words change."""
+        return self.sentence.code or f"{self.pass_name}-{self.action}"
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The fields of the sentence, in types that JSON has."""
+        return self.sentence.arguments
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the remark in types that JSON has."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "code": self.code, "arguments": dict(self.arguments)}
 
 
 def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
@@ -57,7 +74,7 @@ def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
         if remark.action == "kept":
             found.setdefault((remark.op_type, remark.path), []).append(remark)
     return {
-        key: dataclasses.replace(said[0], reason="; ".join(dict.fromkeys(r.reason for r in said)))
+        key: dataclasses.replace(said[0], reason=Reason.join(r.reason for r in said))
         for key, said in found.items()
     }
 

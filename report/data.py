@@ -242,7 +242,7 @@ def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
 
 def _verdict(verdict: Verdict) -> VerdictData:
     proof = verdict.proof
-    rows = [OutputRow(o.name, o.status, str(o).partition("; ")[2]) for o in verdict.outputs]
+    rows = [OutputRow(o.name, o.status, o.largest) for o in verdict.outputs]
     if verdict.proved and proof is not None:
         seen = {row.name: row for row in rows}
         rows = [

@@ -13,7 +13,7 @@ from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
 from ..ir import Model, Node, Value
 from ..passes import ExpandRecurrences, Pass, PassContext, ScansToLoops
-from ..passes.recurrences.expand.expand_recurrences import Expander
+from ..passes.recurrences.expand.expand_recurrences import LENGTH_UNKNOWN, Expander
 from ..passes.utils.budget import Budget
 from ..passes.utils.fixpoint import run_passes
 from ..version_converter import convert
@@ -43,7 +43,7 @@ def ways_apart(
     opset, fed = node.graph.root.opset(), node.input(0)
     straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
     if fed is not None and _length(node, fed, types) is None:
-        yield _refusing(f"its length depends on {origins(fed, sizes=True)}")
+        yield _refusing(LENGTH_UNKNOWN(origins(fed, sizes=True)))
     else:
         yield apart(straight)
         if opset < _SAYS_ALL:

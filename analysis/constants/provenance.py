@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
+from ...facts.reason import Reason
 from ...ir import Model, Node, Value, normal_domain
-from ...ir.option_names import by
 from ...ops.randomness import draws_random_numbers
 from .dependence import Asked, CallReads, comes_from, fed_from, is_iteration_number
 
@@ -18,9 +18,6 @@ _MOST_SET = 16
 """A list of so many whole numbers or truth values at most is taken for settings."""
 
 _WHOLE = tuple(n for kind, n in TensorProto.DataType.items() if "INT" in kind or kind == "BOOL")
-
-BY_DATA = "decided by data"
-"""How what no option makes known is called."""
 
 
 class Origin(NamedTuple):
@@ -31,31 +28,40 @@ class Origin(NamedTuple):
         option: the option that makes it known; "" where there is none.
         data: it is what the model computes with, which differs from run to run.
         value: the input, where it is one.
+        function: the function whose parameter it is, if it is one.
     """
 
     what: str
     option: str = ""
     data: bool = False
     value: Value | None = None
+    function: str = ""
 
 
-def origins(value: Value, sizes: bool = False) -> str:
+def origins(value: Value, sizes: bool = False) -> Reason:
     """Name the graph inputs and operators that keep a value from being known, with a way out.
 
-    For example: "input 'n'; decide it with --set n=... (values= in Python)".
+    For example: "input 'n'; decide it with --set n=... (values= in Python)". The arguments are
+    `depends_on`, `by_data`, `options`, and `functions`, whose parameters are among the origins.
 
     Args:
         value: what is not known.
         sizes: it is only its sizes that matter.
     """
     found = origins_of(value, sizes)
-    text = _listed([origin.what for origin in found]) or f"value '{value.name}'"
-    if any(origin.data for origin in found):
-        return f"{text}; {BY_DATA}"
-    if not found or not all(origin.option for origin in found):
-        return text
-    options = dict.fromkeys(origin.option for origin in found)
-    return f"{text}; decide it with {by(*options)}"
+    names = [origin.what for origin in found] or [f"value '{value.name}'"]
+    by_data = any(origin.data for origin in found)
+    options = list(dict.fromkeys(origin.option for origin in found))
+    if by_data or "" in options:
+        options = []
+    arguments = {
+        "depends_on": names,
+        "by_data": by_data,
+        "options": options,
+        "functions": list(dict.fromkeys(o.function for o in found if o.function)),
+    }
+    text = listed(names) + ("; decided by data" if by_data else "")
+    return Reason(text, "", arguments, options)
 
 
 def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
@@ -64,7 +70,8 @@ def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
     return list(dict.fromkeys(_Walk().roots(Asked(value, sizes))))
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
     shown = ", ".join(names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
@@ -135,7 +142,8 @@ def _source(value: Value, sizes: bool) -> Iterator[Origin]:
         what = f"'{value.name}', an initializer that callers may override"
         yield Origin(what, "--freeze-initializers")
     elif getattr(graph.root, "name", ""):
-        yield Origin(f"parameter '{value.name}' of {graph.root}")
+        function = str(graph.root)
+        yield Origin(f"parameter '{value.name}' of {function}", function=function)
     elif value.type is not None and not value.type.HasField("tensor_type"):
         yield Origin(f"input '{value.name}', which is no tensor")
     elif sizes:

@@ -10,15 +10,22 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
+from ...facts.reason import Message, Reason
 from ...ir import Node, Value
 from ..constants.folding import Folder
-from ..constants.provenance import BY_DATA, origins
+from ..constants.provenance import origins
 from .condition_slice import ConditionSlice
 from .trip_count import AbsentCond, whole_number
 
 NO_MAXIMUM = 1 << 31
 """Loops that have no maximum are written with the largest integer there is; what would take so many
 trips or more is none."""
+
+MAXIMUM_UNKNOWN = Message("maximum-unknown", "its maximum depends on {cause}")
+UNBOUNDED = Message("unbounded", "it has no maximum, so its copies cannot be counted")
+PART_UNKNOWN = Message(
+    "condition-part-unknown", f"{UNBOUNDED.template}; a part of its condition depends on {{cause}}"
+)
 
 
 class Part(NamedTuple):
@@ -49,13 +56,13 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     given = loop.input(0)
     known = _number(given)
     found = [] if known is None else [known]
-    reasons: list[str] = []
+    reasons: list[Reason] = []
     exceeded = False
     if loop.input(1) is not None or given is None or absent_cond == "honour":
         for part in parts(loop.body("body").outputs[0]):
             condition = ConditionSlice(loop, folder, part.value)
             if condition.obstacle is not None:
-                reasons.append(condition.obstacle)
+                reasons.append(Reason.of(condition.obstacle))
                 continue
             trips = _most(condition, part.holds, min([*found, limit]))
             if trips is not None and trips <= limit:
@@ -66,10 +73,9 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     if exceeded:
         return Maximum(None, f"it may make more than {limit} trips", exceeded)
     if given is not None and given.constant is None:
-        return Maximum(None, f"its maximum depends on {origins(given)}")
-    ways = [why for why in reasons if BY_DATA not in why]
-    more = f"; a part of its condition depends on {ways[0]}" if ways else ""
-    return Maximum(None, f"it has no maximum, so its copies cannot be counted{more}")
+        return Maximum(None, MAXIMUM_UNKNOWN(origins(given)))
+    ways = [why for why in reasons if not why.arguments.get("by_data")]
+    return Maximum(None, PART_UNKNOWN(ways[0]) if ways else UNBOUNDED())
 
 
 def parts(condition: Value) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 import onnx
 
+from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ir.option_names import by
 from ..constants.folding import Folder
@@ -22,6 +23,14 @@ from .condition_slice import ConditionSlice
 AbsentCond = Literal["keep", "ignore", "honour"]
 """What to make of a Loop without an initial condition whose body computes one that may be false:
 the specification says to ignore it, onnxruntime stops there."""
+
+COUNT_UNKNOWN = Message("trip-count-unknown", "trip count depends on {cause}")
+START_UNKNOWN = Message("initial-condition-unknown", "its initial condition depends on {cause}")
+CONDITION_UNKNOWN = Message("loop-condition-unknown", "its condition depends on {cause}")
+NOT_COMPUTED = Message("condition-not-computed", "its condition cannot be computed: {cause}")
+STILL_HOLDS = Message("condition-still-holds", "its condition still holds after {limit} trips")
+NEVER_FALSE = Message("condition-never-false", "its condition never becomes false")
+ENDLESS = Message("endless", "it never ends: it has no maximum and its condition stays true")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +82,7 @@ def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | N
     if (most is not None and most <= 0) or (first is not None and not first):
         return TripCount(0)
     if start is not None and first is None:
-        return TripCount(None, f"its initial condition depends on {origins(start)}")
+        return TripCount(None, START_UNKNOWN(origins(start)))
     # What the body computes is about further trips.
     return TripCount(1) if most == 1 else None
 
@@ -82,9 +91,9 @@ def _by_maximum(loop: Node, most: int | None) -> TripCount:
     """The trips of a Loop that nothing but its maximum ends."""
     maximum = loop.input(0)
     if maximum is None:
-        return TripCount(None, "it never ends: it has no maximum and its condition stays true")
+        return TripCount(None, ENDLESS())
     if most is None:
-        return TripCount(None, f"trip count depends on {origins(maximum)}")
+        return TripCount(None, COUNT_UNKNOWN(origins(maximum)))
     return TripCount(int(most))
 
 
@@ -172,11 +181,12 @@ class _Condition(Protocol):
 
 def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
     known = ConditionSlice(loop, folder)
-    computed = TripCount(None, f"its condition depends on {known.obstacle}")
     if known.obstacle is None:
         computed = _count(known, loop, most, limit)
         if not known.failure:
             return computed
+    else:
+        computed = TripCount(None, CONDITION_UNKNOWN(known.obstacle))
     followed = min(limit, _MOST_FOLLOWED)
     found = _count(ConditionShapes(loop, folder), loop, most, followed)
     if found.count is not None or (found.exceeded and followed == limit):
@@ -188,19 +198,19 @@ def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> T
     trips = 0
     while most is None or trips < most:
         if trips >= limit:
-            return TripCount(None, f"its condition still holds after {limit} trips", exceeded=True)
+            return TripCount(None, STILL_HOLDS(limit=limit), exceeded=True)
         holds = condition.step(trips)
         if holds is None:
-            return TripCount(None, f"its condition cannot be computed: {condition.failure}")
+            return TripCount(None, NOT_COMPUTED(condition.failure))
         trips += 1
         if not holds:
             break
         if condition.settled:
             if most is None:
-                return TripCount(None, "its condition never becomes false")
+                return TripCount(None, NEVER_FALSE())
             return TripCount(most)
     maximum = loop.input(0)
     if maximum is not None and most is None:
         # Where the condition would stop is known, but the maximum may stop it before.
-        return TripCount(None, f"trip count depends on {origins(maximum)}")
+        return TripCount(None, COUNT_UNKNOWN(origins(maximum)))
     return TripCount(trips)

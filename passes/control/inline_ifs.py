@@ -16,11 +16,19 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import origins
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Tensor
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 from ..utils.legality import given_by_caller, named_from_outside, unnameable_output
 from ..utils.replace_all_uses import replace_values
+
+_CONDITION_UNKNOWN = Message("branch-unknown", "its condition depends on {cause}")
+_CONDITION_SIZE = Message(
+    "condition-not-scalar", "its condition has {elements} elements; If takes one"
+)
+_INLINED = Message("branch-inlined", "inlined, its condition is always {condition}")
+_INLINED_WITH = Message("inlined-with-branch", "inlined with the branch around it")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +68,9 @@ class InlineIfs(Pass):
         condition = node.inputs[0]
         assert condition is not None
         if condition.constant is None:
-            return f"its condition depends on {origins(condition)}"
+            return _CONDITION_UNKNOWN(origins(condition))
         if condition.constant.size != 1:
-            return f"its condition has {condition.constant.size} elements; If takes one"
+            return _CONDITION_SIZE(elements=condition.constant.size)
         unknown = given_by_caller(node)
         if unknown is not None:
             return unknown
@@ -84,9 +92,9 @@ class InlineIfs(Pass):
         replace_values(graph, given)
         graph.remove(node)
         always = "true" if branch is node.body("then_branch") else "false"
-        context.rewritten(self, node, path, f"inlined, its condition is always {always}")
+        context.rewritten(self, node, path, _INLINED(condition=always))
         for inner, where in template.resolved.items():
-            context.rewritten(self, inner, where, "inlined with the branch around it")
+            context.rewritten(self, inner, where, _INLINED_WITH())
         return template.holders
 
 

@@ -28,9 +28,10 @@ from ...analysis.safety.predication import Prediction, Trip, predict
 from ...analysis.safety.select_legality import without_select
 from ...analysis.safety.speculation import Speculation
 from ...analysis.trips.body_inputs import given_condition, iteration_number
-from ...analysis.trips.trip_bound import maximum
+from ...analysis.trips.trip_bound import MAXIMUM_UNKNOWN, maximum
 from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ops.randomness import find_random
 from ..base import Pass
@@ -41,6 +42,9 @@ from ..utils.legality import given_by_caller, named_from_outside, unstackable_ou
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 
+_DECIDED = Message(
+    "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
+)
 _SELECT_NODES = 4
 """A select takes this many nodes at most."""
 
@@ -106,7 +110,7 @@ class _Predicator:
         most = self.budget.most_trips()
         trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:
-            return f"constants decide its trips, {trips.count}; unroll-loops unrolls it"
+            return _DECIDED(trips=trips.count)
         if self.options.absent_cond == "keep" and is_ambiguous(loop):
             return trips.reason
         random = find_random(loop.body("body"), self.model.functions)
@@ -118,7 +122,7 @@ class _Predicator:
         """The most trips that a Loop can make, or why nothing bounds them."""
         given = loop.input(0)
         if given is not None and given.constant is None:  # it may end the Loop before the condition
-            return 0, f"its maximum depends on {origins(given)}"
+            return 0, MAXIMUM_UNKNOWN(origins(given))
         limit = self.budget.most_trips()
         found = maximum(loop, self.folder, limit, self.options.absent_cond)
         if found.trips is not None:

@@ -11,6 +11,7 @@ from ...analysis.constants.equal import content_key
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
+from ...facts.reason import Message, Reason
 from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
@@ -23,6 +24,9 @@ from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 
 _NOTHING = "inlining it would resolve no control flow in it"
+_NOT_RESOLVED = Message(
+    "inlining-resolves-nothing", "inlining it would not resolve {construct} in it: {cause}"
+)
 
 
 class _Question:
@@ -276,5 +280,6 @@ def _reason(asked: _Question, remarks: Sequence[Remark]) -> str:
     first = all_kept[0]
     # The last pass that looked at it is the one that says what would let it go.
     kept = [r for r in all_kept if (r.op_type, r.path) == (first.op_type, first.path)][-1]
-    why = kept.reason if asked.settable else kept.reason.partition("; decide it with")[0]
-    return f"inlining it would not resolve {kept.op_type} '{kept.path}' in it: {why}"
+    why = Reason.of(kept.reason)
+    construct = f"{kept.op_type} '{kept.path}'"
+    return _NOT_RESOLVED(why if asked.settable else why.plain, construct=construct)

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import origins
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ir.option_names import by
 from ...ops.schema_queries import unsayable
@@ -36,6 +37,9 @@ from .elements import Stack, Unstacked, known_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
 from .shapes import ScanShapes
+
+_ROWS_UNKNOWN = Message("row-lengths-unknown", "the lengths of its rows depend on {cause}")
+_SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,7 +262,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
     if lengths is None:
         return (longest,) * batch
     if lengths.constant is None:
-        return f"the lengths of its rows depend on {origins(lengths)}"
+        return _ROWS_UNKNOWN(origins(lengths))
     numbers = tuple([int(length) for length in lengths.constant.numpy().reshape(-1)])
     if len(numbers) != batch or not all(0 <= number <= longest for number in numbers):
         return (
@@ -269,7 +273,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
 
 
 def _unknown(what: str, scan: ScanLayout) -> str:
-    return f"its {what} depends on {origins(scan.scanned[0], sizes=True)}"
+    return _SIZE_UNKNOWN(origins(scan.scanned[0], sizes=True), size=what)
 
 
 def _unknown_zeros(plan: _Plan) -> str | None:

@@ -119,8 +119,9 @@ class _Lowering:
         """Say why each sequence operator that is left must stay."""
         for graph in self.model.graphs():
             for node in graph.nodes_of(*self.options.works_on):
-                reason = self.structures.reasons.get(node) or _needed_whole(graph, node)
-                self.context.kept(self.options, node, str(reason))
+                undecided = self.structures.reasons.get(node)
+                reason = undecided.reason if undecided else _needed_whole(graph, node)
+                self.context.kept(self.options, node, reason)
 
     # Sequences ----------------------------------------------------------------------------------
 

@@ -8,11 +8,18 @@ import onnx
 
 from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message
 from ...ir import Node, Value
 from ...ir.option_names import by
 from ..utils.builder import Emitter
 from .structure import LazyValue, Undecided
 
+_SPLIT_UNKNOWN = Message("split-unknown", "its split depends on {cause}")
+_SPLIT_NOT_CONSTANT = Message(
+    "split-not-constant",
+    f"{_SPLIT_UNKNOWN.template}, and Split of opset {{opset}} takes constant sizes; convert to"
+    " opset {oldest} first",
+)
 _SIZES_AS_INPUT = 13
 """The opset in which Split takes its sizes as an input."""
 
@@ -117,12 +124,9 @@ def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> i
     """How many sizes a split gives that is computed at run time."""
     shape = shape_of(split, inference)
     if not shape or shape[0] is None:
-        raise Undecided(f"its split depends on {origins(split)}")
+        raise Undecided(_SPLIT_UNKNOWN(origins(split)))
     if opset < _SIZES_AS_INPUT:
-        raise Undecided(
-            f"its split depends on {origins(split)}, and Split of opset {opset} takes constant"
-            f" sizes; convert to opset {_SIZES_AS_INPUT} first"
-        )
+        raise Undecided(_SPLIT_NOT_CONSTANT(origins(split), opset=opset, oldest=_SIZES_AS_INPUT))
     return shape[0]
 
 

@@ -10,7 +10,11 @@ import onnx
 from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import whole_number
+from ...facts.reason import Message
 from ...ir import Node, Value
+
+_POSITION_UNKNOWN = Message("position-unknown", "its position depends on {cause}")
+_UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}: {cause}")
 
 LazyValue = Callable[[], Value]
 """Gives one element of a sequence; it may make nodes when it is first asked."""
@@ -105,11 +109,13 @@ class Undecided(Exception):
     """Why the structure of a sequence or optional is not known; never leaves its pass.
 
     Attributes:
+        reason: the sentence.
         inherited: the reason lies with another node, which the text names.
     """
 
     def __init__(self, reason: str, inherited: bool = False) -> None:
         super().__init__(reason)
+        self.reason = reason
         self.inherited = inherited
 
 
@@ -174,7 +180,9 @@ class Structures:
             return Undecided(f"its {kind} comes from {node}, which stays")
         if reason.inherited:
             return reason
-        return Undecided(f"its {kind} comes from {node}: {reason}", inherited=True)
+        return Undecided(
+            _UNKNOWN_FROM(reason.reason, structure=kind, node=str(node)), inherited=True
+        )
 
 
 def _source(value: Value) -> str:
@@ -226,7 +234,7 @@ def position(value: Value | None, low: int, high: int, default: int) -> int:
     if value is None:
         index = default
     elif value.constant is None:
-        raise Undecided(f"its position depends on {origins(value)}")
+        raise Undecided(_POSITION_UNKNOWN(origins(value)))
     elif value.constant.size != 1:
         raise Undecided(f"its position has {value.constant.size} elements; it must be one")
     else:

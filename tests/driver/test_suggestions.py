@@ -182,9 +182,11 @@ def test_a_shape_that_we_cannot_write_down_was_not_tried():
 
 def test_nothing_is_left_of_a_hint_that_is_taken_back():
     from straightline.driver.suggestions import Advice, Refuted
+    from straightline.facts.reason import Reason
 
     key = ("If", "y")
     advice = Advice(refuted={key: Refuted(("--set", "n=4"), ())})
-    for option in ("--set n=... (values= in Python)", "--set n=... --shape x=...", "--selects"):
-        told = advice.reason(key, f"it depends on 'n'; decide it with {option}; more")
-        assert told == "it depends on 'n'; more; it stays with --set n=4"
+    for options in (["--set n=..."], ["--set n=...", "--shape x=..."], ["--selects"]):
+        reason = Reason.join([Reason("it depends on 'n'", options=options), "more"])
+        assert "decide it with" in reason
+        assert advice.reason(key, reason) == "it depends on 'n'; more; it stays with --set n=4"

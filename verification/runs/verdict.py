@@ -45,10 +45,18 @@ class OutputDifference:
                 text += f" {found.first}"
             if self.sample:
                 text += f" ({self.sample})"
-        if found.max_abs and self.status != "not deterministic":
-            text += f"; at most {found.max_abs:.3g} absolute, {found.max_rel:.3g} relative"
-            text += f", {found.max_ulps} ULPs"
-        return text
+        return f"{text}; {self.largest}" if self.largest else text
+
+    @property
+    def largest(self) -> str:
+        """The largest differences in a line; "" where there is none, or none was expected."""
+        found = self.difference
+        if not found.max_abs or self.status == "not deterministic":
+            return ""
+        return (
+            f"at most {found.max_abs:.3g} absolute, {found.max_rel:.3g} relative,"
+            f" {found.max_ulps} ULPs"
+        )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from ....analysis.constants.folding import Folder
 from ....analysis.constants.provenance import origins
+from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ...base import Pass, RewriteError
 from ...context import PassContext
@@ -31,6 +32,9 @@ from ..weights import Unfit
 from .expansion import Expansion
 from .scanned_steps import OLDEST_SCAN, write_as_scans
 from .straight_steps import straight_cost, write_out
+
+LENGTH_UNKNOWN = Message("sequence-length-unknown", "its length depends on {cause}")
+_AS_SCAN = Message("written-as-scan", "is a Scan now: {cause}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Expander:
             results: Sequence[Value | None] = write_out(of, steps, self.reporter(node, steps))
             what = f"written out, {steps} step{'' if steps == 1 else 's'}"
         else:
-            results, what = write_as_scans(of), f"is a Scan now: {reason}"
+            results, what = write_as_scans(of), _AS_SCAN(reason)
         replace_outputs(graph, node, results[: len(node.outputs)])
         self.budget.spend(len(graph) - before)
         self.context.rewritten(self.options, node, path, what)
@@ -124,7 +128,7 @@ class Expander:
         """Why the steps cannot be written out; None if they can."""
         steps = of.layer.length
         if steps is None:
-            return f"its length depends on {origins(of.input(INPUT), sizes=True)}"
+            return LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True))
         return self.budget.refuses_trips(steps, straight_cost(of, steps))
 
     def reporter(self, node: Node, steps: int) -> Callable[[int], None]:

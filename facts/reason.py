@@ -1,0 +1,94 @@
+"""Sentences of remarks, each rendered from the template of its code and typed arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..ir.option_names import by
+
+
+class Reason(str):
+    """A sentence with the fields that it was rendered from.
+
+    Attributes:
+        plain: the sentence without its options.
+        code: the name of its template, which stays the same; "" for a sentence without one.
+        arguments: the fields of the template, in types that JSON has.
+        options: options of the command line that may decide the matter: ("--set n=...",).
+    """
+
+    plain: str
+    code: str
+    arguments: Mapping[str, Any]
+    options: tuple[str, ...]
+    _parts: tuple[Reason, ...]
+
+    def __new__(
+        cls,
+        plain: str,
+        code: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        options: Sequence[str] = (),
+        parts: Sequence[Reason] = (),
+    ) -> Reason:
+        """Render a sentence; its options, if any, come last."""
+        offer = f"; decide it with {by(*options)}" if options else ""
+        self = super().__new__(cls, "; ".join(parts) if parts else plain + offer)
+        self.plain, self.code, self.arguments = plain, code, dict(arguments or {})
+        self.options, self._parts = tuple(options), tuple(parts)
+        return self
+
+    @property
+    def parts(self) -> tuple[Reason, ...]:
+        """The sentences that it joins; only itself where it joins none."""
+        return self._parts or (self,)
+
+    def replaced(self, plain: str) -> Reason:
+        """Return another sentence about the same, which names its options itself."""
+        return Reason(plain, self.code, self.arguments)
+
+    @classmethod
+    def of(cls, text: str) -> Reason:
+        """Return a sentence as it is, plain text as one without fields."""
+        return text if isinstance(text, cls) else cls(text)
+
+    @classmethod
+    def join(cls, texts: Iterable[str]) -> Reason:
+        """Join sentences, each once; code and arguments are those of the first one."""
+        parts = tuple(dict.fromkeys(part for text in texts for part in cls.of(text).parts))
+        if len(parts) == 1:
+            return parts[0]
+        plain = "; ".join(part.plain for part in parts)
+        options = dict.fromkeys(option for part in parts for option in part.options)
+        return cls(plain, parts[0].code, parts[0].arguments, tuple(options), parts)
+
+
+MESSAGES: dict[str, Message] = {}
+"""Every template by its code."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """A template of sentences, such as "trip count depends on {cause}".
+
+    Attributes:
+        code: its name, which stays the same when the words change.
+        template: the sentence; `cause` stands for the sentence or phrase that explains it.
+    """
+
+    code: str
+    template: str
+
+    def __post_init__(self) -> None:
+        """Register the template."""
+        assert self.code not in MESSAGES, self.code
+        MESSAGES[self.code] = self
+
+    def __call__(self, cause: str = "", **arguments: Any) -> Reason:
+        """Render the sentence; arguments and options of its cause become its own."""
+        because = Reason.of(cause)
+        if cause:
+            arguments = {**because.arguments, "cause": because.plain, **arguments}
+        return Reason(self.template.format(**arguments), self.code, arguments, because.options)

@@ -1,0 +1,69 @@
+"""Sentences of remarks: rendered from codes and arguments, and read by them."""
+
+import copy
+import importlib
+import json
+import pickle
+import re
+import string
+
+import onnx
+import pytest
+import straightline as sl
+from source_files import ROOT, sources
+from straightline.facts.reason import MESSAGES, Message, Reason
+from undecided import HEAD, MODELS
+
+for file in sources():
+    if "Message(" in (ROOT / file).read_text("utf-8"):
+        importlib.import_module(f"straightline.{file.removesuffix('.py').replace('/', '.')}")
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch):
+    monkeypatch.setattr("straightline.facts.reason.MESSAGES", dict(MESSAGES))
+
+
+@pytest.mark.parametrize("code", sorted(MESSAGES))
+def test_every_code_has_a_template_that_its_arguments_fill(code):
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+    message = MESSAGES[code]
+    names = {name for _, name, _, _ in string.Formatter().parse(message.template) if name}
+    assert message("the cause", **dict.fromkeys(names - {"cause"}, 3)).code == code
+
+
+def test_a_sentence_holds_what_it_was_rendered_from():
+    cause = Reason("input 'n'", arguments={"depends_on": ["input 'n'"]}, options=["--set n=..."])
+    reason = Message("so-many", "its {what} depends on {cause}")(cause, what="length")
+    offer = "decide it with --set n=... (values= in Python)"
+    assert reason == f"its length depends on input 'n'; {offer}"
+    assert reason.plain == "its length depends on input 'n'"
+    assert (reason.code, reason.options) == ("so-many", ("--set n=...",))
+    assert reason.arguments == {
+        "depends_on": ["input 'n'"],
+        "cause": "input 'n'",
+        "what": "length",
+    }
+    for other in (pickle.loads(pickle.dumps(reason)), copy.deepcopy(reason)):
+        assert other == reason and vars(other) == vars(reason)
+
+
+def test_sentences_are_joined_each_once():
+    one, other = Reason("a", "first", {"x": 1}, ["--selects"]), Reason("b", "second")
+    joined = Reason.join([one, other, one, Reason.join([other, "c"])])
+    assert joined == "a; decide it with --selects; b; c"
+    assert joined.plain == "a; b; c" and joined.options == ("--selects",)
+    assert [str(part) for part in joined.parts] == [str(one), "b", "c"]
+    assert (joined.code, joined.arguments) == ("first", {"x": 1})
+    assert Reason.join([one, one]) is one
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_remark_gives_its_code_and_arguments_as_json(name):
+    model = onnx.parser.parse_model(HEAD + MODELS[name][0])
+    outcome = sl.transform(model, verify=False)
+    told = json.loads(json.dumps(outcome.to_dict()))
+    for remark in (*told["remarks"], *told["left"]):
+        assert remark["code"] and isinstance(remark["arguments"], dict)
+    for construct in json.loads(json.dumps(sl.inspect(model).to_dict()))["constructs"]:
+        assert {"code", "arguments"} <= construct.keys()
