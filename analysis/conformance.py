@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ..ir import Model, Node, Operator, normal_domain
 from ..ir.checker.schemas import form_of
+from ..ops.element_types import ElementTypes
 from ..ops.schemas import each_formal, formals, operators, schema_at, tensor_text, type_fault
-from .shapes.element_types import ElementTypes
-from .shapes.versions import VersionOf, version_of_root
+from ..ops.versions import VersionOf, version_of_root
 
 _MOST_REMEMBERED = 10_000
 """Of so many forms of nodes is remembered whether their schemas take them."""

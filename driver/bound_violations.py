@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir import Array, BaseDir, Model, ModelSource, Node, Operator
-from ..passes.utils.builder import Emitter
+from ..ops.builder import Builder
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.workers import RuntimeFailure, Worker, Workers
@@ -179,7 +179,7 @@ def guard_maxima(model: Model, maxima: Maxima) -> list[tuple[str, int]]:
 
 def _guard(loop: Node, most: int, name: str) -> None:
     body = loop.body("body")
-    emit = Emitter(body)
+    emit = Builder(body)
     number = emit.scalar(body.inputs[0], "number")
     allowed = emit.constant(np.ones(most, bool), "allowed")
     inside = emit.apply(Operator.make("Gather"), [allowed, number], name, name)

@@ -9,7 +9,7 @@ import numpy as np
 from ..analysis.trips.constructs import control_flow
 from ..analysis.trips.trip_count import always_holds
 from ..ir import Error, Model, Node, Value, instead
-from ..passes.utils.builder import Emitter
+from ..ops.builder import Builder
 
 Maxima = Mapping[str, int]
 _LESS_OF_INTEGERS = 9
@@ -57,7 +57,7 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
 def _assume(loop: Node, most: int) -> None:
     graph, given = loop.graph, loop.input(0)
     assert graph is not None
-    emit = Emitter(graph)
+    emit = Builder(graph)
     if given is not None and given.constant is None:
         _end_by(loop, given, emit)
     elif given is not None and given.constant is not None:
@@ -68,7 +68,7 @@ def _assume(loop: Node, most: int) -> None:
     graph.set_input(loop, 0, maximum)
 
 
-def _end_by(loop: Node, maximum: Value, emit: Emitter) -> None:
+def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
     """Say a maximum that run time tells by the conditions of a Loop."""
     graph, body = loop.graph, loop.body("body")
     assert graph is not None
@@ -88,7 +88,7 @@ def _end_by(loop: Node, maximum: Value, emit: Emitter) -> None:
     if start is not None:
         first = emit.add("And", [start, first], f"{loop.label}_start")
     graph.set_input(loop, 1, first)
-    inner = Emitter(body)
+    inner = Builder(body)
     number = inner.scalar(body.inputs[0], "number")
     following = inner.add("Add", [number, inner.constant(np.array(1, np.int64), "one")], "next")
     inside = inner.add("Less", [following, most], "inside")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..facts.fact import Fact, Shape, integers
 from ..facts.polynomial import Dimension
-from ..ir import Array, Node, Operator, Signal, Value, attribute_message
+from ..ir import Node, Operator, Signal, Value, attribute_message
+from .builder import Builder
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
 """Why what reads or gives such things is computed trip by trip."""
@@ -22,53 +23,6 @@ DIFFERING = "takes a number of elements that may differ from trip to trip"
 class Unbatchable(Signal):
     """A node cannot be computed for all trips at once; the message ends a sentence that begins with
     the node."""
-
-
-class Builder(Protocol):
-    """What rules make nodes with: `passes.tools.emit.Emitter`."""
-
-    opset: int
-
-    def constant(self, array: Array, label: str) -> Value:
-        """A constant."""
-
-    def vector(self, numbers: tuple[int, ...], label: str) -> Value:
-        """A constant vector of int64."""
-
-    def add(
-        self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
-    ) -> Value:
-        """A node with one output."""
-
-    def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
-        """The same, made once for the same inputs and attributes."""
-
-    def several(
-        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
-    ) -> list[Value]:
-        """A node with a ready operator and one output for each label."""
-
-    def again(
-        self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str]
-    ) -> list[Value]:
-        """The same of an operator of the model, on inputs of the element types that it takes."""
-
-    def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
-        """`value` with axes of length 1."""
-
-    def squeeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
-        """`value` without axes of length 1."""
-
-    def transpose(self, value: Value, perm: Sequence[int], label: str) -> Value:
-        """`value` with its axes in another order."""
-
-    def concat(self, values: Sequence[Value], axis: int, label: str) -> Value:
-        """Values joined along an axis."""
-
-    def reduce(
-        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
-    ) -> Value:
-        """`value` with the elements along axes summed up, or the like."""
 
 
 @dataclasses.dataclass(frozen=True)

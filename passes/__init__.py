@@ -1,9 +1,9 @@
 """The rewrites, one per file, and the pipeline that runs them."""
 
+from ..ops.builder import RewriteError as RewriteError
 from .base import Pass as Pass
 from .base import PassOptionError as PassOptionError
 from .base import Remark as Remark
-from .base import RewriteError as RewriteError
 from .context import PassContext as PassContext
 from .context import PassContext as Run  # noqa: F401 - the name that passes from outside use
 from .context import Progress as Progress

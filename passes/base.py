@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 Action = Literal["rewritten", "kept", "noted"]
 
 
-class RewriteError(Error):
-    """A pass was not able to do what it was asked for."""
-
-
 class PassOptionError(Error):
     """There is no such pass, or a pass has no such option, or the option's value does not fit."""
 

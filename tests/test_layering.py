@@ -24,7 +24,7 @@ FLOORS = {
     "versions": ("version_converter",),
     "targets": ("ir", "ops", "analysis", "passes", "version_converter"),
     "driver": (
-        *("limits", "display", "ir", "facts", "runtimes", "analysis", "verification"),
+        *("limits", "display", "ir", "facts", "ops", "runtimes", "analysis", "verification"),
         *("passes", "version_converter", "targets"),
     ),
     "interop": ("ir", "facts", "verification", "passes", "driver"),

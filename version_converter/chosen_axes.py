@@ -114,7 +114,7 @@ class ChosenAxes:
 
 def _reduced(site: Site, op_type: str, data: Value, axis: int, label: str, keepdims: int) -> Value:
     """Data reduced over an axis that is known, which is an input or an attribute by then."""
-    if site.written_in >= AXES_ARE_INPUTS[op_type]:
+    if site.builder.opset >= AXES_ARE_INPUTS[op_type]:
         inputs = [data, site.ints([axis], "axis")]
         return site.emit(op_type, inputs, label, keepdims=keepdims)
     return site.emit(op_type, [data], label, axes=[axis], keepdims=keepdims)

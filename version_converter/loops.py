@@ -55,8 +55,7 @@ def carried_through(
         going = site.emit("Identity", [condition], "going")
         changed = trip(body, number, given)
     body.set_outputs([going, *changed], [scalars[2], *carried[1]])
-    site.added.append(loop)
-    site.types.add(loop, site.written_in)
+    site.note(loop)
     return [loop.output(index) for index in range(len(labels))]
 
 
@@ -64,8 +63,8 @@ def carried_through(
 def _inside(site: Site, body: Graph) -> Iterator[None]:
     """Let what is emitted stand in a body; it comes with the node that holds it."""
     graph, added = site.graph, site.added
-    site.graph, site.added = body, []
+    site.builder.graph, site.added = body, []
     try:
         yield
     finally:
-        site.graph, site.added = graph, added
+        site.builder.graph, site.added = graph, added

@@ -11,6 +11,7 @@ import onnx
 from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
 from ..ir.attributes import value_of
 from ..ir.option_names import by
+from ..ops.builder import Builder
 from ..ops.schemas import Schema, default_of, schema_at
 from .constants import Constants
 from .errors import Refused
@@ -36,7 +37,7 @@ class Site:
         attributes: the attributes of the draft.
         inputs: the inputs of the draft.
         added: the nodes that stand beside it.
-        written_in: the opset version in which those are written.
+        builder: adds them, in the opset version in which they are written.
     """
 
     def __init__(
@@ -44,7 +45,6 @@ class Site:
     ) -> None:
         assert node.graph is not None
         self.node = node
-        self.graph: Graph = node.graph
         self.source = source
         self.target = target
         self.types = types
@@ -52,8 +52,13 @@ class Site:
         self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)
         self.inputs: list[Value | None] = list(node.inputs)
         self.added: list[Node] = []
-        self.written_in = target
+        self.builder = Builder(node.graph, opset=target)
         self._constants = constants
+
+    @property
+    def graph(self) -> Graph:
+        """The graph to which nodes are added."""
+        return self.builder.graph
 
     @property
     def is_upgrade(self) -> bool:
@@ -312,11 +317,15 @@ class Site:
         op = Operator.make(op_type, **values)
         if attributes:
             op = op.with_attributes([*attributes.values(), *op.attributes.values()])
-        outputs = [self.label(label or op_type) for label in labels]
-        node = self.graph.add_node(op, inputs, outputs, "")
+        outputs = self.builder.again(op, inputs, [self.label(label or op_type) for label in labels])
+        self.note(outputs[0].producer)
+        return outputs
+
+    def note(self, node: Node | None) -> None:
+        """Take note of a node that was added."""
+        assert node is not None
         self.added.append(node)
-        self.types.add(node, self.written_in)
-        return [node.output(index) for index in range(len(labels))]
+        self.types.add(node, self.builder.opset)
 
     def label(self, what: str) -> str:
         """A label for something that stands beside the node."""

@@ -145,7 +145,7 @@ def in_longer_form(site: Site) -> Outcome:
     form = None if site.is_upgrade else LONGER_FORMS.get((site.node.op_type, site.source))
     if form is None:
         return None
-    site.written_in = site.source
+    site.builder.opset = site.source
     return form(site)
 
 

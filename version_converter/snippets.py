@@ -105,7 +105,7 @@ def rounded(site: Site, data: Value, dtype: np.dtype[Any]) -> Value:
 
 def mean_along(site: Site, value: Value, axes: Sequence[int]) -> Value:
     """The mean along axes, which stay with length 1."""
-    if site.written_in < 18:
+    if site.builder.opset < 18:
         return site.emit("ReduceMean", [value], "mean", axes=list(axes))
     return site.emit("ReduceMean", [value, site.ints(axes, "axes")], "mean")
 

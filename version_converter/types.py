@@ -8,17 +8,17 @@ from typing import Any
 import onnx
 from google.protobuf.message import Message
 
-from ..analysis.shapes.element_types import ElementTypes
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.onnx_inference_cache import OnnxFacts
 from ..analysis.shapes.ranks import Ranks
-from ..analysis.shapes.versions import version_of_root
 from ..facts.fact import UNKNOWN, Fact, decided, vector
 from ..facts.polynomial import Dimension
 from ..facts.types import agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ir.lazy import lazy_property
+from ..ops.element_types import ElementTypes
 from ..ops.schemas import tensor_text, type_text
+from ..ops.versions import version_of_root
 
 
 class Types:

@@ -67,7 +67,7 @@ def detour(site: Site) -> list[Value | None] | None:
 
 
 def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
-    site.written_in = site.source
+    site.builder.opset = site.source
     for index in row.inputs:
         value = site.input(index)
         if value is not None:

@@ -16,11 +16,11 @@ from ...facts.types import completed
 from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
 from ...limits import allowed, current, limit
+from ...ops.versions import VersionOf, version_of_root
 from .body_transfer import enter_body, leave_bodies
 from .call_transfer import Attributes, CallFacts
 from .node_transfer import NodeFacts
 from .onnx_inference_cache import Memory, OnnxFacts
-from .versions import VersionOf, version_of_root
 
 _DEEPEST = limit("call_depth")
 _TOO_DEEP = f"takes calls deeper in each other than {allowed('call_depth')}; inline them first"

@@ -18,7 +18,7 @@ from ...facts.fact import FOLLOWED, UNKNOWN, Fact, Symbols
 from ...facts.polynomial import Dimension
 from ...ir import Function, Model, Node, OnnxError, Operator, Tensor, Value, ask_onnx, normal_domain
 from ...ir.onnx_errors import ends_inference
-from .versions import VersionOf, version_of_root
+from ...ops.versions import VersionOf, version_of_root
 
 _MAX_INPUT_BYTES = 1 << 16
 """Constants up to this size are shown to onnx's inference, which may read shapes from them."""

@@ -19,10 +19,10 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Shape
 from ...facts.polynomial import product
 from ...ir import Graph, Model, Node, Value
+from ...ops.builder import Builder
 from ...ops.schema_queries import formal_inputs
 from ..base import Pass
 from ..context import PassContext
-from ..utils.builder import Emitter
 from ..utils.replace_all_uses import replace_value
 from .eliminate_identities import can_give_out
 
@@ -77,7 +77,7 @@ class _Cancelling:
         if shape == wanted:
             new = source if _may_stand_for(graph, source, value) else None
         elif _is_roundabout(node, source):
-            new = _reshaped(Emitter(graph, self.fold), source, shape, wanted, value.name)
+            new = _reshaped(Builder(graph, self.fold), source, shape, wanted, value.name)
         if new is None:
             return False
         replace_value(graph, value, new)
@@ -100,7 +100,7 @@ class _Cancelling:
         if not chain or not _only_read_by_one(graph, value) or made.inputs[0] is None:
             return False
         source: Value = made.inputs[0]
-        emit = Emitter(graph)
+        emit = Builder(graph)
         for one in reversed(chain):
             source = emit.apply(one.op, [source], one.output().name, one.name)
         last = emit.apply(made.op, [source, *made.inputs[1:]], value.name, made.name)
@@ -124,7 +124,7 @@ def _is_roundabout(node: Node, source: Value) -> bool:
 
 
 def _reshaped(
-    emit: Emitter, source: Value, shape: Shape, wanted: Shape, label: str
+    emit: Builder, source: Value, shape: Shape, wanted: Shape, label: str
 ) -> Value | None:
     """A value in another shape, by one node that constants tell what to do."""
     fewer, more = _inserted(wanted, shape), _inserted(shape, wanted)

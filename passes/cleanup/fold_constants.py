@@ -20,12 +20,12 @@ import onnx
 from ...analysis.constants.call_results import CallResults, tells_anything
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
-from ...analysis.shapes.element_types import ElementTypes
 from ...ir import Graph, Model, Node, Operator, Tensor
+from ...ops.builder import Builder
+from ...ops.element_types import ElementTypes
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_BYTES
-from ..utils.builder import Emitter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     # The two have their other attributes in common, in every opset.
     attributes = [onnx.helper.make_attribute("to", known), *node.op.attributes.values()]
     op = Operator("Cast").with_attributes(attributes)
-    cast = Emitter(graph).apply(op, [value], copy.name, node.name)
+    cast = Builder(graph).apply(op, [value], copy.name, node.name)
     graph.replace_uses(copy, cast)
     graph.remove(node)
     assert cast.producer is not None

@@ -21,9 +21,9 @@ from ...analysis.safety.select_legality import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Template, Value
+from ...ops.builder import Builder
 from ..base import Pass
 from ..context import PassContext
-from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller, named_from_outside
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
@@ -94,7 +94,7 @@ class _Converter:
         """Put both branches and a select for each output in the place of an If."""
         path, given = node.path, node.inputs[0]
         assert given is not None
-        emitter = Emitter(graph, self.folder.fold)
+        emitter = Builder(graph, self.folder.fold)
         one, other = [self.copy(graph, node.body(name)) for name in _BRANCHES]
         shape = self.speculation.outside(given).fact.shape
         rank = min((len(fact.shape or ()) for fact in facts), default=0)

@@ -33,11 +33,11 @@ from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
+from ...ops.builder import Builder
 from ...ops.randomness import find_random
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller, named_from_outside, unstackable_output
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
@@ -136,7 +136,7 @@ class _Predicator:
     ) -> None:
         """Put a copy of the body for each trip that may be made in the place of the Loop."""
         path, before, trips = loop.path, len(graph), prediction.trips
-        writer = _TripWriter(graph, loop, template, Emitter(graph, self.folder.fold))
+        writer = _TripWriter(graph, loop, template, Builder(graph, self.folder.fold))
         if not trips[0].certain:
             start = loop.input(1)
             assert start is not None
@@ -160,7 +160,7 @@ class _TripWriter:
         live: whether the next trip is one that the Loop makes; None where that is certain.
     """
 
-    def __init__(self, graph: Graph, loop: Node, template: Template, emitter: Emitter) -> None:
+    def __init__(self, graph: Graph, loop: Node, template: Template, emitter: Builder) -> None:
         self.graph = graph
         self.loop = loop
         self.body = loop.body("body")

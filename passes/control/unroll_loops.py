@@ -18,10 +18,10 @@ from ...analysis.trips.body_inputs import declared_shape, given_condition, shape
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...ir import Graph, Model, Node, Template, Tensor, Value
+from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.builder import Emitter
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import (
@@ -161,7 +161,7 @@ class _LoopUnroller:
         self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
     ) -> list[Value | None]:
         """What each scan output is: the values of its trips along a new first axis."""
-        emitter = Emitter(graph, self.folder.fold)
+        emitter = Builder(graph, self.folder.fold)
         stacked: list[Value | None] = []
         first = len(loop.inputs) - 2
         elements = None if any(scanned) else ScanElements(loop, self.model)

@@ -24,7 +24,8 @@ from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...ir import Function, Model, Node
-from ..base import Pass, RewriteError
+from ...ops.builder import RewriteError
+from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle

@@ -20,16 +20,16 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
-from ...analysis.shapes.element_types import ElementTypes
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.body_inputs import given_condition
 from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds
 from ...ir import Graph, Model, Node, Value, downstream, upstream
+from ...ops.builder import Builder
+from ...ops.element_types import ElementTypes
 from ...ops.schema_queries import takes
 from ..base import Pass
 from ..context import PassContext
-from ..utils.builder import Emitter
 from ..utils.legality import given_by_caller
 from .comparisons import EXACT, Comparison, ConditionReader, integer
 
@@ -57,7 +57,7 @@ class CountLoops(Pass):
             for node in graph.nodes_of("Loop"):
                 plan = _planned(node, inference)
                 if plan is not None:
-                    _Counting(graph, node, Emitter(graph, folder.fold)).write(plan)
+                    _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
                     what = "its condition only counts: its trips are computed before it"
                     context.rewritten(self, node, node.path, what)
                     changed = True
@@ -137,7 +137,7 @@ def _deciding(body: Graph, condition: Value) -> Iterator[Part]:
 class _Counting:
     """Writes the trips of one Loop."""
 
-    def __init__(self, graph: Graph, loop: Node, emitter: Emitter) -> None:
+    def __init__(self, graph: Graph, loop: Node, emitter: Builder) -> None:
         self.graph = graph
         self.loop = loop
         self.emit = emitter

@@ -26,11 +26,11 @@ from ...facts.fact import Fact, decided, element
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
 from ...ir.copying import empty_header
+from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
 from ..scans.layout import add_holder, output_labels, replace_outputs
-from ..utils.builder import Emitter
 from ..utils.costs import LEAST_SCANNED, Costs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads
 from ..vectorize.loop_view import Repetition
@@ -207,7 +207,7 @@ class _LoopsToScans(OtherForm[_Plan]):
             Operator("If"),
             {},
             ["then_branch", "else_branch"],
-            [self._runs(Emitter(graph, self.folder.fold), repetition)],
+            [self._runs(Builder(graph, self.folder.fold), repetition)],
             [labels[index] for index in kept],
             node.name,
         )
@@ -216,13 +216,13 @@ class _LoopsToScans(OtherForm[_Plan]):
         taken = graph.add_body(guard, "then_branch", empty_header("some"))
         scanned = self._add_scan(taken, plan, "_scan")
         other = graph.add_body(guard, "else_branch", empty_header("none"))
-        without = _without_trips(Emitter(other), plan)
+        without = _without_trips(Builder(other), plan)
         taken.set_outputs([v for i in kept if (v := scanned[i]) is not None], infos)
         other.set_outputs([without[index] for index in kept], infos)
         clean(other)
         return [None if value is None else next(made) for value in node.outputs]
 
-    def _runs(self, emitter: Emitter, repetition: Repetition) -> Value:
+    def _runs(self, emitter: Builder, repetition: Repetition) -> Value:
         """Whether there is a trip."""
         assert repetition.maximum is not None
         zero = emitter.constant(np.array(0, np.int64), "none")
@@ -315,7 +315,7 @@ def _is_numbered(repetition: Repetition, reads: Sequence[ElementRead]) -> bool:
 
 def _read_element(body: Graph, found: ElementRead, given: Value) -> None:
     """Let what reads an element read an input of the body."""
-    emitter, old = Emitter(body), found.node.output()
+    emitter, old = Builder(body), found.node.output()
     if not found.keeps_axis:
         body.replace_uses(old, given)
         return
@@ -339,7 +339,7 @@ def _squeezes(node: Node, axis: int) -> bool:
     return axes == [axis]
 
 
-def _without_trips(emitter: Emitter, plan: _Plan) -> list[Value]:
+def _without_trips(emitter: Builder, plan: _Plan) -> list[Value]:
     """What a Loop gives where it makes no trips."""
     made = [
         emitter.add("Identity", [state.initial], state.given.name)

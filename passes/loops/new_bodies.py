@@ -8,8 +8,8 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Node, Value
+from ...ops.builder import Builder
 from ..scans.layout import declaration
-from ..utils.builder import Emitter
 from ..vectorize.splice import drop_unread
 
 
@@ -45,7 +45,7 @@ def give_out_own(
 ) -> None:
     """Let a body give out values, from the slot `first` on each by a node of its own: onnxruntime
     mixes up what a body was given and gives out as it is, and one value in two slots."""
-    emitter, given, seen = Emitter(body), list(results[:first]), set()
+    emitter, given, seen = Builder(body), list(results[:first]), set()
     for value in results[first:]:
         own = value.producer is not None and value.producer.graph is body
         if not own or value in seen:

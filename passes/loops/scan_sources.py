@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Fold, Graph, Value
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 from ..vectorize.affine_reads import Selection
 from ..vectorize.loop_view import Repetition
 
@@ -25,7 +25,7 @@ class ScanSources:
     """
 
     def __init__(self, graph: Graph, repetition: Repetition, fold: Fold) -> None:
-        self.emit = Emitter(graph, fold)
+        self.emit = Builder(graph, fold)
         self.repetition = repetition
         self.values: list[Value] = []
         self.backward: list[bool] = []

@@ -20,12 +20,12 @@ import onnx
 
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Operator, Template, Value
+from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
 from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
-from ..utils.builder import Emitter
 from ..vectorize.loop_view import Repetition, Scanned, Stacked
 from ..vectorize.splice import is_used
 from .new_bodies import add_input, all_labels, give_out_own
@@ -118,7 +118,7 @@ class _ScansToLoops(OtherForm[_Plan]):
     def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Put a Loop in the place of a Scan."""
         repetition, node = plan.repetition, plan.repetition.node
-        emitter = Emitter(graph, self.folder.fold)
+        emitter = Builder(graph, self.folder.fold)
         trips = self._trips(emitter, plan)
         holds = emitter.constant(np.array(True), "holds")
         initial = [state.initial for state in repetition.states]
@@ -140,7 +140,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         replace_outputs(graph, node, results)
         return "is a Loop now"
 
-    def _trips(self, emitter: Emitter, plan: _Plan) -> Value:
+    def _trips(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
             return emitter.constant(np.array(plan.length, np.int64), "trips")
         first = plan.repetition.scanned[0]
@@ -167,14 +167,14 @@ class _ScansToLoops(OtherForm[_Plan]):
         number = body.add_input("i", _scalar("i", onnx.TensorProto.INT64))
         holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
         states = [add_input(body, state.given, inference) for state in repetition.states]
-        elements = self._elements(Emitter(body), repetition, number, last)
+        elements = self._elements(Builder(body), repetition, number, last)
         template = Template(scan, body, fold=self.folder.fold)
         results = template.instantiate([*states, *elements])
         told = _scalar("holds", onnx.TensorProto.BOOL)
         give_out_own(body, [holds, *results], [told, *infos], first=1)
 
     def _elements(
-        self, emitter: Emitter, repetition: Repetition, number: Value, last: Value | None
+        self, emitter: Builder, repetition: Repetition, number: Value, last: Value | None
     ) -> list[Value | None]:
         """What a trip reads of the scan inputs; None where nothing reads it."""
         backward = None
@@ -192,7 +192,7 @@ class _ScansToLoops(OtherForm[_Plan]):
 
     def _arranged(
         self,
-        emitter: Emitter,
+        emitter: Builder,
         value: Value,
         stacked: Stacked,
         trips: Value,
@@ -230,7 +230,7 @@ def _untold(
     return sizes
 
 
-def _shape(emitter: Emitter, trips: Value, sizes: Sequence[Size]) -> Value:
+def _shape(emitter: Builder, trips: Value, sizes: Sequence[Size]) -> Value:
     """The shape of what is stacked, as a vector."""
     parts = [emitter.unsqueeze(trips, 0, "length")]
     for size in sizes:

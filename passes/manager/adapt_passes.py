@@ -15,7 +15,8 @@ import onnx_ir.passes
 from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
-from ..base import Pass, PassOptionError, RewriteError
+from ...ops.builder import RewriteError
+from ..base import Pass, PassOptionError
 from ..context import PassContext
 
 _ask = Boundary(RewriteError)

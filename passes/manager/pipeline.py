@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
 from ...limits import current, governed
-from ..base import Pass, Remark, RewriteError, kept_constructs
+from ...ops.builder import RewriteError
+from ..base import Pass, Remark, kept_constructs
 from ..conformance import NewNodes
 from ..context import PassContext, Progress
 from ..utils.fixpoint import rewrite_model

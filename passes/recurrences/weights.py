@@ -14,7 +14,7 @@ import numpy as np
 
 from ...ir import Array, Signal, Value
 from ...ops.batching import Operand
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 
 
 class Unfit(Signal):
@@ -86,7 +86,7 @@ class Weights:
     """
 
     def __init__(
-        self, emit: Emitter, same: Callable[[Value], Operand], dtype: np.dtype[np.generic]
+        self, emit: Builder, same: Callable[[Value], Operand], dtype: np.dtype[np.generic]
     ) -> None:
         self.emit = emit
         self.same = same

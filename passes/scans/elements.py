@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Value
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 from .layout import ScanLayout
 from .shapes import ScanShapes
 
@@ -16,7 +16,7 @@ Rows = list[list[Value | None]]
 """For each row of a batch its elements in the order of the axis; None where nothing reads them."""
 
 
-def slices(emitter: Emitter, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
+def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
     """The first `count` slices of length 1 along an axis, by one Split; `rest` more follow."""
     if count == 1 and not rest:
         return [value]
@@ -41,7 +41,7 @@ class Unstacked:
     def __init__(
         self,
         scan: ScanLayout,
-        emitter: Emitter,
+        emitter: Builder,
         lengths: Sequence[int],
         longest: int,
         batched: bool,
@@ -116,7 +116,7 @@ class Stack:
         scan: ScanLayout,
         index: int,
         shapes: ScanShapes,
-        emitter: Emitter,
+        emitter: Builder,
         longest: int,
         batched: bool,
     ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor, Value
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 from .shapes import ScanShapes, Size, ValueAxis
 
 _MOST = np.iinfo(np.int64).max
@@ -36,7 +36,7 @@ class Padding:
     sizes: tuple[Value | None, ...]
     elem_types: tuple[int, ...]
 
-    def fill(self, emitter: Emitter, index: int, value: Value, missing: Value) -> Value:
+    def fill(self, emitter: Builder, index: int, value: Value, missing: Value) -> Value:
         """The scan output of a row with `missing` elements of zeros behind it."""
         sizes = self.sizes[index]
         if sizes is None:
@@ -45,13 +45,13 @@ class Padding:
         rest = self._zeros(emitter, index, missing, sizes, f"{value.name}_rest")
         return emitter.concat([value, rest], 0, f"{value.name}_padded")
 
-    def only_zeros(self, emitter: Emitter, index: int, label: str) -> Value:
+    def only_zeros(self, emitter: Builder, index: int, label: str) -> Value:
         """The scan output of an empty row."""
         sizes = self.sizes[index]
         assert sizes is not None
         return self._zeros(emitter, index, self.longest, sizes, f"{label}_zeros")
 
-    def _zeros(self, emitter: Emitter, index: int, count: Value, sizes: Value, label: str) -> Value:
+    def _zeros(self, emitter: Builder, index: int, count: Value, sizes: Value, label: str) -> Value:
         scalar = sizes.constant is not None and sizes.constant.size == 0
         shape = count if scalar else emitter.concat([count, sizes], 0, f"{label}_shape")
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_types[index])
@@ -62,7 +62,7 @@ class Padding:
         return emitter.add("Gather", [emitter.constant(zero, "zero"), picks], label, axis=0)
 
 
-def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Padding:
+def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Padding:
     """What the rows of a Scan 8 need that end before the longest one does."""
     scan, known = shapes.scan, shapes.length()
     longest: Sequence[Size] = [known] if known is not None else [ValueAxis(scan.scanned[0], 1)]
@@ -84,19 +84,19 @@ def plan_padding(shapes: ScanShapes, emitter: Emitter, lengths: Value) -> Paddin
     )
 
 
-def iota(emitter: Emitter, length: Value) -> Value:
+def iota(emitter: Builder, length: Value) -> Value:
     """The numbers 0, 1, ... below `length`, which is int64 of shape [1]; opset 9 has no Range."""
     ones = _filled(emitter, length, np.ones(1, np.int64), f"{length.name}_ones")
     indices = emitter.add("NonZero", [ones], f"{length.name}_rows")
     return emitter.squeeze(indices, 0, f"{length.name}_indices")
 
 
-def _filled(emitter: Emitter, shape: Value, element: Array, label: str) -> Value:
+def _filled(emitter: Builder, shape: Value, element: Array, label: str) -> Value:
     value = Tensor(array=element).message()
     return emitter.add("ConstantOfShape", [shape], label, value=value)
 
 
-def _vector(emitter: Emitter, sizes: Sequence[Size], label: str) -> Value:
+def _vector(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
     """An int64 vector of sizes, read from values where they are not numbers."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):

@@ -24,9 +24,9 @@ import onnx
 
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
-from ..base import Pass, RewriteError
+from ...ops.builder import Builder, RewriteError
+from ..base import Pass
 from ..context import PassContext
-from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
     add_holder,
@@ -85,7 +85,7 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
     reason = obstacle_8_to_9(shapes)
     if reason is not None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
-    emitter = Emitter(graph, opset=_TO)
+    emitter = Builder(graph, opset=_TO)
     lengths = row_lengths(shapes)
     padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
     rows = _Rows(scan, padding)
@@ -136,7 +136,7 @@ def _each_row(
     }
     length = None
     if lengths is not None:
-        length = Emitter(body, opset=_TO).unsqueeze(row[lengths], 0, f"{lengths.name}_length")
+        length = Builder(body, opset=_TO).unsqueeze(row[lengths], 0, f"{lengths.name}_length")
     results = [
         value for value in rows.run(body, [row[v] for v in read], length) if value is not None
     ]
@@ -190,7 +190,7 @@ class _Rows:
         self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
     ) -> list[Value | None]:
         """A row of at least one element, or one whose results tell their shapes when empty."""
-        emitter = Emitter(graph, opset=_TO)
+        emitter = Builder(graph, opset=_TO)
         count = len(self.scan.states)
         indices = iota(emitter, length)
         valid = of_each(
@@ -207,7 +207,7 @@ class _Rows:
         self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
     ) -> list[Value | None]:
         """A row that may have no elements: then the states stay, and all outputs are zeros."""
-        emitter, count = Emitter(graph, opset=_TO), len(self.scan.states)
+        emitter, count = Builder(graph, opset=_TO), len(self.scan.states)
         outputs = self.scan.node.outputs
         condition = emitter.add("Cast", [length], f"{length.name}_holds", to=onnx.TensorProto.BOOL)
         choice = add_holder(
@@ -221,7 +221,7 @@ class _Rows:
         then = graph.add_body(choice, "then_branch", empty_header("row"))
         _give_out(then, self._cut_and_fill(then, given, length, padding))
         other = graph.add_body(choice, "else_branch", empty_header("empty_row"))
-        inside = Emitter(other, opset=_TO)
+        inside = Builder(other, opset=_TO)
         _give_out(
             other,
             [

@@ -23,10 +23,10 @@ from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
+from ...ops.builder import Builder, RewriteError
 from ...ops.schema_queries import unsayable
-from ..base import Pass, RewriteError
+from ..base import Pass
 from ..context import PassContext
-from ..utils.builder import Emitter
 from .layout import (
     ScanLayout,
     add_holder,
@@ -105,7 +105,7 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
     reason = obstacle_9_to_8(shapes)
     if reason is not None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
-    emitter = Emitter(graph, opset=_TO)
+    emitter = Builder(graph, opset=_TO)
     labels = output_labels(node, "_batch")
     given = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
     batched = _add_scan(graph, node.op, given, scan.input_backward, labels, node.name)
@@ -122,11 +122,11 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
     replace_outputs(graph, node, results)
 
 
-def _batched_states(emitter: Emitter, scan: ScanLayout) -> list[Value]:
+def _batched_states(emitter: Builder, scan: ScanLayout) -> list[Value]:
     return of_each(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
 
 
-def _batched_rows(emitter: Emitter, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:
+def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:
     """The scan inputs, scanned axis first, with a batch of 1 before it."""
     rows = []
     for index, value in enumerate(scan.scanned):
@@ -152,7 +152,7 @@ def _add_scan(
 
 
 def _forward(
-    emitter: Emitter, scan: ScanLayout, outputs: Sequence[Value | None]
+    emitter: Builder, scan: ScanLayout, outputs: Sequence[Value | None]
 ) -> list[Value | None]:
     """The outputs of the Scan 8, those to be filled backward reversed along the length."""
     results = list(outputs)
@@ -176,7 +176,7 @@ def _forward(
 def _add_identities(graph: Graph, node: Node, count: int) -> None:
     """Give a Scan a body that gives out what it takes in."""
     body = graph.add_body(node, "body", empty_header("reverse"))
-    inside = Emitter(body, opset=_TO)
+    inside = Builder(body, opset=_TO)
     results = [
         inside.add("Identity", [body.add_input("element", declaration("element", None))], "same")
         for _ in range(count)

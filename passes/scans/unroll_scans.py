@@ -25,11 +25,11 @@ from ...analysis.constants.provenance import origins
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ir.option_names import by
+from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.builder import Emitter
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import drawn_alike, named_from_outside
@@ -174,7 +174,7 @@ class _ScanUnroller:
     def unroll(self, graph: Graph, plan: _Plan) -> None:
         """Put copies of the body in the place of the Scan."""
         node, path = plan.scan.node, plan.scan.node.path
-        emitter = Emitter(graph, self.folder.fold)
+        emitter = Builder(graph, self.folder.fold)
         moves = plan.moves
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
@@ -182,7 +182,7 @@ class _ScanUnroller:
         self.context.rewritten(self.options, node, path, self.context.with_offer(node, what))
         self.budget.spend(plan.template.added + moves)
 
-    def run_rows(self, emitter: Emitter, plan: _Plan) -> list[Value | None]:
+    def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
         """Copy the body for every trip of every row; the Scan's outputs."""
         scan, count = plan.scan, len(plan.scan.states)
         parts = Unstacked(scan, emitter, plan.lengths, plan.longest, plan.batched)
@@ -205,7 +205,7 @@ class _ScanUnroller:
         return [*_final_states(emitter, plan, finals), *stacked]
 
     def stack(
-        self, emitter: Emitter, plan: _Plan, index: int, rows: Sequence[Sequence[Sequence[Value]]]
+        self, emitter: Builder, plan: _Plan, index: int, rows: Sequence[Sequence[Sequence[Value]]]
     ) -> Value:
         old = plan.scan.scan_outputs[index]
         assert old is not None
@@ -217,7 +217,7 @@ class _ScanUnroller:
 
 
 def _final_states(
-    emitter: Emitter, plan: _Plan, finals: Sequence[Sequence[Value]]
+    emitter: Builder, plan: _Plan, finals: Sequence[Sequence[Value]]
 ) -> list[Value | None]:
     """The states after the last trip of each row."""
     if not plan.batched:
@@ -236,7 +236,7 @@ def _final_states(
     return results
 
 
-def _without_trips(emitter: Emitter, plan: _Plan) -> list[Value | None]:
+def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
     """The outputs of a Scan that makes no trips: its states as they are, and zeros, or nothing."""
     results: list[Value | None] = list(plan.scan.states[: len(plan.scan.final_states)])
     for index, old in enumerate(plan.scan.scan_outputs):

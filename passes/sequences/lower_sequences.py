@@ -23,10 +23,10 @@ import numpy as np
 
 from ...analysis.constants.folding import Folder
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
+from ...ops.builder import Builder
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.builder import Emitter
 from ..utils.legality import drawn_alike, given_by_caller, named_from_outside
 from ..utils.replace_all_uses import replace_value
 from .split import Parts, shape_of
@@ -85,7 +85,7 @@ class _Lowering:
         self.changed = False
         self.expanded = False
         self._parts: list[Parts] = []
-        self._emitters: dict[Graph, Emitter] = {}
+        self._emitters: dict[Graph, Builder] = {}
 
     def visit(self, graph: Graph) -> None:
         """Interpret a graph, and the bodies in it with what is known before them."""
@@ -278,9 +278,9 @@ class _Lowering:
     def _know(self, node: Node, elements: KnownSequence) -> None:
         self.structures.known[node.output()] = elements
 
-    def _emitter(self, graph: Graph) -> Emitter:
+    def _emitter(self, graph: Graph) -> Builder:
         if graph not in self._emitters:
-            self._emitters[graph] = Emitter(graph, self.folder.fold)
+            self._emitters[graph] = Builder(graph, self.folder.fold)
         return self._emitters[graph]
 
     def _check_budget(self, cost: int) -> None:

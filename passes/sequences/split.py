@@ -11,7 +11,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Node, Value
 from ...ir.option_names import by
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 from .structure import LazyValue, Undecided
 
 _SPLIT_UNKNOWN = Message("split-unknown", "its split depends on {cause}")
@@ -46,7 +46,7 @@ class Parts:
         Undecided: the parts are not known, or the split fails at run time.
     """
 
-    def __init__(self, node: Node, emitter: Emitter, inference: ShapeInference) -> None:
+    def __init__(self, node: Node, emitter: Builder, inference: ShapeInference) -> None:
         source = node.inputs[0]
         assert source is not None
         self.node = node

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ...analysis.shapes.element_types import ElementTypes
 from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.references import named_tensors
+from ...ops.element_types import ElementTypes
 from ...ops.randomness import find_random
 from ...ops.schema_queries import unsayable
 

@@ -6,13 +6,13 @@ import onnx
 
 from ...facts.fact import Shape
 from ...ir import Value
-from .builder import Emitter
+from ...ops.builder import Builder
 
 _BOOL = onnx.TensorProto.BOOL
 
 
 def select(
-    emitter: Emitter, condition: Value, one: Value, other: Value, elem_type: int, label: str
+    emitter: Builder, condition: Value, one: Value, other: Value, elem_type: int, label: str
 ) -> Value:
     """`one` where the condition holds, else `other`.
 
@@ -35,7 +35,7 @@ def select(
 
 
 def broadcasting(
-    emitter: Emitter, condition: Value, shape: Shape | None, rank: int, label: str
+    emitter: Builder, condition: Value, shape: Shape | None, rank: int, label: str
 ) -> Value:
     """A condition of one element in a form that broadcasts without raising a rank.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ...facts.fact import Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Unbatchable
-from .builder import Emitter
+from ...ops.builder import Builder
 from .replace_all_uses import replace_value
 
 _ALLOWS_ZERO = 14
 """From here on Reshape can be told that a size of 0 is one."""
 
 
-def joined_along(rows: Value, axis: int, shape: Shape, emit: Emitter) -> Value:
+def joined_along(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
     """All rows, joined along an axis of one row.
 
     Args:
@@ -58,7 +58,7 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
     """
     rows = split.input(0)
     assert rows is not None
-    emit = Emitter(graph)
+    emit = Builder(graph)
     for use in graph.uses(split.output()):
         node = use.user
         if isinstance(node, Node) and node.graph is graph and not node.output().pinned:
@@ -70,7 +70,7 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
         graph.remove(split)
 
 
-def _read(node: Node, rows: Value, shape: Shape, emit: Emitter) -> Value | None:
+def _read(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
     """What a node gives that reads a sequence, made of the rows; None for one that needs it."""
     if node.is_op("ConcatFromSequence"):
         return _concatenated(node, rows, shape, emit)
@@ -83,7 +83,7 @@ def _read(node: Node, rows: Value, shape: Shape, emit: Emitter) -> Value | None:
     return None
 
 
-def _concatenated(node: Node, rows: Value, shape: Shape, emit: Emitter) -> Value | None:
+def _concatenated(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
     axis, rank = node.attribute("axis"), len(shape)
     if node.attribute("new_axis", 0):
         axis %= rank + 1

@@ -12,7 +12,7 @@ from ...facts.polynomial import Dimension
 from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, spread
-from ..utils.builder import Emitter, Room
+from ...ops.builder import Builder, Room
 from .loop_view import Repetition, Scanned
 from .memory import IterationMemory, MemoryBounds
 
@@ -75,7 +75,7 @@ class Feeding:
         assert graph is not None
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
         scratch.opset_imports = dict(graph.root.opset_imports)
-        self.emit = Emitter(scratch.graph, room=room_beside(repetition.body))
+        self.emit = Builder(scratch.graph, room=room_beside(repetition.body))
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}

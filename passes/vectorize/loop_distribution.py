@@ -13,7 +13,7 @@ import networkx as nx
 
 from ...ir import Node
 from ...ops.batching import DIFFERING, Unbatchable
-from ..base import RewriteError
+from ...ops.builder import RewriteError
 from .dependence_graph import Dependences, Vertex
 from .loop_view import State
 

@@ -14,8 +14,8 @@ from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.fact import Fact
 from ...ir import Graph, Node, Value, captured_by, empty_header
 from ...ops.batching import Operand, Unbatchable
+from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
-from ..utils.builder import Emitter
 from .if_conversion import compute_call, compute_choice
 from .loop_view import Repetition, Scanned, Stacked, read
 from .node_batcher import NodeBatcher
@@ -34,7 +34,7 @@ class _Body(NodeBatcher):
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
         super().__init__(
             around.feeding,
-            Emitter(graph, room=around.emit.room),
+            Builder(graph, room=around.emit.room),
             around.extent,
             around.speculation,
         )

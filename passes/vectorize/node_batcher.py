@@ -12,11 +12,10 @@ from ...facts.fact import Fact
 from ...ir import Node, Value, normal_domain
 from ...ops import rules_of
 from ...ops.batching import Batch, Extent, Operand, Ragged, Unbatchable, spread
+from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
-from ..base import RewriteError
-from ..utils.builder import Emitter
 from .batched_inputs import Feeding
 
 
@@ -41,7 +40,7 @@ class NodeBatcher(abc.ABC):
     def __init__(
         self,
         feeding: Feeding,
-        emit: Emitter,
+        emit: Builder,
         extent: Extent,
         speculation: Speculation | None = None,
     ) -> None:

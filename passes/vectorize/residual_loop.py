@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ...ir import Node, Value, captured_by, copy_node, empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand
+from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
-from ..utils.builder import Emitter
 from .induction_variables import iteration_like
 from .loop_view import Scanned
 from .residual_outputs import Remainder, named
@@ -128,7 +128,7 @@ class _Rebuilding:
         self.body = self.graph.add_body(
             node, "body", empty_header(self.repetition.body.header.name)
         )
-        self.emit = Emitter(self.body)
+        self.emit = Builder(self.body)
         self.enter()
         self._copy()
         self._give_out()
@@ -217,7 +217,7 @@ class _Rebuilding:
         )
 
 
-def given_out(value: Value, others: Sequence[Value], emit: Emitter) -> Value:
+def given_out(value: Value, others: Sequence[Value], emit: Builder) -> Value:
     """What a body gives out for a value: one that its nodes give, and not among the others, because
     onnxruntime gives zeros for one of two outputs that are one value."""
     if value.producer is not None and value.graph is emit.graph and value not in others:

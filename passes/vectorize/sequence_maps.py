@@ -12,7 +12,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import integers
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
-from ..utils.builder import Emitter
+from ...ops.builder import Builder
 from ..utils.legality import given_by_caller
 from ..utils.replace_all_uses import replace_value
 from .loop_view import Repetition, Scanned, Stacked
@@ -89,7 +89,7 @@ def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
     Returns:
         whether there was any.
     """
-    emit, found = Emitter(graph), False
+    emit, found = Builder(graph), False
     for node in graph.nodes():
         sequence, index = (
             (node.input(0), node.input(1)) if node.is_op("SequenceAt") else (None,) * 2

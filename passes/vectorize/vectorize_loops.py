@@ -16,7 +16,8 @@ from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Model, Node
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
-from ..base import Pass, RewriteError
+from ...ops.builder import RewriteError
+from ..base import Pass
 from ..context import PassContext
 from .loop_view import Repetition, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds

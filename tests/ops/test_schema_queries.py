@@ -9,8 +9,8 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import ir
+from straightline.ops.builder import Builder
 from straightline.passes import RewriteError, parse_pipeline
-from straightline.passes.utils.builder import Emitter
 
 OPSETS = (1, 3, 4, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26)
 ELEMENT_TYPES = [
@@ -232,11 +232,11 @@ def test_a_cast_keeps_what_its_like_says_of_rounding():
 
 def test_what_no_pass_has_asked_about_is_not_written():
     model = ir.load(parse(19, LOOP.replace("TRIPS", "2").replace("T[", "float8e5m2[")))
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     with pytest.raises(RewriteError, match=r"Unsqueeze does not take .*float8e5m2, in opset 19"):
         emitter.unsqueeze(model.graph.inputs[0], 0, "row")
     old = ir.load(parse(9, NEGATIVE))
     with pytest.raises(RewriteError, match=r"Concat does not take axes \[-1\] in opset 9"):
-        Emitter(old.graph).concat([old.graph.inputs[0]] * 2, -1, "twice")
+        Builder(old.graph).concat([old.graph.inputs[0]] * 2, -1, "twice")
     with pytest.raises(RewriteError, match="there is no Where in opset 8"):
-        Emitter(ir.load(parse(8, CHOICE.replace("T[", "float["))).graph).add("Where", [], "none")
+        Builder(ir.load(parse(8, CHOICE.replace("T[", "float["))).graph).add("Where", [], "none")

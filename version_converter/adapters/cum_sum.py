@@ -48,8 +48,7 @@ def add_in_a_scan(site: Site) -> Outcome:
     scan = site.graph.add_node(scan_of, [start, data], labels)
     type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
     _add_body(site, scan, type_)
-    site.added.append(scan)
-    site.types.add(scan, site.written_in)
+    site.note(scan)
     return [scan.output(1)]
 
 

@@ -89,6 +89,5 @@ def _count(site: Site, inputs: list[Value]) -> Value:
             for value, kind in zip(given, kinds, strict=True)
         ],
     )
-    site.added.append(loop)
-    site.types.add(loop, site.written_in)
+    site.note(loop)
     return loop.output(1)

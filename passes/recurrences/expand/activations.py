@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 
 from ....ir import Value
-from ...utils.builder import Emitter
+from ....ops.builder import Builder
 from ..functions import Function
 from ..weights import Unfit
 
@@ -25,7 +25,7 @@ class Activations:
         clip: the bound of what is activated, if there is one.
     """
 
-    def __init__(self, emit: Emitter, elem_type: int, clip: float | None) -> None:
+    def __init__(self, emit: Builder, elem_type: int, clip: float | None) -> None:
         self.emit = emit
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         self._clip = clip

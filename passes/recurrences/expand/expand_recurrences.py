@@ -22,7 +22,8 @@ from ....analysis.constants.folding import Folder
 from ....analysis.constants.provenance import origins
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
-from ...base import Pass, RewriteError
+from ....ops.builder import RewriteError
+from ...base import Pass
 from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.budget import DEFAULT_MAX_NODES, Budget

@@ -19,8 +19,8 @@ import onnx
 
 from ....ir import Array, Fold, Graph, Template, Value
 from ....ir.lazy import lazy_property
+from ....ops.builder import Builder
 from ....ops.schema_queries import unsayable
-from ...utils.builder import Emitter
 from ..layers import BIAS, INPUT, LENGTHS, PEEPHOLES, RECURRENT, WEIGHTS, Layer
 from ..weights import Unfit
 from .steps import step_graph, weight_names
@@ -114,7 +114,7 @@ class Expansion:
         self.layer = layer
         self.fold = fold
         self.graph: Graph = layer.node.graph
-        self.emit = Emitter(self.graph, fold)
+        self.emit = Builder(self.graph, fold)
         self.directions = [Direction(self, number) for number in range(len(layer.backward))]
         self._parts: dict[int, list[Value]] = {}
         self._halves: dict[int, list[Value]] = {}

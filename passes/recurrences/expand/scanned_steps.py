@@ -9,9 +9,9 @@ from ....facts.fact import Fact, Symbols
 from ....facts.polynomial import Dimension
 from ....ir import Graph, Operator, Value
 from ....ir.copying import empty_header
+from ....ops.builder import Builder
 from ...loops.new_bodies import give_out_own
 from ...scans.layout import add_holder, declaration
-from ...utils.builder import Emitter
 from ..layers import INPUT, LENGTHS
 from .expansion import Direction, Expansion
 
@@ -99,7 +99,7 @@ class _Scanned:
 
     def _results(self, body: Graph, given: list[Value]) -> list[Value]:
         """The states after a step, and what is given out of it."""
-        count, emit = len(self.of.layer.states), Emitter(body)
+        count, emit = len(self.of.layer.states), Builder(body)
         old, fed = given[:count], given[-1]
         template = self.direction.template(body, self.of.fold)
         new = shown = template.instantiate([*old, fed, *self.weights])

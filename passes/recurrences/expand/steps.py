@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 import onnx
 
 from ....ir import Graph, Model, Value
+from ....ops.builder import Builder
 from ...scans.layout import declaration
-from ...utils.builder import Emitter
 from ..functions import Function
 from ..layers import BIAS, Layer
 from .activations import Activations
@@ -75,7 +75,7 @@ class _Step:
         self.layer = layer
         self.functions = functions
         self.weights = weights
-        self.emit = Emitter(graph)
+        self.emit = Builder(graph)
         self.activations = Activations(self.emit, layer.elem_type, layer.clip)
 
     def add(self, one: Value, other: Value, label: str) -> Value:

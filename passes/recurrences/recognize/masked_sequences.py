@@ -17,7 +17,7 @@ import onnx
 from ....analysis.trips.trip_count import behind_identities
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
-from ...utils.builder import Emitter
+from ....ops.builder import Builder
 from ...vectorize.loop_view import State
 from .recurrence import Recurrence
 
@@ -79,7 +79,7 @@ class Packing:
             least.
     """
 
-    def __init__(self, emit: Emitter, counts: Value) -> None:
+    def __init__(self, emit: Builder, counts: Value) -> None:
         self._emit = emit
         self._counts = counts
 

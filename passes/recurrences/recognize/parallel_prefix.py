@@ -14,8 +14,8 @@ import onnx
 from ....facts.fact import Fact
 from ....ir import Operator, Value
 from ....ir.copying import empty_header
+from ....ops.builder import Builder
 from ...scans.layout import add_holder, declaration
-from ...utils.builder import Emitter
 
 _END = np.iinfo(np.int64).max
 _MOST_ROWS = 1 << 40
@@ -26,7 +26,7 @@ _DISTANCES = tuple([1 << digit for digit in range(63)])
 
 
 def accumulated(
-    emit: Emitter,
+    emit: Builder,
     op: Operator,
     rows: Value,
     row: Fact,
@@ -55,7 +55,7 @@ def accumulated(
     return rows
 
 
-def _step(emit: Emitter, op: Operator, rows: Value, here: Value, back: Value) -> Value:
+def _step(emit: Builder, op: Operator, rows: Value, here: Value, back: Value) -> Value:
     """One step; where its distance is the number of rows or more, nothing changes."""
     zero = emit.vector((0,), "zero")
     head = emit.add("Slice", [rows, zero, here, zero], "head")
@@ -64,7 +64,7 @@ def _step(emit: Emitter, op: Operator, rows: Value, here: Value, back: Value) ->
     return emit.concat([head, emit.apply(op, [early, late], "joined")], 0, rows.name)
 
 
-def _by_loop(emit: Emitter, op: Operator, rows: Value, row: Fact) -> Value:
+def _by_loop(emit: Builder, op: Operator, rows: Value, row: Fact) -> Value:
     distances = emit.vector(_DISTANCES, "distances")
     shape = emit.add("Shape", [rows], "shape")
     count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
@@ -80,7 +80,7 @@ def _by_loop(emit: Emitter, op: Operator, rows: Value, row: Fact) -> Value:
     step, condition = body.add_input("step", number), body.add_input("holds", told)
     every = declaration("rows", _rows_type(row))
     before = body.add_input("rows", every)
-    inside = Emitter(body, opset=emit.opset)
+    inside = Builder(body, opset=emit.opset)
     distance = inside.add("Gather", [distances, step], "distance")
     here = inside.unsqueeze(distance, 0, "here")
     after = _step(inside, op, before, here, inside.add("Neg", [here], "back"))

@@ -22,7 +22,8 @@ from ....facts.bounds import Known
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
-from ...base import Pass, RewriteError
+from ....ops.builder import RewriteError
+from ...base import Pass
 from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.costs import Costs

@@ -12,7 +12,7 @@ from ....facts.fact import Fact
 from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
 from ....ops.batching import Operand, Unbatchable
-from ...utils.builder import Emitter
+from ....ops.builder import Builder
 from ...utils.costs import Costs
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
@@ -72,7 +72,7 @@ class Recurrence:
         return self.trips.inference
 
     @property
-    def emit(self) -> Emitter:
+    def emit(self) -> Builder:
         """Makes nodes in the graph that will take the place of the Loop or Scan."""
         return self.trips.emit
 

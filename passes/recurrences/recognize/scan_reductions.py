@@ -22,8 +22,8 @@ from ....facts.fact import Fact
 from ....facts.polynomial import product
 from ....ir import Graph, Operator, Value
 from ....ops.batching import Operand, Unbatchable
+from ....ops.builder import Builder
 from ....ops.schema_queries import takes
-from ...utils.builder import Emitter
 from ...vectorize.loop_view import State
 from .parallel_prefix import accumulated
 from .recurrence import Raised, Recurrence
@@ -55,19 +55,19 @@ class _Kind:
     op_type: str
     rounds: bool = False
     what: str = ""
-    last: Callable[[Emitter, Value, int], Value] | None = None
+    last: Callable[[Builder, Value, int], Value] | None = None
     types: tuple[int, ...] = ()
 
 
-def _reduction(op_type: str) -> Callable[[Emitter, Value, int], Value]:
+def _reduction(op_type: str) -> Callable[[Builder, Value, int], Value]:
     return lambda emit, rows, elem_type: emit.reduce(op_type, rows, (0,), "last")
 
 
-def _extreme(op_type: str) -> Callable[[Emitter, Value, int], Value]:
+def _extreme(op_type: str) -> Callable[[Builder, Value, int], Value]:
     """The largest or smallest element, or NaN where there is one: onnxruntime's reductions may
     lose it, while Max and Min hand it on."""
 
-    def last(emit: Emitter, rows: Value, elem_type: int) -> Value:
+    def last(emit: Builder, rows: Value, elem_type: int) -> Value:
         found = emit.reduce(op_type, rows, (0,), "last")
         if elem_type not in _FLOATS:
             return found
@@ -81,10 +81,10 @@ def _extreme(op_type: str) -> Callable[[Emitter, Value, int], Value]:
     return last
 
 
-def _flags(op_type: str) -> Callable[[Emitter, Value, int], Value]:
+def _flags(op_type: str) -> Callable[[Builder, Value, int], Value]:
     """Of truth values, by way of numbers."""
 
-    def last(emit: Emitter, rows: Value, elem_type: int) -> Value:
+    def last(emit: Builder, rows: Value, elem_type: int) -> Value:
         numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
         found = emit.reduce(op_type, numbers, (0,), "last_number")
         return emit.add("Cast", [found], "last", to=_TYPES.BOOL)

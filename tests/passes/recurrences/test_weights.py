@@ -7,8 +7,8 @@ from straightline import ir
 from straightline.facts.fact import Fact
 from straightline.ir import Value
 from straightline.ops.batching import Operand
+from straightline.ops.builder import Builder
 from straightline.passes.recurrences.weights import Matrix, Unfit, Weights
-from straightline.passes.utils.builder import Emitter
 from straightline.reference import run
 
 ARRAY = np.arange(24, dtype=np.float32).reshape(4, 6)
@@ -16,7 +16,7 @@ ARRAY = np.arange(24, dtype=np.float32).reshape(4, 6)
 
 def weights(batched=False):
     model = ir.parse('<ir_version: 8, opset_import: ["" : 17]> g (float[4, 6] w) => () {}')
-    emit = Emitter(model.graph)
+    emit = Builder(model.graph)
 
     def same(value):
         return Operand(model.graph.inputs[0], batched, Fact())

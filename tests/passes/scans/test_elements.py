@@ -6,10 +6,10 @@ import pytest
 from harness import as_model
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.ops.builder import Builder
 from straightline.passes.scans.elements import Stack, Unstacked, known_shape, slices, zeros_of
 from straightline.passes.scans.layout import read_scan
 from straightline.passes.scans.shapes import ScanShapes
-from straightline.passes.utils.builder import Emitter
 
 
 def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[2] e", lens=""):
@@ -42,7 +42,7 @@ def test_elements_in_the_order_of_the_trips(axis, backward):
     attributes = f", scan_input_axes = [{axis}], scan_input_directions = [{backward}]"
     dims = "float[4,2]" if axis == 0 else "float[2,4]"
     model, scan, _ = scan_of(attributes, f"float[3] s, {dims} x")
-    parts = Unstacked(scan, Emitter(model.graph), [4], 4, batched=False)
+    parts = Unstacked(scan, Builder(model.graph), [4], 4, batched=False)
     assert parts.states() == [list(scan.states)]
     (trips,) = parts.elements()
     x = X if axis == 0 else X.T
@@ -53,7 +53,7 @@ def test_elements_in_the_order_of_the_trips(axis, backward):
 def test_rows_of_a_batch_end_where_their_lengths_say():
     signature = "float[2,3] s, float[2,4,2] x"
     model, scan, _ = scan_of(", directions = [1]", signature, version=8, lens=",")
-    parts = Unstacked(scan, Emitter(model.graph), [4, 1], 4, batched=True)
+    parts = Unstacked(scan, Builder(model.graph), [4, 1], 4, batched=True)
     states, rows = parts.states(), parts.elements()
     assert [len(row) for row in rows] == [4, 1]
     values = [value for (value,) in (*rows[0], *rows[1])]
@@ -65,14 +65,14 @@ def test_rows_of_a_batch_end_where_their_lengths_say():
 
 def test_what_the_body_does_not_read_is_not_made():
     model, scan, _ = scan_of("", "float[3] s, float[4,2] x", used="a")
-    parts = Unstacked(scan, Emitter(model.graph), [4], 4, batched=False)
+    parts = Unstacked(scan, Builder(model.graph), [4], 4, batched=False)
     assert parts.elements() == [[[None]] * 4]
     assert len(model.graph) == 1
 
 
 def test_one_slice_is_the_value_itself():
     model, scan, _ = scan_of("", "float[3] s, float[4,2] x")
-    emitter, x = Emitter(model.graph), scan.scanned[0]
+    emitter, x = Builder(model.graph), scan.scanned[0]
     assert slices(emitter, x, 1, 0) == [x]
     assert len(slices(emitter, x, 1, 0, rest=3)) == 1
     assert len(slices(emitter, x, 2, 0, rest=2)) == 2
@@ -82,7 +82,7 @@ def test_one_slice_is_the_value_itself():
 def test_outputs_are_put_together_along_their_axis(axis, backward):
     attributes = f", scan_output_axes = [{axis}], scan_output_directions = [{backward}]"
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     (trips,) = Unstacked(scan, emitter, [4], 4, batched=False).elements()
     stack = Stack(scan, 0, shapes, emitter, 4, batched=False)
     (found,) = run(model, [stack.join([[v for (v,) in trips]], "r")], s=S, x=X)
@@ -96,7 +96,7 @@ def test_short_rows_end_in_zeros(inner):
     body = f"float[3] a, {inner}"
     model, scan, shapes = scan_of("", signature, version=8, lens=",", body=body)
     assert (known_shape(shapes, 0) == (2,)) == (inner != "e")
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     rows = Unstacked(scan, emitter, [2, 4], 4, batched=True).elements()
     stack = Stack(scan, 0, shapes, emitter, 4, batched=True)
     joined = stack.join([[v for (v,) in row] for row in rows], "r")

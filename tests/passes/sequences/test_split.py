@@ -5,9 +5,9 @@ import onnx
 import pytest
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.ops.builder import Builder
 from straightline.passes.sequences.split import Parts, shape_of
 from straightline.passes.sequences.structure import Undecided
-from straightline.passes.utils.builder import Emitter
 
 X = np.arange(10, dtype=np.float32).reshape(5, 2)
 
@@ -24,7 +24,7 @@ def parts_of(split="", attributes="axis = 0", x="float[5,2] x", more="", opset=1
         )
     )
     (node,) = model.graph.nodes()
-    return model, Parts(node, Emitter(model.graph), ShapeInference(model))
+    return model, Parts(node, Builder(model.graph), ShapeInference(model))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_parts_are_what_the_reference_makes(split, attributes, sizes):
     values = [element() for element in parts.elements()]
     assert len(model.graph) - before <= parts.cost
     # A part that is the whole of an input needs a node to be an output.
-    values = [Emitter(model.graph).add("Identity", [v], "out") for v in values]
+    values = [Builder(model.graph).add("Identity", [v], "out") for v in values]
     infos = [onnx.helper.make_tensor_value_info(f"o{i}", 1, None) for i in range(len(values))]
     model.graph.set_outputs(values, infos)
     found = reference.run(ir.to_proto(model), {"x": X})

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from straightline import ir, reference
 from straightline.facts.polynomial import Dimension
-from straightline.passes.utils.builder import Emitter
+from straightline.ops.builder import Builder
 from straightline.passes.utils.select import broadcasting, select
 
 N = Dimension.symbol("N")
@@ -33,7 +33,7 @@ def give_out(model, value, kind):
 def test_numbers(holds):
     model = model_of("float")
     c, a, b = model.graph.inputs
-    proto = give_out(model, select(Emitter(model.graph), c, a, b, a.elem_type, "y"), 1)
+    proto = give_out(model, select(Builder(model.graph), c, a, b, a.elem_type, "y"), 1)
     feeds = {"a": np.array([1, np.nan], np.float32), "b": np.array([3, np.inf], np.float32)}
     (found,) = reference.run(proto, {"c": np.array(holds), **feeds})
     np.testing.assert_array_equal(found, feeds["a" if holds else "b"])
@@ -42,7 +42,7 @@ def test_numbers(holds):
 def test_truth_values_without_a_where():
     model = model_of("bool")
     c, a, b = model.graph.inputs
-    proto = give_out(model, select(Emitter(model.graph), c, a, b, a.elem_type, "y"), 9)
+    proto = give_out(model, select(Builder(model.graph), c, a, b, a.elem_type, "y"), 9)
     assert "Where" not in {node.op_type for node in proto.graph.node}
     for holds, one, other in itertools.product([True, False], repeat=3):
         one, other = np.array([one, not one]), np.array([other, other])
@@ -53,7 +53,7 @@ def test_truth_values_without_a_where():
 def test_nothing_to_choose():
     model = model_of("float")
     c, a, _ = model.graph.inputs
-    assert select(Emitter(model.graph), c, a, a, 1, "y") is a
+    assert select(Builder(model.graph), c, a, a, 1, "y") is a
     assert len(model.graph) == 0
 
 
@@ -71,7 +71,7 @@ def test_nothing_to_choose():
 def test_a_condition_never_raises_the_rank(shape, rank, as_it_is):
     model = model_of("float")
     condition = model.graph.inputs[0]
-    found = broadcasting(Emitter(model.graph), condition, shape, rank, "r")
+    found = broadcasting(Builder(model.graph), condition, shape, rank, "r")
     assert (found is condition) == as_it_is
     assert as_it_is or found.producer.op_type == "Reshape"
 
@@ -79,7 +79,7 @@ def test_a_condition_never_raises_the_rank(shape, rank, as_it_is):
 def test_a_condition_of_more_elements_fails_as_in_an_if():
     model = model_of("float", "bool[2] c")
     c, a, b = model.graph.inputs
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     scalar = broadcasting(emitter, c, None, 1, "r")
     proto = give_out(model, select(emitter, scalar, a, b, 1, "y"), 1)
     with pytest.raises(reference.EvaluationError):

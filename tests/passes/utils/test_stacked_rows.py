@@ -8,7 +8,7 @@ from harness import run_in_onnxruntime
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Model, to_proto
 from straightline.ops.batching import Unbatchable
-from straightline.passes.utils.builder import Emitter
+from straightline.ops.builder import Builder
 from straightline.passes.utils.stacked_rows import joined_along
 
 
@@ -21,7 +21,7 @@ def _joined(axis, shape, opset):
         Dimension.symbol(size) if isinstance(size, str) else Dimension.constant(size)
         for size in shape
     )
-    result = joined_along(rows, axis, known, Emitter(model.graph))
+    result = joined_along(rows, axis, known, Builder(model.graph))
     model.graph.set_outputs(
         [result], [onnx.helper.make_tensor_value_info("y", 1, [None] * len(shape))]
     )

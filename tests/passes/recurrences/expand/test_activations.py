@@ -6,9 +6,9 @@ from harness import check_model, run_in_onnxruntime
 from layers import PARAMETERS
 from onnx import TensorProto
 from straightline import ir, reference
+from straightline.ops.builder import Builder
 from straightline.passes.recurrences.expand.activations import Activations
 from straightline.passes.recurrences.weights import Unfit
-from straightline.passes.utils.builder import Emitter
 from straightline.reference.overrides.recurrent import _FUNCTIONS
 
 EDGES = np.array([-1e30, -90, -1, -0.3, -0.0, 0, 0.3, 1, 90, 1e30, np.inf, -np.inf, np.nan], "f4")
@@ -21,7 +21,7 @@ def applied(function, opset=17, clip=None):
         " { y = Identity (x) }"
     )
     graph, (x,) = model.graph, model.graph.inputs
-    activations = Activations(Emitter(graph), TensorProto.FLOAT, clip)
+    activations = Activations(Builder(graph), TensorProto.FLOAT, clip)
     made = activations.applied(function, activations.clipped(x), "made")
     graph.replace_uses(graph.nodes()[0].output(), made)
     proto = ir.to_proto(model)

@@ -1,4 +1,4 @@
-"""Adding nodes the way passes want them: folded where their inputs are known."""
+"""Builder of nodes: folds a node whose inputs are known, and checks that its opset has it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ...analysis.shapes.element_types import ElementTypes
-from ...ir import Array, Fold, Graph, Operator, Tensor, Value
-from ...limits import allowed, limit
-from ...ops.schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
-from ..base import RewriteError
+from ..ir import Array, Error, Fold, Graph, Operator, Tensor, Value
+from ..limits import allowed, limit
+from .element_types import ElementTypes
+from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
+
+
+class RewriteError(Error):
+    """A pass was not able to do what it was asked for."""
 
 
 @dataclasses.dataclass
@@ -43,11 +46,11 @@ class Room:
             )
 
 
-class Emitter:
+class Builder:
     """Adds operators of the default domain to one graph, in the forms that an opset has.
 
     A pass asks before it changes anything whether what it is about to say can be said (see
-    `analysis.vocabulary`); what cannot raises a RewriteError here, rather than be written.
+    `ops.schema_queries`); what cannot raises a RewriteError here, rather than be written.
 
     Args:
         graph: where the nodes go.

@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 import onnx.defs
 
-from ...ir import Graph, Node, Operator, Value, normal_domain
+from ..ir import Graph, Node, Operator, Value, normal_domain
 from .versions import VersionOf, version_of_root
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}

@@ -6,8 +6,8 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.shapes import element_types
-from straightline.analysis.shapes.element_types import ElementTypes
+from straightline.ops import element_types
+from straightline.ops.element_types import ElementTypes
 
 FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "other" : 1]>\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir import Node
+from ..ir import Node
 
 VersionOf = Callable[[Node], int]
 """The version of its own domain in which a node is written."""

@@ -5,8 +5,8 @@ import onnx
 import pytest
 from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
+from straightline.ops.builder import Builder
 from straightline.passes import RewriteError
-from straightline.passes.utils.builder import Emitter
 
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
 
@@ -51,13 +51,13 @@ FORMS = {
 def test_each_form_in_each_opset(form, opset):
     make, expected = FORMS[form]
     model, x = empty_model(opset)
-    for found, wanted in zip(run(model, make(Emitter(model.graph), x)), expected, strict=True):
+    for found, wanted in zip(run(model, make(Builder(model.graph), x)), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_scalar_of_whatever_rank():
     model, x = empty_model()
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     one = emitter.slice(emitter.squeeze(emitter.slice(x, 0, 1, "a"), 0, "b"), 0, 1, "c")
     one = emitter.split(one, [1, 2], 1, ["d", "e"])[0]
     (found,) = run(model, [emitter.scalar(one, "r")])
@@ -66,7 +66,7 @@ def test_a_scalar_of_whatever_rank():
 
 def test_what_changes_nothing_is_no_node():
     model, x = empty_model()
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     assert emitter.transpose(x, [0, 1, 2], "r") is x
     assert emitter.concat([x], 0, "r") is x
     assert len(model.graph) == 0
@@ -74,7 +74,7 @@ def test_what_changes_nothing_is_no_node():
 
 def test_equal_axes_are_one_constant():
     model, x = empty_model()
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     first, second = emitter.unsqueeze(x, 0, "r"), emitter.unsqueeze(x, (0,), "s")
     assert first.producer.inputs[1] is second.producer.inputs[1]
     assert len(model.graph.initializers) == 1
@@ -82,7 +82,7 @@ def test_equal_axes_are_one_constant():
 
 def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
     model, x = empty_model()
-    emitter = Emitter(model.graph)
+    emitter = Builder(model.graph)
     first = emitter.once("Softmax", [x], "s", axis=0)
     assert emitter.once("Softmax", [x], "t", axis=0) is first
     assert emitter.once("Softmax", [x], "u", axis=1) is not first
@@ -92,7 +92,7 @@ def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
 
 def test_what_is_known_is_folded():
     model, x = empty_model(constant=True)
-    emitter = Emitter(model.graph, Folder(model).fold)
+    emitter = Builder(model.graph, Folder(model).fold)
     parts = emitter.split(emitter.squeeze(x, 0, "r"), [1, 1], 0, ["a", "b"])
     assert len(model.graph) == 0
     assert [part.constant.numpy().tolist() for part in parts] == [[[0, 1, 2]], [[3, 4, 5]]]
@@ -100,7 +100,7 @@ def test_what_is_known_is_folded():
 
 def test_it_writes_for_the_opset_that_is_to_come():
     model, x = empty_model(13)
-    node = Emitter(model.graph, opset=11).squeeze(x, 0, "r").producer
+    node = Builder(model.graph, opset=11).squeeze(x, 0, "r").producer
     assert node.attribute("axes") == [0] and len(node.inputs) == 1
 
 
@@ -131,4 +131,4 @@ def test_what_cannot_be_said(case):
     opset, kind, make, message = REFUSED[case]
     model, x = empty_model(opset, kind=kind)
     with pytest.raises(RewriteError, match=message):
-        make(Emitter(model.graph), x)
+        make(Builder(model.graph), x)
