@@ -5,9 +5,10 @@ What certainly does not fit is None, for onnx to say so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..facts.fact import Shape, Symbols
+from ..facts.fact import Fact, Shape, Symbols
 from ..facts.polynomial import Dimension
 
 ONE = Dimension.constant(1)
@@ -25,6 +26,39 @@ REDUCTIONS = (
     "ReduceSumSquare",
 )
 """Operators that make one element of all elements along some axes."""
+
+
+class AxisMap(NamedTuple):
+    """One axis of the outputs, position by position.
+
+    Attributes:
+        inputs: the axis of each input that goes with it; None where all of the input is needed.
+        changed: attributes (by name) and inputs (by position) of the operator without the axis,
+            which is in front and of length 1; None where that is another operator.
+        all_outputs: whether the axis is one of each output, not of the first one only.
+        stretches: whether inputs of length 1 along it are stretched to the others.
+    """
+
+    inputs: tuple[int | None, ...]
+    changed: Mapping[str | int, Any] | None = None
+    all_outputs: bool = False
+    stretches: bool = False
+
+
+def broadcast_map(inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+    """The map of an operator whose inputs broadcast in all directions."""
+    shapes = [fact.shape for fact in inputs if fact.shape is not None]
+    if len(shapes) < len(inputs):
+        return None
+    rank = max(map(len, shapes))
+    places = tuple([aligned(shape, axis, rank) for shape in shapes])
+    return AxisMap(places, None if axis else {}, stretches=True)
+
+
+def aligned(shape: Shape, axis: int, rank: int) -> int | None:
+    """The axis of an operand that broadcasts to an axis of a result; None where it has none."""
+    own = axis - rank + len(shape)
+    return own if own >= 0 else None
 
 
 def positions(axes: Sequence[int], rank: int) -> set[int] | None:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..facts.fact import Fact, Shape, integers
+from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.polynomial import Dimension
 from ..ir import Node, Operator, Signal, Value, attribute_message
 from .builder import Builder
@@ -138,6 +138,11 @@ class Batch:
     def is_unvarying(self, result: Value) -> bool:
         """Whether a rule has found a result to be the same on every trip."""
         return result in self._unvarying
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What is known of each input on one trip."""
+        return [UNKNOWN if operand is None else operand.fact for operand in self.operands]
 
     def operand(self, index: int) -> Operand | None:
         """What stands for an input; None where it is left out."""
@@ -285,20 +290,6 @@ def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
     return emit.once("Expand", [value, shape], f"{value.name}_spread")
 
 
-def alone(given: Batch) -> Sequence[Value]:
-    """The rule of an operator that takes each element of its first input by itself; what else it
-    takes is the same on every trip."""
-    others = [given.fixed(index) for index in range(1, len(given.operands))]
-    return given.same([given.given(0).value, *others])
-
-
 def broadcasting(given: Batch) -> Sequence[Value]:
     """The rule of an operator whose inputs broadcast in all directions."""
     return given.same(given.aligned(range(len(given.operands))))
-
-
-def along(given: Batch, default: int, name: str = "axis") -> Sequence[Value]:
-    """The rule of an operator that works along one axis of its first input, an attribute."""
-    axis = given.axis(given.node.attribute(name, default), given.rank(0))
-    others = [given.fixed(index) for index in range(1, len(given.operands))]
-    return given.same([given.given(0).value, *others], **{name: axis})

@@ -16,8 +16,9 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, broadcast, broadcast_to, require
 from ..ir import Node, Value
 from .agreement import are_finite, have_both_zeros, have_nan, is_float, is_integer
-from .axes import broadcast_shape
-from .batching import Batch, Ragged, Unbatchable, alone, broadcasting
+from .axes import AxisMap, broadcast_map, broadcast_shape
+from .axis_map import PassesAxes
+from .batching import Batch, Ragged, Unbatchable, broadcasting
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
@@ -31,6 +32,7 @@ class Elementwise(OperatorRules):
     and Sum."""
 
     steps: ClassVar[int] = FEW
+    elementwise: ClassVar[bool] = True
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         given = [array for array in arrays if array is not None]
@@ -48,6 +50,9 @@ class Elementwise(OperatorRules):
     def prove_safe(self, given: Premises) -> None:
         operands = zip(given.inputs, given.node.inputs, strict=True)
         broadcast([known.fact.shape for known, value in operands if value])
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return broadcasting(given)
@@ -71,11 +76,10 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
-class OfEach(KeepsShape):
-    """A function of each element."""
+class OfEach(KeepsShape, PassesAxes):
+    """A function of each element of the first input."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
+    elementwise: ClassVar[bool] = True
 
     def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         return of_each(given, ragged, self.batch)
@@ -188,7 +192,7 @@ class StringConcat(Elementwise):
 
 
 @describes("CastLike")
-class CastLike(KeepsShape):
+class CastLike(KeepsShape, PassesAxes):
     """CastLike, from opset 15 on: of its second input only the type matters."""
 
     def batch(self, given: Batch) -> Sequence[Value]:
@@ -241,8 +245,13 @@ class Clip(OfEach):
 class PRelu(KeepsShape):
     """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
 
+    elementwise: ClassVar[bool] = True
+
     def prove_safe(self, given: Premises) -> None:
         broadcast_to(given.shape(1), given.shape(0), "the slope")
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        return broadcast_map(inputs, axis)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         rank = given.rank(0)

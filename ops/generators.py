@@ -15,7 +15,8 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require
 from ..ir import Node, Value
 from .agreement import is_integer
-from .batching import Batch, Unbatchable, along
+from .axis_map import Named, PassesAxes, number_of, opset_of
+from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import sizes_of
 from .output_growth import size_of, times
 from .rules import KeepsShape, OperatorRules, Total, describes
@@ -132,9 +133,11 @@ class Range(OperatorRules):
 
 
 @describes("OneHot")
-class OneHot(OperatorRules):
+class OneHot(PassesAxes):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
+    axis: ClassVar[int | None] = -1
+    new_axes: ClassVar[int] = 1
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, given: Premises) -> None:
@@ -153,10 +156,9 @@ class OneHot(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        rank, axis = given.rank(0), given.node.attribute("axis", -1)
-        place = given.axis(axis, rank + 1)
-        return given.same([given.given(0).value, given.fixed(1), given.fixed(2)], axis=place)
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        (new,) = named
+        return [*range(new), None, *range(new, rank)]
 
 
 @describes("EyeLike")
@@ -187,7 +189,7 @@ class SignalWindow(OperatorRules):
 
 
 @describes("DFT")
-class DFT(OperatorRules):
+class DFT(PassesAxes):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
@@ -196,13 +198,14 @@ class DFT(OperatorRules):
         length = arrays[1] if len(arrays) > 1 and arrays[1] is not None else 1
         return 2 * times(arrays[0], length)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        value, length = given.given(0).value, given.fixed(1)
-        if given.emit.opset < 20:
-            return along(given, 1)
-        axis = given.number(2) if given.operand(2) is not None else -2
-        place = np.array(given.axis(axis, given.rank(0)))
-        return given.same([value, length, given.emit.constant(place, given.label("_axis"))])
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        if opset_of(node) < 20:
+            return {"axis": node.attribute("axis", 1)}
+        return {2: number_of(inputs, 2) if node.input(2) is not None else -2}
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        """The last axis holds real and imaginary parts."""
+        return super().passed(node, rank, {*named, rank - 1})
 
 
 @describes("MelWeightMatrix")

@@ -13,24 +13,24 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, Unproven, require, same_shape
 from ..ir import Node, Value
-from .batching import Batch, Operand, Unbatchable
+from .axes import AxisMap
+from .axis_map import Named, PassesAxes
+from .batching import Batch, Operand
 from .gather_batching import after_trips, gathered
 from .merge_batch_axis import by_rows
 from .rules import KeepsShape, Moving, OperatorRules, Total, describes
 
 
 @describes("Compress")
-class Compress(Moving):
+class Compress(PassesAxes, Moving):
     """Compress, from opset 9 on."""
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axis = given.node.attribute("axis")
-        if axis is None:
-            raise Unbatchable("takes elements off any axis")
-        place = given.axis(axis, given.rank(0))
-        return given.same([given.given(0).value, given.fixed(1)], axis=place)
+    why_unbatchable: ClassVar[str] = "takes elements off any axis"
+
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        return {"axis": node.attribute("axis")}
 
 
 @describes("Gather")
@@ -64,6 +64,16 @@ class Gather(Moving):
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
         given.within(1, [shape[given.axis(len(shape), 0)]])
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        data, indices, own = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
+        if data is None or indices is None or not -len(data) <= own < len(data):
+            return None
+        own %= len(data)
+        if own <= axis < own + len(indices):
+            return AxisMap((None, axis - own))
+        place = axis if axis < own else axis - len(indices) + 1
+        return AxisMap((place, None), {"axis": own - 1} if axis == place == 0 else None)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         axis, rank = given.node.attribute("axis", 0), given.rank(0)
@@ -108,13 +118,12 @@ def _counts_inside(given: Batch) -> bool:
 
 
 @describes("GatherElements")
-class GatherElements(Moving):
+class GatherElements(PassesAxes, Moving):
     """GatherElements, from opset 11 on."""
 
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return _beside(given)
+    carriers: ClassVar[tuple[int, ...] | None] = None
+    axis: ClassVar[int | None] = 0
 
     def prove_safe(self, given: Premises) -> None:
         data = given.shape(0)
@@ -136,6 +145,16 @@ class GatherND(Moving):
             return None
         first = node.attribute("batch_dims", 0) + count
         return [tuples[:-1] + shape[first:]] if first <= len(shape) else None
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        data, tuples, own = inputs[0].shape, inputs[1].shape, node.attribute("batch_dims", 0)
+        count = tuples[-1].value if tuples else None
+        if data is None or tuples is None or count is None:
+            return None
+        if axis < own:
+            return AxisMap((axis, axis), None if axis else {"batch_dims": own - 1})
+        behind = axis - (len(tuples) - 1)
+        return AxisMap((None, axis) if behind < 0 else (own + count + behind, None))
 
     def batch(self, given: Batch) -> Sequence[Value]:
         own = given.node.attribute("batch_dims", 0)
@@ -174,17 +193,17 @@ class Scattering(OperatorRules):
 
 
 @describes("ScatterElements", "Scatter")
-class ScatterElements(Scattering):
+class ScatterElements(PassesAxes, Scattering):
     """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
+
+    carriers: ClassVar[tuple[int, ...] | None] = None
+    axis: ClassVar[int | None] = 0
 
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         data, indices = arrays[:2]
         axis = node.attribute("axis", 0) % max(1, data.ndim)
         ordered = np.sort(indices % max(1, data.shape[axis]), axis)
         return not (np.diff(ordered, axis=axis) == 0).any()
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return _beside(given)
 
     def prove_safe(self, given: Premises) -> None:
         data = given.shape(0)
@@ -211,12 +230,6 @@ class ScatterND(Scattering):
         indexed = _prove_tuples(given)
         updates = given.shape(1)[:-1] + given.shape(0)[indexed:]
         same_shape(given.shape(2), updates, given.name(2))
-
-
-def _beside(given: Batch) -> Sequence[Value]:
-    """For all trips, of an operator whose indices stand beside its data."""
-    axis = given.axis(given.node.attribute("axis", 0), given.rank(0))
-    return given.same([given.spread(index) for index in range(len(given.operands))], axis=axis)
 
 
 def _prove_beside(given: Premises, data: Shape, indices: Shape) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ..facts.fact import Fact, Shape, Symbols
 from ..facts.safety_context import Premises, at_least, require, same_shape
 from ..ir import Node, Value
-from .axes import ONE, may_equal
-from .batching import Batch, Unbatchable, along
+from .axes import ONE, AxisMap, broadcast_map, may_equal
+from .axis_map import Named, PassesAxes, Rowwise, opset_of
+from .batching import Batch, Unbatchable
 from .empty_batch import with_a_row, without_it
-from .merge_batch_axis import by_rows, joined, parted
-from .rules import KeepsShape, OperatorRules, describes
+from .merge_batch_axis import joined, parted
+from .rules import KeepsShape, describes
 
 
 @describes("Softmax", "LogSoftmax", "Hardmax")
-class Softmax(OperatorRules):
+class Softmax(PassesAxes):
     """Softmax, LogSoftmax and Hardmax: along one axis, the last one, from opset 13 on; before,
     along all axes from one on, the second."""
 
@@ -34,12 +36,16 @@ class Softmax(OperatorRules):
         for dim in shape[axis:] if older else [shape[axis]]:
             at_least(dim, 1, f"axis {axis}")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, 1 if given.emit.opset < 13 else -1)
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        return {"axis": node.attribute("axis", 1 if opset_of(node) < 13 else -1)}
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        (first,) = named
+        return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else named)
 
 
 @describes("BatchNormalization")
-class BatchNormalization(OperatorRules):
+class BatchNormalization(Rowwise):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
     does not with one output."""
 
@@ -61,22 +67,24 @@ class BatchNormalization(OperatorRules):
         for index in range(1, 5):
             same_shape(given.shape(index), (shape[1],), given.name(index))
 
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        by_batch = opset_of(node) < 7 and not node.attribute("is_test", 0)
+        trains = by_batch or node.attribute("training_mode", 0) or any(node.outputs[1:])
+        return None if trains else super().axis_map(node, inputs, axis)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         if given.node.attribute("training_mode", 0):
             raise Unbatchable("trains")
-        return by_rows(given)
+        return super().batch(given)
 
 
 @describes("InstanceNormalization")
-class InstanceNormalization(KeepsShape):
+class InstanceNormalization(KeepsShape, Rowwise):
     """InstanceNormalization: each channel of each row by itself."""
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given)
 
 
 @describes("GroupNormalization")
-class GroupNormalization(KeepsShape):
+class GroupNormalization(KeepsShape, Rowwise):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
 
     def batch(self, given: Batch) -> Sequence[Value]:
@@ -87,33 +95,37 @@ class GroupNormalization(KeepsShape):
 
 
 @describes("LpNormalization")
-class LpNormalization(KeepsShape):
+class LpNormalization(KeepsShape, PassesAxes):
     """LpNormalization: along one axis, the last one."""
+
+    axis: ClassVar[int | None] = -1
 
     def prove_safe(self, given: Premises) -> None:
         shape = given.shape(0)
         axis = given.axis(len(shape), -1)
         at_least(shape[axis], 1, f"axis {axis}")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, -1)
-
 
 @describes("RMSNormalization")
-class RMSNormalization(OperatorRules):
-    """RMSNormalization, from opset 23 on: over the axes from one on, the last one."""
+class RMSNormalization(PassesAxes):
+    """RMSNormalization, from opset 23 on: over the axes from one on, the last one. What it scales
+    with may be stretched, which runtimes do not all do."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, -1)
+    axis: ClassVar[int | None] = -1
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return super().passed(node, rank, set(range(min(named), rank)))
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        match, others = super().axis_map(node, inputs, axis), broadcast_map(inputs, axis)
+        if match is None or others is None:
+            return None
+        return match._replace(inputs=others.inputs, stretches=True)
 
 
 @describes("LayerNormalization")
-class LayerNormalization(OperatorRules):
-    """LayerNormalization, from opset 17 on: scale and bias may be stretched, which runtimes do not
-    all do."""
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, -1)
+class LayerNormalization(RMSNormalization):
+    """LayerNormalization, from opset 17 on."""
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,9 @@ from ..facts.fact import Fact, Shape, Symbols
 from ..facts.safety_context import Premises, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
 from .agreement import is_integer
-from .axes import broadcast_shape, may_equal
-from .batching import Batch, Unbatchable, alone
+from .axes import AxisMap, aligned, broadcast_shape, may_equal
+from .axis_map import PassesAxes
+from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
@@ -44,6 +45,9 @@ class MatMul(OperatorRules):
         same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
         broadcast([one[:-2], other[:-2]])
 
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        return product_map(inputs, axis, 0, 1)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         left, right = given.rank(0), given.rank(1)
         if not left or not right:
@@ -61,6 +65,22 @@ class MatMul(OperatorRules):
         gone = [rank - 1] if left == 1 else []
         gone += [rank] if right == 1 else []
         return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
+
+
+def product_map(inputs: Sequence[Fact], axis: int, left: int, right: int) -> AxisMap | None:
+    """The map of a product of matrices: its rows, and the axes before the matrices."""
+    one, other = inputs[left].shape, inputs[right].shape
+    if one is None or other is None or len(one) < 2 or len(other) < 2:
+        return None
+    rank = max(len(one), len(other))
+    places: list[int | None] = [None] * len(inputs)
+    if axis == rank - 1:
+        places[right] = len(other) - 1
+    elif axis == rank - 2:
+        places[left] = len(one) - 2
+    else:
+        places[left], places[right] = aligned(one, axis, rank), aligned(other, axis, rank)
+    return AxisMap(tuple(places), {} if axis == 0 < rank - 2 else None, stretches=True)
 
 
 def _multiplied(given: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
@@ -121,6 +141,13 @@ class QuantizedProduct(OperatorRules):
                 raise Unbatchable("has an offset or scale for each row or column")
         return [_multiplied(given, inputs, left, right)]
 
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        for index, fact in enumerate(inputs):
+            alone = fact.shape is not None and all(dim == 1 for dim in fact.shape)
+            if index not in self.operands and node.input(index) is not None and not alone:
+                return None
+        return product_map(inputs, axis, *self.operands)
+
 
 @describes("MatMulInteger")
 class MatMulInteger(QuantizedProduct):
@@ -164,6 +191,16 @@ class Gemm(OperatorRules):
         if given.has(2):
             broadcast_to(given.shape(2), (one[0], other[1]), "the bias")
 
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        turned = [node.attribute(flag, 0) for flag in ("transA", "transB")]
+        places: list[int | None] = [None] * len(inputs)
+        places[axis] = int(bool(turned[0])) if axis == 0 else int(not turned[1])
+        if node.input(2) is not None:
+            if inputs[2].shape is None:
+                return None
+            places[2] = aligned(inputs[2].shape, axis, 2)
+        return AxisMap(tuple(places), stretches=True)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         """All rows of all trips in one Gemm where only they vary, else a MatMul; the runtime's
         kernels for these may round otherwise."""
@@ -202,11 +239,11 @@ class Gemm(OperatorRules):
 
 
 @describes("Det")
-class Det(OperatorRules):
+class Det(PassesAxes):
     """Det, from opset 11 on, of each matrix."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return list(range(rank - 2))
 
 
 @describes("Einsum")
@@ -222,6 +259,24 @@ class Einsum(OperatorRules):
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return EACH * elements(arrays) + 4 * self.growth(node, arrays)
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        left, output = _equation(node)
+        terms = left.split(",")
+        letter = output[axis]
+        places = [term.find(letter) for term in terms]
+        # What stands behind an ellipsis has no number.
+        behind = any("." in term[: term.find(letter) + 1] for term in (*terms, output))
+        if behind or len(terms) != len(inputs) or any(term.count(letter) > 1 for term in terms):
+            return None
+        match = tuple([None if place < 0 else place for place in places])
+        rest = [term.replace(letter, "") for term in terms]
+        if axis or any(match) or not all(rest):
+            return AxisMap(match)
+        return AxisMap(match, {"equation": f"{','.join(rest)}->{output[1:]}"})
+
+    def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
+        return {"equation": "->".join(_equation(node))}
 
     def batch(self, given: Batch) -> Sequence[Value]:
         """The trips get a letter of their own; the runtime may choose another order of sums."""

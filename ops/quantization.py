@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
 
+from ..facts.fact import Fact
 from ..facts.safety_context import Premises
 from ..ir import Node, Value
 from .agreement import are_finite, fits, is_float, tensors
+from .axes import AxisMap
+from .axis_map import Named, PassesAxes
 from .batching import Batch, Unbatchable
 from .rules import KeepsShape, OperatorRules, describes
 
 
 @describes("QuantizeLinear", "DequantizeLinear")
-class Quantization(KeepsShape):
+class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
 
@@ -35,16 +38,32 @@ class Quantization(KeepsShape):
             if given.has(index):
                 given.shape(index, 0)
 
+    why_unbatchable: ClassVar[str] = (
+        "scales blocks, or by a number of scales that only run time tells"
+    )
+
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        scale = inputs[1].shape
+        if scale is None or len(scale) > 1 or (scale and scale[0].equals(1) is None):
+            return {"axis": None}
+        return {} if not scale or scale[0] == 1 else {"axis": node.attribute("axis", 1)}
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        shape, scale, own = inputs[0].shape, inputs[1].shape, node.attribute("axis", 1)
+        of_axis = shape and axis == own % len(shape) and scale == shape[axis : axis + 1]
+        if of_axis:
+            return AxisMap((axis, *[0] * (len(inputs) - 1)), None if axis else {})
+        return super().axis_map(node, inputs, axis)
+
+    def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
+        """One scale for all elements needs no axis."""
+        return {"axis": 1} if inputs[1].shape == () else super().canonical(node, inputs)
+
     def batch(self, given: Batch) -> Sequence[Value]:
         if given.varies(1) or given.varies(2):
             return self._by_trips(given)
-        scale = given.shape(1)
-        inputs = [given.given(0).value, *map(given.fixed, range(1, len(given.operands)))]
-        if not scale or (len(scale) == 1 and scale[0] == 1):
-            return given.same(inputs)
-        if len(scale) > 1 or scale[0].equals(1) is None:
-            raise Unbatchable("scales blocks, or by a number of scales that only run time tells")
-        return given.same(inputs, axis=given.axis(given.node.attribute("axis", 1), given.rank(0)))
+        given.shape(1)
+        return super().batch(given)
 
     def _by_trips(self, given: Batch) -> Sequence[Value]:
         """A scale for each trip: the trips are the axis with a scale for each position."""

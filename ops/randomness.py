@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
-from ..ir import Function, Graph, Node, Value
-from .batching import Batch, alone
+from ..ir import Function, Graph, Node
+from .axis_map import PassesAxes
 from .rules import KeepsShape, OperatorRules, Total, describes, rules_of
 
 
@@ -31,7 +31,7 @@ class Draw(OperatorRules):
 
 
 @describes("Dropout")
-class Dropout(KeepsShape, Total):
+class Dropout(KeepsShape, PassesAxes, Total):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
     11, and by an input from opset 12 on."""
 
@@ -50,9 +50,6 @@ class Dropout(KeepsShape, Total):
             return False
         constant = training.constant
         return constant is None or not constant.is_readable or bool(constant.numpy().any())
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
 
 
 def draws_random_numbers(node: Node) -> bool:

@@ -16,9 +16,10 @@ from ..facts.safety_context import Premises, at_least, axis_of, require, shown
 from ..ir import Node, Value
 from .agreement import fits, have_both_zeros, is_integer
 from .axes import positions, reduced
-from .batching import DIFFERING, Batch, Ragged, Unbatchable, along
+from .axis_map import Named, PassesAxes, number_of, opset_of
+from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .ragged import counted_elements, filled, reduced_away
-from .rules import KeepsShape, OperatorRules, describes
+from .rules import KeepsShape, describes
 from .schema_queries import formal_inputs
 
 
@@ -31,7 +32,7 @@ from .schema_queries import formal_inputs
     "ReduceMin",
     "ReduceSumSquare",
 )
-class Reduction(OperatorRules):
+class Reduction(PassesAxes):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
     For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
@@ -75,16 +76,26 @@ class Reduction(OperatorRules):
                 total = np.sum(wide * wide if node.op_type == "ReduceSumSquare" else wide)
         return fits(total, value.dtype)
 
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        axes = listed_numbers(node, inputs, "axes", 1)
+        if not axes and (node.input(1) is None or axes is not None):
+            if node.attribute("noop_with_empty_axes", 0):
+                return {}
+            axes = None if inputs[0].shape is None else list(range(len(inputs[0].shape)))
+        as_attribute = formal_inputs(node.op_type, opset_of(node)) == 1
+        return {"axes" if as_attribute else 1: axes}
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return kept(node, rank, named)
+
     def batch(self, given: Batch) -> Sequence[Value]:
-        rank = given.rank(0)
-        axes = given.listed("axes", 1)
-        if not axes and given.node.attribute("noop_with_empty_axes", 0):
-            return given.same([given.given(0).value, given.fixed(1)])
-        moved = [given.axis(axis, rank) for axis in axes or range(rank)]
-        if not moved:  # of a scalar there is nothing to reduce, but the operator may still compute
-            one = given.emit.unsqueeze(given.given(0).value, 1, given.label("_one"))
-            return self._reduced(given, one, [1], keepdims=0)
-        return self._reduced(given, given.given(0).value, moved)
+        if given.rank(0) or not self.named_axes(given.node, given.facts):
+            return super().batch(given)
+        # Of a scalar there is nothing to reduce, but the operator may still compute.
+        one = given.emit.unsqueeze(given.given(0).value, 1, given.label("_one"))
+        if formal_inputs(given.node.op_type, given.emit.opset) == 1:
+            return given.same([one], axes=[1], keepdims=0)
+        return given.same([one, given.vector(1)], keepdims=0)
 
     def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         one, axes = ragged[0], given.listed("axes", 1)
@@ -98,12 +109,12 @@ class Reduction(OperatorRules):
         """The reduction of what trips have, over axes among which is the one that differs."""
         return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
 
-    def _reduced(
-        self, given: Batch, value: Value, axes: list[int], **changed: int
-    ) -> Sequence[Value]:
-        if formal_inputs(given.node.op_type, given.emit.opset) == 1:
-            return given.same([value], axes=axes, **changed)
-        return given.same([value, given.vector(*axes)], **changed)
+
+def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
+    """For each axis of a result that of what is reduced, None where it is of one element."""
+    if node.attribute("keepdims", 1):
+        return [None if axis in reduced else axis for axis in range(rank)]
+    return [axis for axis in range(rank) if axis not in reduced]
 
 
 _CHOOSING = ("ReduceMax", "ReduceMin")
@@ -183,9 +194,14 @@ def _position(inputs: Sequence[Known], axis: int) -> Bounds | None:
 
 
 @describes("ArgMax", "ArgMin")
-class ArgExtreme(OperatorRules):
+class ArgExtreme(PassesAxes):
     """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
     runtimes refuse it)."""
+
+    axis: ClassVar[int | None] = 0
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return kept(node, rank, named)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -206,14 +222,12 @@ class ArgExtreme(OperatorRules):
         axis = given.axis(len(shape), 0)
         at_least(shape[axis], 1, f"axis {axis}")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, 0)
-
 
 @describes("TopK")
-class TopK(OperatorRules):
+class TopK(PassesAxes):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
+    axis: ClassVar[int | None] = -1
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -236,12 +250,9 @@ class TopK(OperatorRules):
         settled = super().is_settled(node, arrays, results) and not have_both_zeros(arrays[:1])
         return settled and bool(node.attribute("sorted", 1))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, -1)
-
 
 @describes("CumSum", "CumProd")
-class CumSum(KeepsShape):
+class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
     def prove_safe(self, given: Premises) -> None:
@@ -249,7 +260,5 @@ class CumSum(KeepsShape):
         require(axis.size == 1, f"{given.name(1)} does not hold one element")
         axis_of(int(axis.reshape(())), len(given.shape(0)))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axis = given.number(1)
-        place = given.emit.constant(np.array(given.axis(axis, given.rank(0))), given.label("_axis"))
-        return given.same([given.given(0).value, place])
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        return {1: number_of(inputs, 1)}

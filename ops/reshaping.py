@@ -13,16 +13,16 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, axis_of, broadcast, require, same
 from ..ir import Node, Value
-from .axes import ONE, positions, stretched
+from .axes import ONE, AxisMap, positions, stretched
+from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
-from .merge_batch_axis import by_rows
 from .output_growth import times
 from .rules import KeepsShape, Moving, Total, describes
 
 
 @describes("Identity")
-class Identity(KeepsShape, Total):
+class Identity(KeepsShape, PassesAxes, Total):
     """Identity: of sequences, too, from opset 14 on."""
 
     exact: ClassVar[bool] = True
@@ -41,11 +41,8 @@ class Identity(KeepsShape, Total):
 
 
 @describes("DepthToSpace", "SpaceToDepth")
-class Blocks(Moving):
+class Blocks(Rowwise, Moving):
     """DepthToSpace and SpaceToDepth."""
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given)
 
 
 @describes("Transpose")
@@ -69,6 +66,14 @@ class Transpose(Moving):
         if perm is not None:
             rank = len(given.shape(0))
             require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        rank = len(inputs[0].shape) if inputs[0].shape is not None else 0
+        perm = node.attribute("perm") or range(rank)[::-1]
+        if sorted(perm) != list(range(rank)):
+            return None
+        in_front = axis == perm[axis] == 0
+        return AxisMap((perm[axis],), {"perm": [n - 1 for n in perm[1:]]} if in_front else None)
 
     def batch(self, given: Batch) -> Sequence[Value]:
         rank = given.rank(0)
@@ -205,7 +210,7 @@ def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> lis
 
 
 @describes("Squeeze")
-class Squeeze(Moving):
+class Squeeze(PassesAxes, Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
@@ -235,6 +240,12 @@ class Squeeze(Moving):
         shape = given.shape(0) if axes else ()
         for axis in axes or ():
             same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
+
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        return {"axes" if node.input(1) is None else 1: listed_numbers(node, inputs, "axes", 1)}
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return [axis for axis in range(rank) if axis not in named]
 
     def batch(self, given: Batch) -> Sequence[Value]:
         rank, axes = given.rank(0), given.listed("axes", 1)
@@ -280,6 +291,14 @@ class Unsqueeze(Moving):
         rank = len(given.shape(0)) + len(axes or ())
         places = {axis_of(axis, rank) for axis in axes or ()}
         require(len(places) == len(axes or ()), "an axis stands twice in its axes")
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        axes, rank = listed_numbers(node, inputs, "axes", 1), len(inputs[0].shape or ())
+        new = positions(axes or (), rank + len(axes or ()))
+        if axes is None or inputs[0].shape is None or new is None or axis in new:
+            return None
+        own = axis - len([place for place in new if place < axis])
+        return AxisMap((own, *[None] * (len(inputs) - 1)))
 
     def batch(self, given: Batch) -> Sequence[Value]:
         axes = given.listed("axes", 1) or []
@@ -346,6 +365,13 @@ class Tile(Moving):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        repeats = vector(inputs[1])
+        if not repeats or repeats[axis] != 1:
+            return None
+        others = [None if count is None else count.value for count in repeats[1:]]
+        return AxisMap((axis, None), None if axis or None in others else {1: others})
 
     def batch(self, given: Batch) -> Sequence[Value]:
         repeats = given.fixed(1)

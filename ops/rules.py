@@ -17,6 +17,7 @@ from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.safety_context import Premises, Unproven
 from ..ir import Node, Operator, Value
 from .agreement import are_ordinary, are_usual
+from .axes import AxisMap
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, FEW, elements
 
@@ -64,6 +65,9 @@ class OperatorRules:
 
     reads_sizes_only: ClassVar[bool] = False
     """Whether the elements of its outputs follow from the sizes of its inputs alone."""
+
+    elementwise: ClassVar[bool] = False
+    """Whether it takes each element by itself, of inputs that broadcast if there are several."""
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -139,6 +143,25 @@ class OperatorRules:
     def draws_random_numbers(self, node: Node) -> bool:
         """Whether another run of the node may give another result."""
         return False
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        """The axes of inputs that an axis of the outputs follows.
+
+        A part of the outputs along it is what the operator makes of the parts of these inputs.
+
+        Args:
+            node: the node.
+            inputs: their facts.
+            axis: of the first output, counted from the front.
+
+        Returns:
+            None where elements meet along the axis or change places, and where nothing is known.
+        """
+        return None
+
+    def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
+        """Attributes (by name) and inputs (by position) in the form in which nodes are compared."""
+        return {}
 
     def batch(self, given: Batch) -> Sequence[Value]:
         """Compute a node for all trips of a loop at once: see `Batch`.

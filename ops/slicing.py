@@ -15,16 +15,20 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, Unproven, axis_of, require, same, shown
 from ..ir import Node, Value
-from .batching import Batch, alone, along
+from .axes import AxisMap
+from .axis_map import Named, PassesAxes
+from .batching import Batch
 from .gather_batching import moving_slice
 from .output_growth import times
-from .rules import KeepsShape, Moving, OperatorRules, describes
+from .rules import KeepsShape, Moving, describes
 
 
 @describes("Concat")
-class Concat(OperatorRules):
+class Concat(PassesAxes):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
 
+    carriers: ClassVar[tuple[int, ...] | None] = None
+    axis: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
 
     def shapes(
@@ -63,16 +67,13 @@ class Concat(OperatorRules):
                 if position != axis:
                     same(dim, wanted, f"sizes along axis {position}")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axis = given.axis(given.node.attribute("axis", 1), given.rank(0))
-        return given.same([given.spread(i) for i in range(len(given.operands))], axis=axis)
-
 
 @describes("Split")
-class Split(Moving):
+class Split(PassesAxes, Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
     sized_by: ClassVar[tuple[int, ...]] = (1,)
+    axis: ClassVar[int | None] = 0
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -98,9 +99,6 @@ class Split(Moving):
         fit = len(sizes) == parts and min(sizes, default=0) >= 0
         require(fit, "its sizes do not fit its outputs")
         same(length, sum(sizes), "the sum of its sizes")
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return along(given, 0)
 
 
 def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimension] | None:
@@ -167,7 +165,7 @@ def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
 
 
 @describes("Slice")
-class Slice(Moving):
+class Slice(PassesAxes, Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
 
@@ -224,17 +222,18 @@ class Slice(Moving):
             fit = steps.shape == (count,) and bool(steps.all())
             require(fit, "its steps do not fit its bounds")
 
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        axes = listed_numbers(node, inputs, "axes", 3)
+        if axes is None and node.input(3) is None:
+            bounds = listed(node, inputs, "starts", 1)
+            axes = None if bounds is None else list(range(len(bounds)))
+        return {"axes" if node.input(1) is None else 3: axes}
+
     def batch(self, given: Batch) -> Sequence[Value]:
-        rank, steps = given.rank(0), given.fixed(4)
+        given.fixed(4)
         if given.varies(1) or given.varies(2):
             return [moving_slice(given)]
-        starts, ends = given.listed("starts", 1) or [], given.fixed(2)
-        axes = given.listed("axes", 3)
-        moved = [given.axis(axis, rank) for axis in (range(len(starts)) if axes is None else axes)]
-        if given.operand(1) is None:
-            return given.same([given.given(0).value], axes=moved)
-        bounds = [given.fixed(1), ends, given.vector(*moved)]
-        return given.same([given.given(0).value, *bounds, *([steps] if steps else [])])
+        return super().batch(given)
 
 
 def _count(given: Premises, name: str, position: int) -> int:
@@ -277,7 +276,7 @@ def _bounds(
 
 
 @describes("Pad")
-class Pad(OperatorRules):
+class Pad(PassesAxes):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
@@ -304,7 +303,29 @@ class Pad(OperatorRules):
             dims[axis] = sum(known, dims[axis]) if len(known) == 2 else symbols.fresh()
         return [tuple(dims)]
 
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        return {3: listed_numbers(node, inputs, "axes", 3)}
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        if node.input(3) is not None:
+            return super().axis_map(node, inputs, axis)
+        shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
+        if shape is None or pads is None or len(pads) != 2 * len(shape):
+            return None
+        if pads[axis] != 0 or pads[axis + len(shape)] != 0:
+            return None
+        places = AxisMap((axis, *[None] * (len(inputs) - 1)))
+        others = [
+            None if pad is None else pad.value
+            for pad in (*pads[1 : len(shape)], *pads[len(shape) + 1 :])
+        ]
+        if axis or not others or None in others:
+            return places
+        return places._replace(changed={"pads" if node.input(1) is None else 1: others})
+
     def batch(self, given: Batch) -> Sequence[Value]:
+        if given.operand(3) is not None:
+            return super().batch(given)
         value, rank = given.given(0).value, given.rank(0)
         others = [given.fixed(index) for index in range(2, len(given.operands))]
         if given.operand(1) is None:
@@ -312,9 +333,6 @@ class Pad(OperatorRules):
             return given.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
         pads = given.fixed(1)
         assert pads is not None
-        if given.operand(3) is not None:
-            axes = [given.axis(axis, rank) for axis in given.numbers(3)]
-            return given.same([value, pads, others[0], given.vector(*axes)])
         none, middle, end = given.vector(0), given.vector(rank), given.vector(2 * rank)
         before = given.emit.add("Slice", [pads, none, middle], given.label("_before"))
         after = given.emit.add("Slice", [pads, middle, end], given.label("_after"))
@@ -339,7 +357,7 @@ class Pad(OperatorRules):
 
 
 @describes("CenterCropPad")
-class CenterCropPad(OperatorRules):
+class CenterCropPad(PassesAxes):
     """CenterCropPad, from opset 18 on."""
 
     exact: ClassVar[bool] = True
@@ -348,15 +366,13 @@ class CenterCropPad(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        rank = given.rank(0)
-        axes = given.node.attribute("axes", range(rank))
-        moved = [given.axis(axis, rank) for axis in axes]
-        return given.same([given.given(0).value, given.fixed(1)], axes=moved)
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        shape = inputs[0].shape
+        return {"axes": node.attribute("axes", None if shape is None else range(len(shape)))}
 
 
 @describes("Trilu")
-class Trilu(KeepsShape):
+class Trilu(KeepsShape, PassesAxes):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
 
     exact: ClassVar[bool] = True
@@ -366,5 +382,5 @@ class Trilu(KeepsShape):
         if given.has(1):
             given.one_element(1)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return alone(given)
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        return [*range(rank - 2), None, None]

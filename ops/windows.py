@@ -13,10 +13,11 @@ from ..facts.safety_context import Premises, at_least, require, same, shown
 from ..ir import Node, Value
 from .agreement import is_integer
 from .axes import ONE
+from .axis_map import Rowwise
 from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, SLID, convolution, places, window
 from .dynamic_shape_batching import axis_size, numbered
-from .merge_batch_axis import by_rows, joined, parted
+from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
 from .rules import OperatorRules, describes
 
@@ -70,17 +71,6 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
     return places if stride == 1 and least is not None and least >= 0 else None
 
 
-class Rowwise(OperatorRules):
-    """What takes each of a batch of images by itself.
-
-    Which kernel the runtime chooses may depend on how many there are: for all trips at once the
-    results of convolutions agree up to rounding.
-    """
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given)
-
-
 @describes("GlobalLpPool", "LRN")
 class OtherRowwise(Rowwise):
     """GlobalLpPool and LRN."""
@@ -127,19 +117,17 @@ class RoiAlign(OperatorRules):
 class DeformConv(Rowwise):
     """DeformConv, from opset 19 on: offsets and mask are of each image."""
 
+    batches: ClassVar[tuple[int, ...]] = (0, 2, 4)
+
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return convolution(node, arrays[0], arrays[1], 300_000)
-
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given, batches=(0, 2, 4))
 
 
 @describes("GridSample")
 class GridSample(Rowwise):
     """GridSample, from opset 16 on: each image has a grid of its own."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given, batches=(0, 1))
+    batches: ClassVar[tuple[int, ...]] = (0, 1)
 
 
 @describes("Conv")

@@ -12,8 +12,8 @@ from collections.abc import Generator
 from ....facts.fact import Shape, element
 from ....facts.polynomial import Dimension, product
 from ..simplify.slices import backward
+from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
-from ..terms.families import ALIKE_OUTPUTS, ELEMENTWISE, batching
 from ..terms.term import Term
 from ..terms.term_manager import LATE, Terms
 from .substitution import stacked_on_trip
@@ -134,17 +134,19 @@ class Narrowing:
         self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
     ) -> Steps:
         shape = x.shape
-        if x.head.op is None or (x.index and x.head.name not in ALIKE_OUTPUTS):
+        if x.head.op is None:
             return part
-        found = batching(self._terms, x.head, x.args, axis, len(shape))
-        if found is None:
+        found = axis_map(self._terms, x.head, x.args, axis)
+        if found is None or (x.index and not found.all_outputs):
             return part
         args = list(x.args)
-        for index, own in enumerate(found.axes):
+        for index, own in enumerate(found.inputs):
             arg = args[index]
             if own is None or arg is None:
                 continue
             dims = arg.fact.shape
+            if found.stretches and dims is not None and dims[own].value == 1:
+                continue
             if dims is None or dims[own] != shape[axis]:
                 return part
             args[index] = yield arg, own, start, size

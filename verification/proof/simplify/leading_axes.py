@@ -5,11 +5,13 @@ One iteration of a loop and the batched computation of all iterations differ by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ....facts.fact import Shape
-from ....ops.axes import ONE, REDUCTIONS
-from ..terms.families import ELEMENTWISE, batching
+from ....ops import OperatorRules, described
+from ....ops.axes import ONE
+from ..terms.axis_maps import ELEMENTWISE, axis_map, canonical
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, late
 
@@ -69,48 +71,53 @@ def ones_in_front(shape: Shape) -> int:
     return count
 
 
-@late(
-    "ArgMax",
-    "ArgMin",
-    "Hardmax",
-    "LayerNormalization",
-    "LogSoftmax",
-    "RMSNormalization",
-    "Softmax",
-    "TopK",
-    *REDUCTIONS,
-)
+_OF_ANOTHER_FORM = ("Concat", "MatMul", "Transpose")
+"""Operators for whose axes of length 1 other rules stand."""
+
+_PASSING = [
+    name
+    for name, rules in described().items()
+    if rules.defines(OperatorRules.axis_map) and not rules.elementwise
+]
+
+
+@late(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Operators along some axes, without axes of length 1 in front that are none of them."""
-    x = args[0]
-    assert x is not None
-    axis = head.attribute("axis")
-    if x.fact.shape and axis is not None and -len(x.fact.shape) <= axis < 0:
-        return [terms.with_attributes(head, *args, axis=axis % len(x.fact.shape))]
+    """Operators that pass axes on, without axes of length 1 in front that are among these."""
+    form = _with(terms, head, args, canonical(terms, head, args))
+    if form[0] is not terms.apply(head, args)[0]:
+        return form
     shape = terms.facts_of(head, args)[0].shape
-    if not x.fact.shape or not shape or x.fact.shape[0].value != 1:
+    if not shape or shape[0].value != 1:
         return None
-    found = batching(terms, head, args, 0, len(shape))
-    if found is None or found.axes[0] != 0:
+    found = axis_map(terms, head, args, 0)
+    if found is None or found.changed is None:
         return None
-    bare = terms.view(x, x.fact.shape[1:])
-    if head.name.startswith("Reduce") and len(args) > 1 and args[1] is not None:
-        axes = [axis - 1 for axis in terms.numbers(args[1]) or ()]
-        if any(axis < 0 for axis in axes):
+    operands = list(args)
+    for index, own in enumerate(found.inputs):
+        arg = args[index]
+        if arg is None or own is None:
+            continue
+        if not arg.fact.shape or arg.fact.shape[0].value != 1:
             return None
-        inner = terms.apply(head, (bare, terms.sizes(axes)))[0]
-        assert inner is not None
-        return [terms.view(inner, shape)]
-    if found.changed is None or any(n < 0 for v in found.changed.values() for n in _list(v)):
-        return None
-    if any(own is not None for own in found.axes[1:]):
-        return None
-    inner = terms.with_attributes(head, bare, *args[1:], **found.changed)
+        operands[index] = terms.view(arg, arg.fact.shape[1:])
+    inner = _with(terms, head, operands, found.changed)[0]
+    assert inner is not None
     return [terms.view(inner, shape)]
 
 
-def _list(value: object) -> list[int]:
-    return value if isinstance(value, list) else [value]  # type: ignore[list-item]
+def _with(
+    terms: Terms, head: Head, args: Sequence[Term | None], changed: Mapping[str | int, Any]
+) -> Sequence[Term | None]:
+    """An operator with other attributes, by name, and other inputs, by position."""
+    operands, attributes = list(args), {}
+    for key, value in changed.items():
+        if isinstance(key, str):
+            attributes[key] = value
+            continue
+        operands += [None] * (key + 1 - len(operands))
+        operands[key] = terms.size(value) if isinstance(value, int) else terms.sizes(value)
+    return terms.apply(terms.heads.with_attributes(head, **attributes), tuple(operands))
 
 
 @late("MatMul")

@@ -6,8 +6,8 @@ import pytest
 from proofs import assert_proved
 from sessions import open_session
 from straightline.verification.proof import Proof
+from straightline.verification.proof.terms.axis_maps import ELEMENTWISE
 from straightline.verification.proof.terms.exact_operators import EXACT, FOLDED, OF_ROWS
-from straightline.verification.proof.terms.families import ELEMENTWISE
 
 ROWS = """g (float[n, 5] x, float[5] w) => (float[n, 5] y) <bool yes = {1}, int64 zero = {0}> {
     s = Shape (x) m = Gather (s, zero)

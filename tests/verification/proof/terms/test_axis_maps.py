@@ -5,6 +5,7 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.verification.proof import prove
+from vectorized import loop, untyped, vectorized
 
 CUT = """b = Constant <value_ints = [1]> () e = Constant <value_ints = [2]> ()
     a = Constant <value_ints = [%d]> ()"""
@@ -125,3 +126,47 @@ def test_products_of_rows_are_rows_of_products_as_far_as_a_kernel_does_not_choos
         text % "y = Slice (x, b, e, a) z = MatMul (y, w)",
     )
     assert proof.assumptions == ("MatMul of some rows gives the same bits as of all rows",)
+
+
+E3 = "float[N, 2, 3] x, uint8[2, 3] w, float[3] s, uint8 o, int64 n"
+LOOPS = {
+    "Pad": ("q = Constant <value_ints = [0, 1, 2, 0]> () r = Pad (e, q)", "float[4, 4] r"),
+    "Tile": ("q = Constant <value_ints = [1, 2]> () r = Tile (e, q)", "float[2, 6] r"),
+    "Trilu": ("r = Trilu (e)", "float[2, 3] r"),
+    "OneHot": (
+        """l = ArgMax <axis = 1, keepdims = 0> (e) d = Constant <value_int = 4> ()
+        v = Constant <value_floats = [0.5, 2.0]> () r = OneHot <axis = 0> (l, d, v)""",
+        "float[4, 2] r",
+    ),
+    "LpNormalization": ("r = LpNormalization <axis = -2> (e)", "float[2, 3] r"),
+    "QuantizeLinear": (
+        """k = Constant <value_float = 0.5> () q = QuantizeLinear (e, k, o)
+        r = DequantizeLinear (q, k, o)""",
+        "float[2, 3] r",
+    ),
+    "GatherElements": (
+        """q = Constant <value = int64[2, 1] {1, -1}> ()
+        r = GatherElements <axis = -1> (e, q)""",
+        "float[2, 1] r",
+    ),
+    "ScatterElements": (
+        """q = Constant <value = int64[1, 3] {1, 0, 1}> () z0 = Constant <value_ints = [0]> ()
+        u = Unsqueeze (s, z0) r = ScatterElements (e, q, u)""",
+        "float[2, 3] r",
+    ),
+    "CumSum": ("a = Constant <value_int = -1> () r = CumSum (e, a)", "float[2, 3] r"),
+    "Slice": (
+        """a = Constant <value_ints = [1]> () b = Constant <value_ints = [-9]> ()
+        m = Constant <value_ints = [-1]> () r = Slice (e, a, b, m, m)""",
+        "float[2, 2] r",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", LOOPS)
+def test_loops_over_operators_that_pass_axes_are_proved(rule):
+    body, out = LOOPS[rule]
+    before = untyped(loop(body, out, E3))
+    after = vectorized(before).model
+    assert "Loop" not in {node.op_type for node in after.graph.node}
+    assert prove(before, after).proved

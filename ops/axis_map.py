@@ -1,0 +1,174 @@
+"""Axes of outputs that follow from axes of inputs: the one place of this knowledge.
+
+Along such an axis an operator works on each position by itself. So it can be computed for all
+iterations of a loop at once, which are one more such axis (`batch`), and a part of a result along
+the axis is the operator of the parts (`verification.proof.slice_pushdown`). JAX keeps this
+knowledge in batching rules, MLIR in the indexing maps of linalg.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..facts.fact import Fact, integers
+from ..ir import Node, Value
+from .axes import AxisMap, positions
+from .batching import Batch, Unbatchable
+from .merge_batch_axis import by_rows
+from .rules import OperatorRules, rules_of
+
+Named = Mapping["str | int", "int | Sequence[int] | None"]
+"""Axes that attributes, by name, and inputs, by position, name; None where they are not known."""
+
+
+def axis_map_of(node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+    """The rule of an operator for one axis, counted from the front; None where there is none."""
+    try:
+        return rules_of(node.op).axis_map(node, inputs, axis)
+    except (IndexError, TypeError, ValueError):
+        return None  # the inputs do not fit each other: the node fails
+
+
+def canonical_of(node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
+    """The canonical form of a node, as the rules of its operator tell it."""
+    try:
+        return rules_of(node.op).canonical(node, inputs)
+    except (IndexError, TypeError, ValueError):
+        return {}  # the inputs do not fit each other: the node fails
+
+
+def opset_of(node: Node) -> int:
+    """The version of the default domain that a node is written for."""
+    assert node.graph is not None
+    return node.graph.root.opset()
+
+
+def number_of(inputs: Sequence[Fact], index: int) -> int | None:
+    """The one element of an input of integers; None where it is not known."""
+    found = integers(inputs[index])
+    return None if found is None or found.size != 1 else int(found.reshape(()))
+
+
+class PassesAxes(OperatorRules):
+    """Passes the axes of some inputs on, but those that its attributes and inputs name.
+
+    One more axis in front changes the numbers of the axes that are named, and nothing else.
+    """
+
+    carriers: ClassVar[tuple[int, ...] | None] = (0,)
+    """Inputs whose axes are those of the outputs; None for all."""
+
+    axis: ClassVar[int | None] = None
+    """The axis where the attribute of this name is absent; None where no attribute names one."""
+
+    new_axes: ClassVar[int] = 0
+    """How many axes the outputs have that the inputs do not have; named axes count them, too."""
+
+    def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
+        """The axes that attributes and inputs name, as they are written."""
+        return {} if self.axis is None else {"axis": node.attribute("axis", self.axis)}
+
+    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+        """For each axis of the outputs that of the carriers; None where there is none.
+
+        Args:
+            node: the node.
+            rank: how many axes the carriers have.
+            named: the named axes, counted from the front.
+        """
+        return [None if axis in named else axis for axis in range(rank)]
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        shape, named = inputs[0].shape, self._numbered(node, inputs)
+        if shape is None or named is None:
+            return None
+        places = {place for axes in named.values() for place in _listed(axes) or ()}
+        source = self.passed(node, len(shape), places)[axis]
+        if source is None:
+            return None
+        carried = tuple([source if self._carries(n) else None for n in range(len(inputs))])
+        changed = self._numbered(node, inputs, 1) if axis == source == 0 else None
+        return AxisMap(carried, changed, all_outputs=True)
+
+    def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
+        """All axes counted from the front."""
+        return self._numbered(node, inputs) or {}
+
+    def _numbered(
+        self, node: Node, inputs: Sequence[Fact], first: int = 0
+    ) -> Mapping[str | int, Any] | None:
+        """The named axes counted from one on; None where they are not known or not there."""
+        named, shape = self.named_axes(node, inputs), inputs[0].shape
+        if not named:
+            return {}
+        listed = [_listed(axes) for axes in named.values()]
+        known = [number for numbers in listed for number in numbers or ()]
+        total = len(shape or ()) + self.new_axes
+        if shape is None or None in listed or positions(known, total) is None:
+            return None
+        return {
+            key: _like(axes, [number % total - first for number in _listed(axes) or ()])
+            for key, axes in named.items()
+        }
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        named = self.named_axes(given.node, given.facts)
+        moved = {key: self._moved(given, key, value) for key, value in named.items()}
+        inputs = [
+            given.spread(index)
+            if self._carries(index)
+            else None
+            if index in named
+            else given.fixed(index)
+            for index in range(len(given.operands))
+        ]
+        for key in [key for key in moved if isinstance(key, int)]:
+            axes = moved.pop(key)
+            inputs += [None] * (key + 1 - len(inputs))
+            inputs[key] = (
+                given.emit.constant(np.array(axes), given.label("_axis"))
+                if isinstance(axes, int)
+                else given.vector(*axes)
+            )
+        return given.same(inputs, **{str(name): axes for name, axes in moved.items()})
+
+    def _moved(self, given: Batch, key: str | int, value: Any) -> Any:
+        if isinstance(key, int) and given.operand(key) is not None:
+            given.numbers(key)
+        if value is None:
+            raise Unbatchable(self.why_unbatchable)
+        total = given.rank(0) + self.new_axes
+        return _like(value, [given.axis(axis, total) for axis in _listed(value) or ()])
+
+    def _carries(self, index: int) -> bool:
+        return self.carriers is None or index in self.carriers
+
+
+def _listed(value: int | Sequence[int] | None) -> Sequence[int] | None:
+    return [value] if isinstance(value, int) else value
+
+
+def _like(value: int | Sequence[int] | None, numbers: Sequence[int]) -> Any:
+    return numbers[0] if isinstance(value, int) else numbers
+
+
+class Rowwise(OperatorRules):
+    """Takes each of a batch of rows, such as images, by itself.
+
+    Which kernel the runtime chooses may depend on how many there are: for all trips at once the
+    results of convolutions agree up to rounding.
+    """
+
+    batches: ClassVar[tuple[int, ...]] = (0,)
+    """Inputs that hold a row for each row of the first output; the others are of all rows."""
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        if axis:
+            return None
+        return AxisMap(tuple([0 if i in self.batches else None for i in range(len(inputs))]))
+
+    def batch(self, given: Batch) -> Sequence[Value]:
+        return by_rows(given, self.batches)

@@ -1,0 +1,46 @@
+"""Axes of terms that follow from axes of their arguments, as operator classes tell them.
+
+A slice computed from slices of the operands has the same bits, since each element comes from the
+same operations in the same order; for operators that round in between that holds up to the choice
+of a runtime's kernel (`exact_operators.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....facts.fact import UNKNOWN, Fact
+from ....ir import Node
+from ....ops import described
+from ....ops.axes import AxisMap
+from ....ops.axis_map import axis_map_of, canonical_of
+from .term import Args, Head, speaks_of_no_axis
+from .term_manager import Terms
+
+ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.elementwise])
+"""Operators whose inputs broadcast, if there are several, and that take each element by itself."""
+
+
+def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:
+    """The axes of arguments that an axis of a result follows; None where that is not known.
+
+    Args:
+        terms: the terms.
+        head: an operator.
+        args: its arguments.
+        axis: of the first output.
+    """
+    if speaks_of_no_axis(head, args):
+        return None
+    return axis_map_of(*_node(terms, head, args), axis)
+
+
+def canonical(terms: Terms, head: Head, args: Args) -> Mapping[str | int, Any]:
+    """Attributes and arguments of an operator in the form in which terms are compared."""
+    return {} if speaks_of_no_axis(head, args) else canonical_of(*_node(terms, head, args))
+
+
+def _node(terms: Terms, head: Head, args: Args) -> tuple[Node, list[Fact]]:
+    node = terms.facts.node(head, args, {}, max(1, head.outputs))
+    return node, [UNKNOWN if arg is None else arg.fact for arg in args]
