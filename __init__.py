@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import batch, interop, ir, passes, reference, report, targets, versions
     from .batch.errors import BatchError
+    from .display.package_version import __version__
     from .driver.inspect import Construct, Inspection, inspect
     from .driver.result import Outcome
     from .driver.suggestions import Hint
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from .facts.named_dimensions import BindingError
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
     from .ir.kinds import KindError
-    from .ir.package_version import __version__
     from .passes import (
         PassOptionError,
         Pipeline,
@@ -138,7 +138,7 @@ _HOMES = {
     "TargetError": ".targets",
     "Verdict": ".verification.runs.verdict",
     "VerifyError": ".verification.runs.options",
-    "__version__": ".ir.package_version",
+    "__version__": ".display.package_version",
     "convert_version": ".driver.transform",
     "inspect": ".driver.inspect",
     "load": ".ir",

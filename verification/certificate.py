@@ -12,12 +12,12 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 
+from ..display.package_version import __version__
 from ..ir import Array, BaseDir, Error, ModelSource, SaveError, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
 from ..ir.option_names import by
-from ..ir.package_version import __version__
 from .proof.result import Proof
 
 _FORMAT, _VERSION = "straightline certificate", 1

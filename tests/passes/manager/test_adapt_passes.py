@@ -9,7 +9,7 @@ from harness import assert_equal_outputs
 from onnx_ir.passes import common
 from onnxscript import optimizer
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet
-from straightline.interop import export_passes
+from straightline import interop
 from straightline.passes import InlineIfs, UnrollLoops
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -51,9 +51,7 @@ def rule():
 
 
 def test_a_pass_of_onnx_ir(model):
-    outcome = sl.transform(
-        model, [export_passes.step(common.IdentityEliminationPass())], hints=False
-    )
+    outcome = sl.transform(model, [interop.step(common.IdentityEliminationPass())], hints=False)
     assert ops(outcome.model) == ["Loop", "If", "Add"]
     (remark,) = outcome.remarks
     assert (remark.pass_name, remark.op_type, remark.action) == (
@@ -78,7 +76,7 @@ def test_it_may_stand_among_ours_as_it_is(model):
 def test_rewrite_rules_of_onnxscript(model):
     unrolled = [UnrollLoops(), InlineIfs()]
     for rules in (rule(), [rule()], RewriteRuleSet([rule()])):
-        passes = [*unrolled, export_passes.step(rules)]
+        passes = [*unrolled, interop.step(rules)]
         outcome = sl.transform(model, passes, values={"n": 2, "c": True}, verify=True)
         assert "Mul" in ops(outcome.model) and outcome.verdict.equal
         assert "Mul 0 to 2" in outcome.remarks[-1].reason
@@ -87,8 +85,8 @@ def test_rewrite_rules_of_onnxscript(model):
 
 def test_the_optimizer_of_onnxscript(model):
     for passes in (
-        [export_passes.onnxscript_optimizer(num_iterations=1)],
-        [export_passes.step(optimizer.optimize)],
+        [interop.onnxscript_optimizer(num_iterations=1)],
+        [interop.step(optimizer.optimize)],
     ):
         outcome = sl.transform(model, passes, hints=False)
         assert "Identity" not in ops(outcome.model)
@@ -103,28 +101,28 @@ def test_a_function_that_gives_another_model():
         return copy
 
     model = onnx.parser.parse_model(HEAD + " g (float x) => (float y) { y = Neg (x) }")
-    result = sl.Pipeline([export_passes.step(twice, "twice")]).run(model)
+    result = sl.Pipeline([interop.step(twice, "twice")]).run(model)
     assert ops(result.model) == ["Exp"]
     with pytest.raises(sl.MismatchError, match="the pass twice changed the outputs"):
-        sl.transform(model, [export_passes.step(twice, "twice")], verify=True)
+        sl.transform(model, [interop.step(twice, "twice")], verify=True)
 
 
 def test_what_changes_nothing_leaves_the_model_as_it_was(model):
     loaded = sl.load(model)
     graph = loaded.graph
-    result = sl.Pipeline([export_passes.step(lambda model: None)]).apply(loaded)
+    result = sl.Pipeline([interop.step(lambda model: None)]).apply(loaded)
     assert not result.changed and loaded.graph is graph and result.remarks == ()
 
 
 def test_it_ends_where_it_is_repeated(model):
-    always = export_passes.step(lambda model: onnx_ir.passes.PassResult(model, True), "always")
+    always = interop.step(lambda model: onnx_ir.passes.PassResult(model, True), "always")
     pipeline = sl.Pipeline([always, UnrollLoops()], repeat=True)
     result = pipeline.apply(sl.load(model))
     assert not result.changed
 
 
 def test_what_was_kept_is_still_known_after_it(model):
-    passes = [UnrollLoops(), export_passes.step(common.IdentityEliminationPass())]
+    passes = [UnrollLoops(), interop.step(common.IdentityEliminationPass())]
     outcome = sl.transform(model, passes)
     reasons = {remark.op_type: remark.reason for remark in outcome.left}
     assert "depends on input 'n'" in reasons["Loop"]
@@ -137,7 +135,7 @@ def test_what_was_kept_is_still_known_after_it(model):
 
 def test_the_invariants_of_the_graph_hold_after_it(model):
     loaded = sl.load(model)
-    sl.Pipeline([export_passes.step(common.IdentityEliminationPass())]).apply(loaded)
+    sl.Pipeline([interop.step(common.IdentityEliminationPass())]).apply(loaded)
     sl.ir.verify(loaded)
     assert loaded.graph.root is loaded
 
@@ -168,14 +166,14 @@ def test_a_fault_of_theirs_is_an_error_of_ours(model, call, words):
     before = model.SerializeToString(deterministic=True)
     loaded = sl.load(model)
     with pytest.raises(sl.RewriteError, match=words):
-        sl.Pipeline([export_passes.step(call)]).apply(loaded)
+        sl.Pipeline([interop.step(call)]).apply(loaded)
     assert sl.ir.to_proto(loaded).SerializeToString(deterministic=True) == before
 
 
 @pytest.mark.parametrize("thing", [5, "cse", common.IdentityEliminationPass, [], [5], None])
 def test_what_is_no_step(thing):
     with pytest.raises(sl.PassOptionError, match="a foreign step is a pass of onnx_ir"):
-        export_passes.step(thing)
+        interop.step(thing)
 
 
 def test_what_onnx_ir_would_lose_is_left_alone():
@@ -183,7 +181,7 @@ def test_what_onnx_ir_would_lose_is_left_alone():
     sparse = model.graph.sparse_initializer.add(dims=[4])
     sparse.values.CopyFrom(onnx.numpy_helper.from_array(np.float32([3]), "w"))
     sparse.indices.CopyFrom(onnx.numpy_helper.from_array(np.int64([1]), "w_at"))
-    outcome = sl.transform(model, [export_passes.step(fails)], verify=False)
+    outcome = sl.transform(model, [interop.step(fails)], verify=False)
     (remark,) = outcome.remarks
     assert remark.action == "noted" and "onnx_ir does not keep sparse initializers" in str(remark)
     assert outcome.model == model
@@ -200,8 +198,8 @@ def test_what_onnx_ir_would_lose_is_left_alone():
     ],
 )
 def test_names(thing, name):
-    assert export_passes.step(thing).name == name
-    assert str(export_passes.step(thing, "mine")) == "mine"
+    assert interop.step(thing).name == name
+    assert str(interop.step(thing, "mine")) == "mine"
 
 
 def test_large_weights_are_handed_over(tmp_path):
@@ -212,7 +210,7 @@ def test_large_weights_are_handed_over(tmp_path):
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     loaded = sl.load(model)
     (tensor,) = loaded.graph.initializers.values()
-    result = sl.Pipeline([export_passes.step(common.IdentityEliminationPass())]).apply(loaded)
+    result = sl.Pipeline([interop.step(common.IdentityEliminationPass())]).apply(loaded)
     assert result.changed
     assert [*loaded.graph.initializers.values()] == [tensor]
     sl.save(loaded, tmp_path / "m.onnx")

@@ -20,7 +20,7 @@ def test_every_pass_has_a_name_of_its_own_and_a_sentence():
 
 
 def test_every_pass_in_a_file_is_in_the_registry():
-    files = Path(passes.__file__).parent.glob("*/*.py")
+    files = Path(passes.__file__).parent.rglob("*.py")
     written = {
         n for file in files for n in re.findall(r'^    name: .* = "(.+)"', file.read_text(), re.M)
     }

@@ -5,7 +5,7 @@ import sys
 from importlib import metadata
 
 import straightline as sl
-from straightline.ir import package_version
+from straightline.display import package_version
 
 
 def test_the_version_is_that_of_the_distribution():
@@ -17,7 +17,7 @@ def test_a_checkout_that_is_not_installed_has_none(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(package_version, "version", missing)
-    assert package_version._found() == "unknown"
+    assert package_version._installed() == "unknown"
 
 
 def test_the_version_is_told_without_loading_onnx():

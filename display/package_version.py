@@ -1,15 +1,15 @@
-"""Which version of straightline this is."""
+"""Version of the installed distribution."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
 
-def _found() -> str:
+def _installed() -> str:
     try:
         return version("straightline")
     except PackageNotFoundError:  # run from a checkout that is not installed
         return "unknown"
 
 
-__version__ = _found()
+__version__ = _installed()
