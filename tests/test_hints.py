@@ -8,6 +8,7 @@ import onnx
 import pytest
 import straightline as sl
 from backend import CASES
+from depth import examples
 from harness import as_model, assert_equal_outputs
 from hypothesis import HealthCheck, Phase, given, settings
 from straightline.cli import parsing
@@ -96,7 +97,7 @@ def test_hints_on_the_models_of_the_backend(case):
 
 
 @settings(
-    max_examples=12,
+    max_examples=examples(8),
     deadline=None,
     derandomize=True,
     database=None,
