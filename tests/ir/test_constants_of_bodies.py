@@ -357,6 +357,7 @@ def test_a_rewrite_lists_again_what_was_listed(name: str) -> None:
     assert_equal_outputs(proto, changed, feeds)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", LATER)
 def test_proof_and_verification_read_them(name: str) -> None:
     proto = onnx.parser.parse_model(LATER[name][0])

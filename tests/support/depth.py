@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import pytest
+
+Case = TypeVar("Case")
 
 DEEP = os.environ.get("STRAIGHTLINE_TESTS") == "all"
 _TIMES = 20
@@ -15,6 +18,13 @@ _TIMES = 20
 def examples(count: int) -> int:
     """Give a number of random examples: `count`, or many times that in the longer run."""
     return count * _TIMES if DEEP else count
+
+
+def some(cases: Iterable[Case], count: int) -> list[Case]:
+    """Give `count` of the cases that one test goes through, the same ones each time; in the longer
+    run all of them."""
+    known = list(cases)
+    return known if DEEP or count >= len(known) else random.Random(0).sample(known, count)
 
 
 def deselect_all_but_samples(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -41,7 +51,8 @@ def _varied(family: list[pytest.Item]) -> list[pytest.Item]:
     """Cases of a test, first those that have values of parameters which none before them has."""
     first, others, seen = list[pytest.Item](), list[pytest.Item](), set[Any]()
     for item in family:
-        values = set(item.callspec.indices.items())  # type: ignore[attr-defined]
+        parameters = getattr(item, "callspec", None)
+        values = set(parameters.indices.items()) if parameters else set()
         (first if values - seen else others).append(item)
         seen |= values
     return first + others
