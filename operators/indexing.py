@@ -16,13 +16,23 @@ from ..ir import Node, Value
 from .batched_reads import after_trips, gathered
 from .batching import Batch, Operand, Unbatchable
 from .joined_trips import by_rows
-from .rules import KeepsShape, Moving, OperatorRules, Total, describes
+from .rules import (
+    ONE_NUMBER,
+    VECTOR,
+    KeepsShape,
+    Moving,
+    OperandRanks,
+    OperatorRules,
+    Total,
+    describes,
+)
 
 
 @describes("Compress")
 class Compress(Moving):
     """Compress, from opset 9 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def batch(self, given: Batch) -> Sequence[Value]:
@@ -244,6 +254,7 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
 
     def batch(self, given: Batch) -> Sequence[Value]:
@@ -287,6 +298,8 @@ class Selecting(OperatorRules):
 @describes("NonMaxSuppression")
 class NonMaxSuppression(Selecting):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
+
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(3.0 * arrays[1].size)

@@ -18,7 +18,7 @@ from ..ir import Node, Value
 from .batched_reads import moving_slice
 from .batching import Batch, alone, along
 from .growing import times
-from .rules import KeepsShape, Moving, OperatorRules, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, OperatorRules, describes
 
 
 @describes("Concat")
@@ -72,6 +72,7 @@ class Concat(OperatorRules):
 class Split(Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -171,6 +172,7 @@ class Slice(Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
 
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 5), VECTOR)
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
     def shapes(
@@ -281,6 +283,7 @@ class Pad(OperatorRules):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: ONE_NUMBER, 3: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
 
@@ -342,6 +345,7 @@ class Pad(OperatorRules):
 class CenterCropPad(OperatorRules):
     """CenterCropPad, from opset 18 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
@@ -359,6 +363,7 @@ class CenterCropPad(OperatorRules):
 class Trilu(KeepsShape):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
     exact: ClassVar[bool] = True
 
     def prove_safe(self, given: Premises) -> None:

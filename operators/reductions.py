@@ -18,7 +18,7 @@ from .agreement import fits, have_both_zeros, is_integer
 from .axes import positions, reduced
 from .batching import DIFFERING, Batch, Ragged, Unbatchable, along
 from .ragged import counted_elements, filled, reduced_away
-from .rules import KeepsShape, OperatorRules, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, OperatorRules, describes
 from .vocabulary import formal_inputs
 
 
@@ -38,6 +38,7 @@ class Reduction(OperatorRules):
     each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -214,6 +215,7 @@ class ArgExtreme(OperatorRules):
 class TopK(OperatorRules):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -243,6 +245,8 @@ class TopK(OperatorRules):
 @describes("CumSum", "CumProd")
 class CumSum(KeepsShape):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
+
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, given: Premises) -> None:
         axis = given.numbers(1)

@@ -18,8 +18,8 @@ from .budget import OpenError
 from .constructs import CONSTRUCTS
 from .exact import is_exact
 from .heads import Head
-from .meanings import is_known
-from .obligations import AS_DECLARED, Guards, Log, Obligation, moved
+from .meanings import is_known, schema_of
+from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, moved
 from .programs import ABSENT, Program, Step
 from .terms import Args, Term
 from .validity import LEFT_OUT, require_valid
@@ -175,7 +175,8 @@ class Execution:
             self.folded.add((head, args))
         facts = terms.settled(head, args, operation.width)
         if (
-            operation.is_plain
+            self._require_ranks(step, args)
+            and operation.is_plain
             and facts
             and (operation.never_fails or terms.safety.holds_by_facts(head, args, operation.width))
         ):
@@ -183,6 +184,23 @@ class Execution:
         elif not operation.never_fails:
             self.demand(head, args, step, results[0])
         return results
+
+    def _require_ranks(self, step: Step, args: Args) -> bool:
+        """Demand of each operand the rank that the specification wants, unless it has that."""
+        operation, head, fit = step.operation, step.head, True
+        assert head.op is not None
+        for position, ranks in rules_of(head.op).operand_ranks.items():
+            operand = args[position] if position < len(args) else None
+            if operand is None:
+                continue
+            shape = operand.fact.shape
+            if shape is None or len(shape) not in ranks:
+                schema = schema_of(operation.op_type, operation.version, "")
+                since = schema.since_version if schema is not None else operation.version
+                key = (operation.op_type, since, position, ranks)
+                self.demand(self.terms.heads.own(HAS_RANK, key), (operand,), step)
+                fit = False
+        return fit
 
     def demand(self, head: Head, args: Args, step: Step, result: Value = None) -> None:
         """Note that a node may fail.
@@ -224,6 +242,7 @@ class Execution:
         """An operator that may give another result each time: a term of its own for each run."""
         head = step.head
         self.drawn += 1
+        self._require_ranks(step, args)
         self.demand(head, args, step)
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
         facts = self.terms.facts_of(head, args, step.operation.width)
