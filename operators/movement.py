@@ -18,7 +18,7 @@ from .batched_sizes import amount, reshaped, reshaped_as_told
 from .batching import Batch, Unbatchable
 from .growing import times
 from .joined_trips import by_rows
-from .rules import VECTOR, KeepsShape, Moving, OperandRanks, Total, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Total, describes
 
 
 @describes("Identity")
@@ -252,7 +252,7 @@ class Squeeze(Moving):
 class Unsqueeze(Moving):
     """Unsqueeze: its axes are an input from opset 13 on."""
 
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}  # as in onnx's AffineGrid
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(

@@ -66,13 +66,13 @@ def test_a_constant_of_another_rank_is_emitted_only_where_one_was_read():
     model = ir.load(as_model(text % ""))
     new = NewNodes(model)
     read = model.graph.nodes_of("Constant")[0].outputs + model.graph.nodes_of("Neg")[0].outputs
-    model.graph.add_node(Operator("Unsqueeze"), read[::-1], ["new"])
+    model.graph.add_node(Operator("Squeeze"), read[::-1], ["new"])
     with pytest.raises(EmissionError, match="constant of rank 0"):
         new.require_conformance()
-    model = ir.load(as_model(text % "t = Constant <value_int = 1> () u = Unsqueeze (a, t)"))
+    model = ir.load(as_model(text % "t = Constant <value_int = 1> () u = Squeeze (a, t)"))
     new = NewNodes(model)
-    (read,) = [node.inputs for node in model.graph.nodes_of("Unsqueeze")]
-    model.graph.add_node(Operator("Unsqueeze"), read, ["new"])
+    (read,) = [node.inputs for node in model.graph.nodes_of("Squeeze")]
+    model.graph.add_node(Operator("Squeeze"), read, ["new"])
     new.require_conformance()
 
 
