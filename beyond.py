@@ -90,7 +90,8 @@ class Search:
         self._guards = guards
         self._bound = bound
         self._base_dir = base_dir
-        self._options = {n: v for n, v in options.items() if n != "prove" and v is not None}
+        runs = {n: v for n, v in options.items() if n not in ("prove", "loaded")}
+        self._options = {name: value for name, value in runs.items() if value is not None}
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 

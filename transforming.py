@@ -66,7 +66,7 @@ class Transformation:
         outcome = Outcome.of(rewritten, converted, left, advice.hints)
         if comparison is None:
             return outcome
-        outcome = outcome.verified(on_progress=self.on_progress, **comparison)
+        outcome = outcome.verified(on_progress=self.on_progress, loaded=True, **comparison)
         assert outcome.verdict is not None
         demanded = self.strict or comparison.get("prove") is True
         require_compared(outcome.verdict, what, demanded)

@@ -119,7 +119,7 @@ class Pipeline:
         from ..verification.mismatch import require_compared
         from .bisection import locate
 
-        shared = {"base_dir": base_dir_of(original), **comparison}
+        shared = {"base_dir": base_dir_of(original), "loaded": True, **comparison}
         verdict = verify(original, rewritten, **shared)
         if verdict.differs:
             raise locate(

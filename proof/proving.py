@@ -6,7 +6,8 @@ import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -84,6 +85,8 @@ def prove(
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
     brief: bool = False,
+    loaded: bool = False,
+    messages: Sequence[onnx.ModelProto] = (),
 ) -> Proof:
     """Whether two models give equal outputs for every input.
 
@@ -98,6 +101,8 @@ def prove(
         base_dir: the folder of the external data of models given in memory.
         budget: what the proof may cost.
         brief: give up where the proof takes long for models of their size.
+        loaded: the caller has just loaded the original, which is then not checked once more.
+        messages: both models as messages, where the caller has them.
 
     Raises:
         LoadError: a model cannot be read.
@@ -108,11 +113,40 @@ def prove(
     # What the passes have spent is not missing here, so that an answer is always the same one.
     with governed(anew=True):
         fixed = bound or {}, shapes or {}
-        question = _Question(before, after, fixed, base_dir, budget or Budget())
+        sources = read(before), read(after)
+        protos = messages or [to_proto(source) for source in sources]
+        sides = [
+            _Side(source, proto, base_dir_of(source, base_dir))
+            for source, proto in zip(sources, protos, strict=True)
+        ]
+        if not loaded:
+            sides[0].require_well_formed()
+        question = _Question(sides, fixed, budget or Budget())
         if brief:
             question.limit_to_size()
         answer = question.answer()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
+
+
+class _Side(NamedTuple):
+    """One of two models: as the caller has it, as a message, and the folder of its data."""
+
+    source: ModelSource
+    proto: onnx.ModelProto
+    folder: Path | None
+
+    def require_well_formed(self) -> None:
+        """Check the model, unless it is straightline's own.
+
+        Raises:
+            ModelError: the model is not well formed.
+        """
+        if isinstance(self.source, Model):
+            return
+        if _holds_bodies(self.proto):
+            load(self.proto)  # which sees whether bodies fit their nodes
+        else:
+            check_well_formed(self.proto)
 
 
 class _Question:
@@ -120,17 +154,13 @@ class _Question:
 
     def __init__(
         self,
-        before: ModelSource,
-        after: ModelSource,
+        sides: Sequence[_Side],
         fixed: tuple[Mapping[str, Any], Mapping[str, Sequence[int | None]]],
-        base_dir: str | os.PathLike[str] | None,
         budget: Budget,
     ) -> None:
         bound, self.shapes = fixed
-        self.sources = read(before), read(after)
-        self.protos = [to_proto(source) for source in self.sources]
-        self.folders = [base_dir_of(source, base_dir) for source in self.sources]
-        self._require_well_formed(0)
+        self.sides = sides
+        self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
         self.bound = _typed(bound, self.protos[0])
         self.budget = budget
@@ -147,15 +177,6 @@ class _Question:
             min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
         )
 
-    def _require_well_formed(self, side: int) -> None:
-        proto = self.protos[side]
-        if isinstance(self.sources[side], Model):
-            return
-        if _holds_bodies(proto):
-            load(proto)  # whether bodies fit their nodes is found out there
-        else:
-            check_well_formed(proto)
-
     def answer(self) -> Proof:
         """The answer; weights in files are read only where it may depend on their content."""
         answer = self._answer()
@@ -167,7 +188,7 @@ class _Question:
 
     def _answer(self) -> Proof:
         try:
-            self._require_well_formed(1)
+            self.sides[1].require_well_formed()
         except ModelError as error:
             return _invalid(str(error), 1)
         fault = self._fault()
@@ -346,7 +367,7 @@ class _Question:
         proto = self.protos[side]
         made = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
-        execution = made(self.terms, name, self.folders[side], types)
+        execution = made(self.terms, name, self.sides[side].folder, types)
         program = Compiler(self.terms.heads, proto).main
         free = overridable(proto)
         given: list[Term | None] = []

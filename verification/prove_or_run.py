@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..budget import Limits, governed
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
@@ -131,6 +131,7 @@ def verify(
     base_dir: BaseDir = None,
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
+    loaded: bool = False,
 ) -> Verdict:
     """Whether two models give the same outputs.
 
@@ -166,6 +167,7 @@ def verify(
         base_dir: the folder of the external data of models given in memory.
         workers: child processes to use again; without them they live for this call only.
         on_progress: told of what is tried: stage, what, done, total.
+        loaded: the caller has just loaded the original, which a proof then need not check again.
 
     Raises:
         VerifyError: an option is out of range.
@@ -182,16 +184,19 @@ def verify(
     sample_shapes = checked_sample_shapes(before, sample_shapes, dims, bound or (), feeds)
     asked = prove != "only" and (feeds is not None or samples is not None or runtime != "auto")
     with governed(Limits.of(None, max_memory, timeout)):
-        proof = None
+        proof, verdict = None, None
         if prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            how = not asked, prove == "only"
-            proof = _proof(before, after, (bound, shapes), base_dir, how)
-        if prove == "only":
-            verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
-        elif proof is not None and not asked and _is_enough(proof, after, base_dir):
-            verdict = Verdict("equal", PROVED, proof=proof)
-        else:
+            pair = _Pair(before, after, base_dir)
+            proof = pair.same() if not (asked or bound) else None
+            if proof is None:
+                proof = pair.proof(bound, shapes, brief=prove == "only", loaded=loaded)
+            _log.info("the proof is %s: %s", proof.status, proof.reason)
+            if prove == "only":
+                verdict = pair.verdict(proof)
+            elif not asked and pair.is_enough(proof):
+                verdict = Verdict("equal", PROVED, proof=proof)
+        if verdict is None:
             from ..reference.verify import verify as run
 
             verdict = run(
@@ -216,45 +221,81 @@ def verify(
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
-def _proof(
-    before: ModelSource,
-    after: ModelSource,
-    fixed: tuple[Mapping[str, Any] | None, Shapes | None],
-    base_dir: BaseDir,
-    how: tuple[bool, bool],
-) -> Proof:
-    """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
-    from ..proof import Proof
-    from ..proof import prove as decide
+class _Pair:
+    """Two models for a proof; each is written as a message once.
 
-    start = time.perf_counter()
-    (bound, shapes), (may_be_same, brief) = fixed, how
-    if may_be_same and not bound and _unchanged(before, after):
-        proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
-    else:
-        proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir, brief=brief)
-    _log.info("the proof is %s: %s", proof.status, proof.reason)
-    return proof
-
-
-def _by_proof(proof: Proof, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> Verdict:
-    """Return the verdict of a proof alone: nothing is run.
-
-    A rewrite is invalid only if its original was valid: some models run that the checker refuses.
+    Args:
+        before: the original.
+        after: the rewrite.
+        base_dir: the folder of the external data of models given in memory.
     """
-    if proof.status == "refuted":
-        return Verdict("different", proof.reason, proof=proof)
-    fault = "" if proof.reason == _SAME else _fault(after, base_dir)
-    if fault and not _fault(before, base_dir):
-        return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
-    if proof.proved:
-        return Verdict("equal", PROVED, proof=proof)
-    return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
 
+    def __init__(self, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> None:
+        from ..reference.source import Source
 
-def _is_enough(proof: Proof, after: ModelSource, base_dir: BaseDir) -> bool:
-    """Whether a proof tells that a rewrite is as good as the original."""
-    return proof.proved and (proof.reason == _SAME or not _fault(after, base_dir))
+        self._before, self._after = before, after
+        self._base_dir = base_dir
+        self._sources = Source(before, base_dir), Source(after, base_dir)
+
+    def same(self) -> Proof | None:
+        """Return the proof for a model that was read, so that it is well formed, and in which
+        nothing was changed; None for others."""
+        start = time.perf_counter()
+        after = self._after
+        if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
+            return None
+        old, new = (source.proto for source in self._sources)
+        if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
+            return None
+        kept, made = (m.SerializeToString(deterministic=True) for m in (old, new))
+        if kept != made:
+            return None
+        from ..proof import Proof
+
+        return Proof("proved", _SAME, seconds=time.perf_counter() - start)
+
+    def proof(
+        self,
+        bound: Mapping[str, Any] | None,
+        shapes: Shapes | None,
+        *,
+        brief: bool,
+        loaded: bool,
+    ) -> Proof:
+        """Return what can be proved; options as in `straightline.proof.prove`."""
+        from ..proof import prove as decide
+
+        return decide(
+            self._before,
+            self._after,
+            bound=bound,
+            shapes=shapes,
+            base_dir=self._base_dir,
+            brief=brief,
+            loaded=loaded,
+            messages=[source.proto for source in self._sources],
+        )
+
+    def verdict(self, proof: Proof) -> Verdict:
+        """Return the verdict of a proof alone: nothing is run.
+
+        A rewrite is invalid only if its original was valid: some models run that the checker
+        refuses.
+        """
+        if proof.status == "refuted":
+            return Verdict("different", proof.reason, proof=proof)
+        before, after = self._sources
+        fault = "" if proof.reason == _SAME else after.fault
+        if fault and not before.fault:
+            return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
+        if proof.proved:
+            return Verdict("equal", PROVED, proof=proof)
+        return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
+
+    def is_enough(self, proof: Proof) -> bool:
+        """Decide whether a proof tells that a rewrite is as good as the original; of what ONNX's
+        checker complains about, a proof says nothing."""
+        return proof.proved and (proof.reason == _SAME or not self._sources[1].fault)
 
 
 def checked_sample_shapes(
@@ -278,24 +319,6 @@ def checked_sample_shapes(
 
     require_drawn(Signature.of(to_proto(model)), shapes or {}, bound, are_given=feeds is not None)
     return with_dimensions(inputs_of(model), shapes or {}, dims or {})
-
-
-def _unchanged(before: ModelSource, after: ModelSource) -> bool:
-    """Whether a model was read, so that it is well formed, and nothing in it was changed."""
-    if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
-        return False
-    old = to_proto(before)
-    if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
-        return False
-    kept, made = (m.SerializeToString(deterministic=True) for m in (old, to_proto(after)))
-    return bool(kept == made)
-
-
-def _fault(model: ModelSource, base_dir: BaseDir) -> str:
-    """Return the complaint of ONNX's checker, of which a proof says nothing; empty for none."""
-    from ..reference.source import Source
-
-    return Source(model, base_dir).fault
 
 
 def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:

@@ -6,6 +6,8 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from straightline.ir import sources
+from straightline.proof import proving
 from straightline.reference.runtimes import Worker
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -281,3 +283,16 @@ def test_running_takes_no_more_memory_than_it_may():
     told = r"it may take \d+ MB, and more with --max-memory \(max_memory= in Python\)"
     assert re.search(told, verdict.reason)
     assert sl.verify(model, model, prove=False, feeds=feeds).equal
+
+
+def test_a_default_proof_reads_and_writes_each_model_once(monkeypatch):
+    """The driver has loaded the original; the proof and the checker share one message."""
+    written = []
+    serialize = sources.serialize
+    monkeypatch.setattr(sources, "serialize", lambda m: written.append(m) or serialize(m))
+    monkeypatch.setattr(proving, "load", None)  # a call of it would raise
+    monkeypatch.setattr(proving, "check_well_formed", None)
+    outcome = sl.transform(model(LOOP), hints=False)
+    assert outcome.verdict is not None
+    assert outcome.verdict.proved
+    assert len(written) == 1
