@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import onnx
 
-from ..phrases import mean_and_deviations, with_epsilon
+from ..phrases import mean_and_deviations, require_unidirectional, with_epsilon
 from ..registry import Outcome, downgrade, inexact_body
 from ..site import Site
 
@@ -22,7 +22,7 @@ def by_squared_deviations(site: Site) -> Outcome:
     """Opset 16: what the specification says, where onnx's function subtracts squares."""
     own, stash, data = _own_type(site), site.attribute("stash_type"), site.input(0)
     assert data is not None
-    _require_unidirectional(site)
+    require_unidirectional(site, 1, 2)
     # It is computed at least as exactly as its mean is given out.
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     axis = site.attribute("axis")
@@ -41,24 +41,6 @@ def by_squared_deviations(site: Site) -> Outcome:
         for index, value in ((1, mean), (2, inverse))
     ]
     return [result, *others]
-
-
-def _require_unidirectional(site: Site) -> None:
-    """Refuse a scale or a bias that is certainly larger than the data.
-
-    Raises:
-        Refused: it does not broadcast to the data.
-    """
-    sizes = site.shape(0)
-    for index in (1, 2):
-        own = None if site.input(index) is None else site.shape(index)
-        if sizes is None or own is None:
-            continue
-        pairs = list(zip(reversed(own), reversed(sizes), strict=False))
-        stretched = any(one not in (None, 1, size) and size is not None for one, size in pairs)
-        if len(own) > len(sizes) or stretched:
-            name = site.schema.inputs[index].name
-            site.refuse(f"'{name}' of shape {own} does not broadcast to 'X' of shape {sizes}")
 
 
 def _own_type(site: Site) -> int:

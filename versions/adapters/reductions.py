@@ -31,7 +31,7 @@ import onnx
 
 from .. import chosen_axes
 from ..chosen_axes import OTHERS
-from ..detours import TINY, by_way_of
+from ..detours import by_way_of
 from ..moves import Move, moved
 from ..negative_axes import Axis, negative_axes
 from ..registry import Outcome, downgrade, inexact_body, longer_form
@@ -50,10 +50,12 @@ _ON_ELEMENTS = {
 # It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
 inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
-by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
+_T = onnx.TensorProto
+by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.UINT8], via=_T.INT32)
+by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.INT8], via=_T.INT32, offset=128)
 moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
 moved(18, *OTHERS, moves=[Move("axes", 1, "ints")])
-by_way_of(20, "ReduceMax", "ReduceMin", types=[onnx.TensorProto.BOOL], via=onnx.TensorProto.UINT8)
+by_way_of(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 
 
 @downgrade(13, "ReduceSum")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import onnx
 
-from ..phrases import mean_along, with_epsilon
+from ..phrases import mean_along, require_unidirectional, with_epsilon
 from ..registry import Outcome, downgrade
 from ..site import Site
 
@@ -20,6 +20,7 @@ def by_squares(site: Site) -> Outcome:
     """Opset 22: computed at least as exactly as the input is, where onnx's function computes all
     in `stash_type`, doubles as floats."""
     site.required_dtype(0, "the precision")
+    require_unidirectional(site, 1)
     own, data = site.elem_type(0), site.input(0)
     double = onnx.TensorProto.DOUBLE in (own, site.attribute("stash_type"))
     inner = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT

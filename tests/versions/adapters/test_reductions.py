@@ -12,6 +12,7 @@ from conversions import (
     converted,
     model,
 )
+from harness import run_in_onnxruntime
 from sessions import open_session
 from straightline import convert_version, reference
 
@@ -86,6 +87,20 @@ def test_types_that_came_later_are_reduced_in_another_one():
         """,
         "bool[4] x",
     )
+
+
+@pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("type_", ["int8", "uint8"])
+def test_of_no_bytes_the_extreme_is_a_limit_of_the_type(op_type, type_):
+    """The limit of a wider type is another byte."""
+    signature = f"{type_}[n, 3] x"
+    before = model(f"y = {op_type} <axes = [0]> (x)", 12, signature, "y")
+    after = convert_version(before, 11)
+    for rows in (0, 1, 2):
+        feeds = {"x": np.arange(3 * rows, dtype=type_).reshape(rows, 3) + np.array(125, type_)}
+        (wanted,), (found,) = (reference.run(each, feeds) for each in (before, after))
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(run_in_onnxruntime(after, feeds)[0], wanted)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import converted
+from conversions import assert_refuses, converted
 from straightline import convert_version, reference
 
 
@@ -26,3 +26,8 @@ def test_doubles_are_computed_as_doubles(stash):
 def test_halves_are_computed_as_floats():
     found = converted("y = RMSNormalization (x, s)", 23, 22, "float16[2, 4] x, float16[4] s")
     assert found[0] == "Cast <to = 1> (x)" and found[-2].startswith("Cast <to = 10>")
+
+
+def test_a_scale_that_is_larger_than_the_data_is_refused():
+    reason = r"'scale' of shape \[5\] does not broadcast"
+    assert_refuses("y = RMSNormalization (x, s)", 23, 22, reason, "float[3, 1] x, float[5] s")
