@@ -100,7 +100,7 @@ def test_all_trips_at_once():
 def test_loops_as_scans_and_scans_as_loops():
     rewritten = []
 
-    @settings(quick, max_examples=examples(30))
+    @settings(quick, max_examples=examples(20))
     @given(model_and_feeds(opset=18))
     def convert(drawn):
         for pass_ in (LoopsToScans(), ScansToLoops()):
