@@ -62,6 +62,10 @@ class Comparison:
             self._alike,
         )
 
+    def release(self) -> None:
+        """Drop the rules, which hold this."""
+        vars(self).clear()
+
     @property
     def positive(self) -> set[Dimension]:
         """Numbers of trips that are taken to be 1 or more."""

@@ -71,12 +71,14 @@ def _stepped(op: Operator, before: Any, after: Any, outputs: int) -> Operator | 
     step = _STEPS.get(key)
     if step is not None:
         return step(op, outputs)
-    keeps = key not in _OTHER_MEANING and not after.deprecated and _extends(before, after)
-    return op if keeps else None
+    keeps = key not in _OTHER_MEANING and not after.deprecated
+    return op if keeps and _extends(op.op_type, before.since_version, after.since_version) else None
 
 
-def _extends(before: Any, after: Any) -> bool:
-    """Whether all that a schema says, another one says too."""
+@functools.cache
+def _extends(op_type: str, earlier: int, later: int) -> bool:
+    """Whether all that a schema says, another one of the operator says too."""
+    before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
         found = after.attributes.get(name)
         if found is None or found.type != attribute.type or _default(found) != _default(attribute):

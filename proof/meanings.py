@@ -54,7 +54,12 @@ def is_known(op: Operator, version: int) -> bool:
 
 def has_any_outputs(op: Operator, version: int) -> bool:
     """Whether an operator has as many outputs as its node writes, such as Split."""
-    schema = schema_of(op.op_type, version, normal_domain(op.domain))
+    return _has_any_outputs(op.op_type, version, normal_domain(op.domain))
+
+
+@functools.cache
+def _has_any_outputs(op_type: str, version: int, domain: str) -> bool:
+    schema = schema_of(op_type, version, domain)
     variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
     return schema is None or any(p.option == variadic for p in schema.outputs[-1:])
 

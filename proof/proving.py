@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ from .history import BODIES
 from .inputs import input_terms, narrower, overridable, require_same_defaults
 from .obligations import Log
 from .printing import applied, shown
-from .programs import Compiler, subgraphs_of
+from .programs import Compiler, Operation, subgraphs_of
 from .terms import Args, Term, reach
 from .tracing import Trace, TracedExecution, places, users
 from .validity import InvalidError
@@ -124,7 +124,10 @@ def prove(
         question = _Question(sides, fixed, budget or Budget())
         if brief:
             question.limit_to_size()
-        answer = question.answer()
+        try:
+            answer = question.answer()
+        finally:
+            question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
 
 
@@ -167,7 +170,13 @@ class _Question:
         self.whole = dataclasses.replace(budget)
         self.spent = 0
         self.trace: Trace | None = None
+        self.made: list[Terms | Comparison] = []
         self.places: Places | None = Places()
+
+    def release(self) -> None:
+        """Free the terms, once the answer is there."""
+        for made in self.made:
+            made.release()
 
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may take."""
@@ -329,9 +338,11 @@ class _Question:
             The number of terms of each output, and what is taken to be at least 1.
         """
         terms = self.terms = Terms(self.budget, given)
+        self.made.append(terms)
         terms.trace, terms.heeded = self.trace, self.heeded
         terms.loop_steps = self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
+        self.operations: dict[Hashable, Operation] = {}
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
@@ -339,6 +350,7 @@ class _Question:
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
             comparison = Comparison(terms)
+            self.made.append(comparison)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
             definedness = Definedness(comparison, required)
@@ -368,7 +380,7 @@ class _Question:
         made = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
         execution = made(self.terms, name, self.sides[side].folder, types)
-        program = Compiler(self.terms.heads, proto).main
+        program = Compiler(self.terms.heads, proto, self.operations).main
         free = overridable(proto)
         given: list[Term | None] = []
         fixed = {place for place, _ in program.constants}
