@@ -205,10 +205,11 @@ class _Question:
             return Proof("open", fault)
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
-        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // GENERAL_SHARE)
+        share = GENERAL_SHARE if any(map(_may_iterate, self.protos)) else 1
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
-        if not proved and (self.generalized or self.budget.steps < 0):
+        if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
         if isinstance(answer, UndefinedError):
             return self._undefined(answer)
@@ -427,6 +428,12 @@ def _holds_bodies(model: onnx.ModelProto) -> bool:
     if any(node.op_type in BODIES for node in nodes):
         return True
     return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
+
+
+def _may_iterate(model: onnx.ModelProto) -> bool:
+    """Return whether a model or one of its functions holds nodes with bodies."""
+    graphs = [model.graph, *model.functions]
+    return any(node.op_type in BODIES for graph in graphs for node in graph.node)
 
 
 def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
