@@ -66,6 +66,9 @@ class Dimension:
 
     def equals(self, other: Dimension | int) -> bool | None:
         """Whether both are the same for all sizes (True) or for none (False); else None."""
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return self.value == number
         difference = self - other
         if not difference.terms:
             return True
