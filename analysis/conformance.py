@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..ir import Model, Node, Operator, normal_domain
 from ..ir.checker.schemas import form_of
+from ..ops import rules_of
 from ..ops.element_types import ElementTypes
 from ..ops.schemas import each_formal, formals, operators, schema_at, tensor_text, type_fault
 from ..ops.versions import VersionOf, version_of_root
@@ -45,7 +46,8 @@ class Conformance:
         version = self._version_of(node)
         types = self._types.of_each((*node.inputs, *node.outputs))
         count = len(node.inputs)
-        return self.of_form(op, version, types[:count], types[count:])
+        fault = self.of_form(op, version, types[:count], types[count:])
+        return rank_fault(node) if fault is None else fault
 
     def form_fault(self, node: Node) -> str | None:
         """The first fault of a node whatever its element types are; None where there is none."""
@@ -63,6 +65,16 @@ class Conformance:
         if key not in self._kinds:
             self._kinds[key] = tuple([(name, m.type) for name, m in op.attributes.items()])
         return node_fault(op.op_type, version, self._kinds[key], inputs, outputs)
+
+
+def rank_fault(node: Node) -> str | None:
+    """The first fault in the ranks of the constants that a node reads; None where there is none."""
+    for position, ranks in rules_of(node.op).operand_ranks.items():
+        operand = node.input(position)
+        constant = None if operand is None else operand.constant
+        if constant is not None and len(constant.dims) not in ranks:
+            return f"reads a constant of rank {len(constant.dims)} as operand {position}"
+    return None
 
 
 @functools.lru_cache(_MOST_REMEMBERED)

@@ -73,6 +73,9 @@ class Dimension:
 
     def equals(self, other: Dimension | int) -> bool | None:
         """Compare for equality: True for all sizes, False for none, else None."""
+        number = _number_of(other)
+        if number is not None and self.value is not None:
+            return self.value == number
         difference = self - other
         if not difference.terms:
             return True

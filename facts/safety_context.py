@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,12 @@ class Premises:
         if rank is not None:
             require(len(shape) == rank, f"{self.name(index)} may not have rank {rank}")
         return shape
+
+    def require_rank(self, index: int, ranks: Collection[int]) -> None:
+        """Demand that an input has one of the ranks."""
+        allowed = " or ".join(map(str, ranks))
+        fits = len(self.shape(index)) in ranks
+        require(fits, f"{self.name(index)} may not have rank {allowed}")
 
     def vector(self, index: int) -> int:
         """The length of an input that has one axis and a known length."""

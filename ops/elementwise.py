@@ -22,7 +22,7 @@ from .batching import Batch, Ragged, Unbatchable, broadcasting
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
-from .rules import KeepsShape, OperatorRules, Total, describes
+from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
@@ -215,6 +215,8 @@ def negation(known: bool | None) -> bool | None:
 class Clip(OfEach):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
+
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         bounds = inputs[0].bounds
         for position, limit in ((1, greater), (2, lesser)):
@@ -223,9 +225,7 @@ class Clip(OfEach):
         return [bounds]
 
     def prove_safe(self, given: Premises) -> None:
-        for index in range(1, len(given.node.inputs)):
-            if given.has(index):
-                given.shape(index, 0)
+        """Give a result: limits that are scalars fit every tensor."""
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Without a limit onnxruntime takes the last finite number for it; a NaN, or limits in the

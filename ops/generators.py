@@ -19,7 +19,16 @@ from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import sizes_of
 from .output_growth import size_of, times
-from .rules import KeepsShape, OperatorRules, Total, describes
+from .rules import (
+    ONE_NUMBER,
+    SCALAR,
+    VECTOR,
+    KeepsShape,
+    OperandRanks,
+    OperatorRules,
+    Total,
+    describes,
+)
 
 
 @describes("Constant")
@@ -34,6 +43,7 @@ class Constant(Total):
 class ConstantOfShape(OperatorRules):
     """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
 
+    operand_ranks: ClassVar[OperandRanks] = {0: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (0,)
 
@@ -61,7 +71,6 @@ class ConstantOfShape(OperatorRules):
         return [Bounds(number, number)]
 
     def prove_safe(self, given: Premises) -> None:
-        given.shape(0, 1)
         for dim in given.content(0):
             at_least(dim, 0, "an axis")
 
@@ -79,6 +88,7 @@ def _fill(node: Node) -> Any:
 class Range(OperatorRules):
     """Range, from opset 11 on, of scalars."""
 
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(3), SCALAR)
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def shapes(
@@ -98,7 +108,6 @@ class Range(OperatorRules):
 
     def prove_safe(self, given: Premises) -> None:
         for index in range(3):
-            given.shape(index, 0)
             given.content(index)
         require(bool(given.numbers(2)), f"{given.name(2)} is zero")
 
@@ -138,6 +147,7 @@ class OneHot(PassesAxes):
 
     axis: ClassVar[int | None] = -1
     new_axes: ClassVar[int] = 1
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER, 2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, given: Premises) -> None:
@@ -182,6 +192,7 @@ class EyeLike(KeepsShape):
 class SignalWindow(OperatorRules):
     """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {0: SCALAR}
     sized_by: ClassVar[tuple[int, ...]] = (0,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -192,6 +203,7 @@ class SignalWindow(OperatorRules):
 class DFT(PassesAxes):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -212,6 +224,7 @@ class DFT(PassesAxes):
 class MelWeightMatrix(OperatorRules):
     """MelWeightMatrix, from opset 17 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(5), SCALAR)
     sized_by: ClassVar[tuple[int, ...]] = (0, 1)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -222,6 +235,7 @@ class MelWeightMatrix(OperatorRules):
 class AffineGrid(OperatorRules):
     """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:

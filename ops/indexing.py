@@ -18,13 +18,23 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch, Operand
 from .gather_batching import after_trips, gathered
 from .merge_batch_axis import by_rows
-from .rules import KeepsShape, Moving, OperatorRules, Total, describes
+from .rules import (
+    ONE_NUMBER,
+    VECTOR,
+    KeepsShape,
+    Moving,
+    OperandRanks,
+    OperatorRules,
+    Total,
+    describes,
+)
 
 
 @describes("Compress")
 class Compress(PassesAxes, Moving):
     """Compress, from opset 9 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     why_unbatchable: ClassVar[str] = "takes elements off any axis"
@@ -257,6 +267,7 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
 
     def batch(self, given: Batch) -> Sequence[Value]:
@@ -300,6 +311,8 @@ class Selecting(OperatorRules):
 @describes("NonMaxSuppression")
 class NonMaxSuppression(Selecting):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
+
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(3.0 * arrays[1].size)

@@ -19,7 +19,7 @@ from .axes import positions, reduced
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .ragged import counted_elements, filled, reduced_away
-from .rules import KeepsShape, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, describes
 from .schema_queries import formal_inputs
 
 
@@ -39,6 +39,7 @@ class Reduction(PassesAxes):
     each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -228,6 +229,7 @@ class TopK(PassesAxes):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
     axis: ClassVar[int | None] = -1
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -254,6 +256,8 @@ class TopK(PassesAxes):
 @describes("CumSum", "CumProd")
 class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
+
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, given: Premises) -> None:
         axis = given.numbers(1)

@@ -18,7 +18,7 @@ from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
 from .output_growth import times
-from .rules import KeepsShape, Moving, Total, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Total, describes
 
 
 @describes("Identity")
@@ -112,6 +112,7 @@ class Reshape(Moving):
     """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
     allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -156,7 +157,6 @@ class Reshape(Moving):
         return content.reshape(target)
 
     def prove_safe(self, given: Premises) -> None:
-        given.shape(1, 1)
         target, source = list(given.content(1)), given.shape(0)
         dims = _checked(given, target, source)
         total, wanted = product(source), product(dims)
@@ -213,6 +213,7 @@ def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> lis
 class Squeeze(PassesAxes, Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -262,6 +263,7 @@ class Squeeze(PassesAxes, Moving):
 class Unsqueeze(Moving):
     """Unsqueeze: its axes are an input from opset 13 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}  # as in onnx's AffineGrid
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -311,6 +313,7 @@ class Unsqueeze(Moving):
 class Expand(Moving):
     """Expand, from opset 8 on: data and new shape broadcast in both directions."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -325,7 +328,6 @@ class Expand(Moving):
         return [tuple(stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
 
     def prove_safe(self, given: Premises) -> None:
-        given.shape(1, 1)
         target = tuple(given.content(1))
         for dim in target:
             at_least(dim, 0, "an axis of the new shape")
@@ -348,6 +350,7 @@ class Expand(Moving):
 class Tile(Moving):
     """Tile: from opset 6 on an input holds the repeats, one for each axis."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(

@@ -24,6 +24,10 @@ from .cost_estimates import EACH, FEW, elements
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
 
+OperandRanks = Mapping[int, tuple[int, ...]]
+"""Ranks that operands may have, by position."""
+SCALAR, VECTOR, ONE_NUMBER = (0,), (1,), (0, 1)
+
 
 class OperatorRules:
     """What is known about one operator, or about several that share all of it.
@@ -58,6 +62,12 @@ class OperatorRules:
 
     sized_like: ClassVar[tuple[int, ...] | None] = None
     """Inputs whose shapes say how large the outputs are; None for all that are not sized by."""
+
+    operand_ranks: ClassVar[OperandRanks] = MappingProxyType({})
+    """The ranks that operands such as axes, sizes and limits may have. The checker accepts others,
+    onnxruntime refuses them or reads them in its own way. A vector of one element where the
+    specification wants a scalar is allowed (`ONE_NUMBER`) if onnxruntime and onnx's reference read
+    both alike."""
 
     exact: ClassVar[bool] = False
     """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
@@ -114,6 +124,18 @@ class OperatorRules:
             Unproven: that is not certain.
         """
         raise Unproven("it is not among the operators that are known not to fail")
+
+    def require_safe(self, given: Premises) -> None:
+        """Prove that a node gives a result: its operands have the ranks that they must have, and
+        `prove_safe` holds.
+
+        Raises:
+            Unproven: that is not certain.
+        """
+        for index, ranks in self.operand_ranks.items():
+            if given.has(index):
+                given.require_rank(index, ranks)
+        self.prove_safe(given)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         """At most so many elements come out of these arrays (None for an input that is left out),

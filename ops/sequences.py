@@ -13,7 +13,7 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, Unproven, require, same
 from ..ir import Node
 from .composite import Wrapper
-from .rules import OperatorRules, describes
+from .rules import ONE_NUMBER, SCALAR, OperandRanks, OperatorRules, describes
 
 
 @describes("SequenceEmpty")
@@ -46,6 +46,8 @@ class SequenceConstruct(OperatorRules):
 class SequenceInsert(OperatorRules):
     """SequenceInsert, from opset 11 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {2: SCALAR}
+
     exact: ClassVar[bool] = True
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
@@ -53,7 +55,6 @@ class SequenceInsert(OperatorRules):
 
     def prove_safe(self, given: Premises) -> None:
         if given.has(2):
-            given.shape(2, 0)
             count = _length(given)
             given.within(2, [Dimension.constant(count + 1)])
             low, _ = given.bounds(2)
@@ -63,6 +64,8 @@ class SequenceInsert(OperatorRules):
 @describes("SequenceErase")
 class SequenceErase(OperatorRules):
     """SequenceErase, from opset 11 on."""
+
+    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
 
     exact: ClassVar[bool] = True
 
@@ -77,6 +80,8 @@ class SequenceErase(OperatorRules):
 class SequenceAt(Wrapper):
     """SequenceAt, from opset 11 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
+
     def prove_safe(self, given: Premises) -> None:
         _prove_place(given)
 
@@ -86,7 +91,6 @@ def _prove_place(given: Premises) -> None:
     count = _length(given)
     require(count > 0, f"{given.name(0)} is empty")
     if given.has(1):
-        given.shape(1, 0)
         given.within(1, [Dimension.constant(count)])
 
 
@@ -115,6 +119,8 @@ def _changed(inputs: Sequence[Fact], more: int) -> int | None:
 class SplitToSequence(OperatorRules):
     """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
     as the axis takes."""
+
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1,)

@@ -20,7 +20,7 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch
 from .gather_batching import moving_slice
 from .output_growth import times
-from .rules import KeepsShape, Moving, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, describes
 
 
 @describes("Concat")
@@ -72,6 +72,7 @@ class Concat(PassesAxes):
 class Split(PassesAxes, Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
     axis: ClassVar[int | None] = 0
 
@@ -169,6 +170,7 @@ class Slice(PassesAxes, Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
 
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 5), VECTOR)
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
     def shapes(
@@ -280,6 +282,7 @@ class Pad(PassesAxes):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: ONE_NUMBER, 3: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
 
@@ -360,6 +363,7 @@ class Pad(PassesAxes):
 class CenterCropPad(PassesAxes):
     """CenterCropPad, from opset 18 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
@@ -375,6 +379,7 @@ class CenterCropPad(PassesAxes):
 class Trilu(KeepsShape, PassesAxes):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
     exact: ClassVar[bool] = True
 
     def prove_safe(self, given: Premises) -> None:

@@ -19,7 +19,7 @@ from .cost_estimates import EACH, SLID, convolution, places, window
 from .dynamic_shape_batching import axis_size, numbered
 from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
-from .rules import OperatorRules, describes
+from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, describes
 
 
 def _prove_fits(given: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]) -> None:
@@ -102,6 +102,8 @@ class LpPool(Rowwise):
 class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
+
+    operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         bins = node.attribute("output_height", 1) * node.attribute("output_width", 1)
@@ -215,6 +217,7 @@ class Resize(OperatorRules):
     """Resize, from opset 10 on: the scales come second in opset 10 and behind the region from 11
     on, then the sizes."""
 
+    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 4), VECTOR)
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -267,6 +270,7 @@ def _sizes_of_all(given: Batch) -> Value:
 class Upsample(OperatorRules):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
@@ -280,6 +284,7 @@ class Upsample(OperatorRules):
 class Col2Im(Rowwise):
     """Col2Im, from opset 18 on."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1, 2)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -293,6 +298,7 @@ class Col2Im(Rowwise):
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
+    operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (2,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -307,4 +313,5 @@ class MaxUnpool(OperatorRules):
 class STFT(OperatorRules):
     """STFT, from opset 17 on: a frame for each step."""
 
+    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: VECTOR, 3: SCALAR}
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis.conformance import Conformance
+from ..analysis.conformance import Conformance, rank_fault
 from ..ir import Error, Model, Node, Operator
 from ..ir.lazy import lazy_property
 
@@ -24,6 +24,7 @@ class NewNodes:
             node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
         }
         self._made: dict[Node, str] = {}
+        self._ranks = {(node.op_type, rank_fault(node)) for node in self._before}
 
     def note(self, pass_name: str) -> None:
         """Take note of what a pass has added."""
@@ -57,7 +58,7 @@ class NewNodes:
         A pass that works on a copy of the model has read all operators anew: such a node is known
         by its form, unless its element types alone are at fault.
         """
-        if node.op.origin in self._origins:
+        if node.op.origin in self._origins or (node.op_type, asked.fault(node)) in self._ranks:
             return True
         return _form(node.op) in self._forms and asked.form_fault(node) is not None
 

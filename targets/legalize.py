@@ -8,11 +8,13 @@ as a conversion is. What no way can say, or says by what the target lacks as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
 from ..ir import Graph, Model, Node, Value, normal_domain
+from ..ir.lazy import lazy_property
+from ..ir.opaque import Reads
 from ..ops.schemas import schema_at
 from ..passes import (
     EliminateDeadFunctions,
@@ -35,9 +37,10 @@ from ..version_converter.engine import Engine
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
-from ..version_converter.subgraph_extraction import Cut
+from ..version_converter.subgraph_extraction import Cut, Gap
 from .decompositions import SPELLINGS
 from .legality import Judge, name_of
+from .moulds import Form, Mould, OpaqueConstants, form_of
 from .outputs import give_own_outputs, shared_outputs
 from .recurrences import RECURRENT, ways_apart
 from .target import Target
@@ -49,12 +52,6 @@ _TIDY = (FoldConstants(), EliminateIdentities(), EliminateDeadNodes())
 _STRAIGHTEN = tuple(
     p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)
 )
-_WORTH_A_GROUP = 4
-"""From so many nodes of one form on, they are replaced together."""
-
-_MOST_TOGETHER = 64
-"""So many nodes of one form are replaced at once."""
-
 _DEEPEST = 4
 """So often what stands for a node may need something in its own place."""
 
@@ -146,7 +143,8 @@ class _Replacing:
         target: the target.
         budget: how many nodes may be added.
         within: the operators for which this model stands, outermost first.
-        failed: why nodes of some forms could not be replaced, in all models of one replacing.
+        moulds: the bodies for nodes of some forms, or why there are none, shared by all models of
+            one replacement.
     """
 
     def __init__(
@@ -155,18 +153,17 @@ class _Replacing:
         target: Target,
         budget: Budget,
         within: tuple[str, ...] = (),
-        failed: dict[Hashable, str] | None = None,
+        moulds: dict[Hashable, Mould | str] | None = None,
     ) -> None:
         self.model = model
         self.target = target
         self.budget = budget
         self.within = within
         self.judge = Judge(target, model)
-        self._constants: Constants | None = None
         self._calls = CallGraph(model.functions)
         self._replaced: list[Replaced] = []
         self._tried: dict[Node, str] = {}
-        self._failed: dict[Hashable, str] = {} if failed is None else failed
+        self._moulds = {} if moulds is None else moulds
         self._folder = Folder(model)
         self._had: dict[Graph, set[Value]] = {}  # constants, before recurrences were taken apart
 
@@ -182,12 +179,9 @@ class _Replacing:
                 told = {node: _joined(why, self._tried[node]) for node, why in left.items()}
                 return self._replaced, told
             new = [node for node in left if node not in self._tried]
-            for alike in self._groups(new):
-                if not any(map(self._is_gone, alike)) and self._replace_all(alike):
-                    self._tried.update(dict.fromkeys(alike, ""))
             for node in new:
-                if node not in self._tried and not self._is_gone(node):
-                    self._tried[node] = self._replace_or_recall(node)
+                if not self._is_gone(node):
+                    self._tried[node] = self._replace(node)
 
     def _write_out(self) -> None:
         """Write out the defaults that the target wants written, and constants as initializers."""
@@ -213,84 +207,86 @@ class _Replacing:
             holder = holder.graph.holder
         return holder is not None
 
-    def _form(self, node: Node) -> Hashable:
-        """All of a node that decides what may stand for it; None where more might."""
-        if node.bodies or node.op_type in RECURRENT or node.op.references:
+    def _form(self, node: Node) -> Form | None:
+        """Return all of a node that decides its replacement; None where more might decide it."""
+        if node.bodies or node.op_type in RECURRENT or node.op.references or self._stays(node):
             return None
-        types = [self.judge.types.of(value) for value in node.inputs]
-        read = [
-            (None if type_ is None else type_.SerializeToString(), value and value.constant)
-            for value, type_ in zip(node.inputs, types, strict=True)
-        ]
-        written = [m.SerializeToString() for m in node.op.attributes.values()]
-        given = [value is not None for value in node.outputs]
-        key = self.within, self.model.opset(), node.op.qualname
-        return (*key, *written, *read, *given)
+        return form_of(node, self.within, self.judge.types, self._constants)
 
-    def _groups(self, nodes: Sequence[Node]) -> Iterator[list[Node]]:
-        """Nodes of one graph and one form, as many as are worth a model of their own."""
-        groups: dict[Hashable, list[Node]] = {}
-        for node in nodes:
-            form = self._form(node)
-            if form is not None and form not in self._failed:
-                groups.setdefault((node.graph, form), []).append(node)
-        for alike in groups.values():
-            for first in range(0, len(alike), _MOST_TOGETHER):
-                together = alike[first : first + _MOST_TOGETHER]
-                if len(together) >= _WORTH_A_GROUP:
-                    yield together
-
-    def _replace_all(self, nodes: list[Node]) -> bool:
-        """Replace nodes of one form at once; whether that could be done."""
-        node = nodes[0]
-        name = name_of(node)
-        if name in self.within or len(self.within) == _DEEPEST or normal_domain(node.op.domain):
-            return False
-        for way in _ways(node):
-            cut = self._cut(*nodes)
-            if cut.obstacle() is not None:
-                return False
-            if self._tried_on(cut.scratch, way, name) is None:
-                told = _told(cut.scratch)
-                self._replaced += [Replaced(each.op_type, each.path, told) for each in nodes]
-                self._put_in_place(node, cut)
-                return True
-        return False
-
-    def _replace_or_recall(self, node: Node) -> str:
-        """Replace a node, unless one of its form could not be; why that could not be done."""
-        form = self._form(node)
-        if form is not None and form in self._failed:
-            return self._failed[form]
-        reason, is_left = self._replace(node), node.graph is not None
-        if form is not None and is_left:
-            self._failed[form] = reason
-        return reason
+    def _stays(self, node: Node) -> bool:
+        """Return whether no way is tried for a node."""
+        is_foreign = bool(normal_domain(node.op.domain))
+        return is_foreign or name_of(node) in self.within or len(self.within) == _DEEPEST
 
     def _replace(self, node: Node) -> str:
-        """Put others in the place of a node; why that could not be done, "" where it was."""
-        name, reasons = name_of(node), dict[str, None]()
-        if name in self.within or len(self.within) == _DEEPEST or normal_domain(node.op.domain):
-            return ""
-        for way in self._ways(node):
-            cut = self._cut(node)
-            reason = cut.obstacle()
-            if reason is not None:
-                return reason
-            reason = self._tried_on(cut.scratch, way, name)
-            if reason is None:
-                self._replaced.append(Replaced(node.op_type, node.path, _told(cut.scratch)))
-                self._put_in_place(node, cut)
-                return ""
-            reasons[reason] = None
-        return "; ".join(filter(None, reasons))
+        """Replace a node.
 
-    def _put_in_place(self, node: Node, cut: Cut) -> None:
-        if not self.within:
-            self.budget.spend(len(cut.scratch.graph))
+        Returns:
+            Why that could not be done; "" where it was.
+        """
+        if self._stays(node):
+            return ""
+        form = self._form(node)
+        if form is None:
+            return self._replace_alone(node)
+        mould = self._mould(node, form)
+        if isinstance(mould, str):
+            return mould
+        assert node.graph is not None
+        told = Replaced(node.op_type, node.path, _told(mould.operators))
+        self._spend(mould.size)
+        if not mould.fill(Gap(node.graph, [node], self.judge.types), form):
+            return self._replace_alone(node)
+        self._replaced.append(told)
+        return ""
+
+    def _mould(self, node: Node, form: Form) -> Mould | str:
+        """Return the body that replaces nodes of a form; the reason where none does.
+
+        The first node of a form decides for all.
+        """
+        mould = self._moulds.get(form.like)
+        if mould is None and form.exact in self._moulds:
+            form.read()
+            mould = self._moulds[form.exact]
+        if mould is None:
+            note = Reads()
+            constants = OpaqueConstants(self.judge.types, self._constants, note)
+            cut = self._first_way(node, constants)
+            mould = cut if isinstance(cut, str) else Mould(cut, note)
+            self._moulds[form.exact if note.any else form.like] = mould
+        return mould
+
+    def _replace_alone(self, node: Node) -> str:
+        """Replace a node that is like no other; returns what `_replace` does."""
+        cut = self._first_way(node)
+        if isinstance(cut, str):
+            return cut
+        told = _told(_operators(cut.scratch.graph))
+        self._replaced.append(Replaced(node.op_type, node.path, told))
+        self._spend(len(cut.scratch.graph))
         if node.op_type in RECURRENT and cut.graph not in self._had:
             self._had[cut.graph] = set(cut.graph.initializers)
         cut.put_in_place()
+        return ""
+
+    def _spend(self, nodes: int) -> None:
+        if not self.within:
+            self.budget.spend(nodes)
+
+    def _first_way(self, node: Node, constants: Constants | None = None) -> Cut | str:
+        """Return a copy of a node after the first way that succeeds; the reasons if none does."""
+        reasons = dict[str, None]()
+        for way in self._ways(node):
+            cut = self._cut(node, constants)
+            reason = cut.obstacle()
+            if reason is not None:
+                return reason
+            reason = self._tried_on(cut.scratch, way, name_of(node))
+            if reason is None:
+                return cut
+            reasons[reason] = None
+        return "; ".join(filter(None, reasons))
 
     def _ways(self, node: Node) -> Iterator[Way]:
         """How a node may be said by others, the shortest first."""
@@ -298,13 +294,14 @@ class _Replacing:
             yield from ways_apart(node, self.target, self.judge.types, self.budget, self._folder)
         yield from _ways(node)
 
-    def _cut(self, *nodes: Node) -> Cut:
-        if self._constants is None:
-            self._constants = Constants(self.judge.types, Folder(self.model))
-        graph = nodes[0].graph
-        assert graph is not None
-        known = self.judge.types, self._constants
-        return Cut(self.model, graph, list(nodes), *known, self._calls)
+    @lazy_property
+    def _constants(self) -> Constants:
+        return Constants(self.judge.types, Folder(self.model))
+
+    def _cut(self, node: Node, constants: Constants | None = None) -> Cut:
+        assert node.graph is not None
+        known = self.judge.types, constants or self._constants
+        return Cut(self.model, node.graph, [node], *known, self._calls)
 
     def _tried_on(self, scratch: Model, way: Way, name: str) -> str | None:
         """Go one way; why it leads nowhere, or None where all that comes of it is taken."""
@@ -319,22 +316,27 @@ class _Replacing:
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions choose by what is known
         rewrite_model(tidy, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True)
-        _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
+        _, left = _Replacing(scratch, self.target, self.budget, within, self._moulds).run()
         if any(node.bodies for node in left):
             rewrite_model(
                 _STRAIGHTEN, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True
             )
-            _, left = _Replacing(scratch, self.target, self.budget, within, self._failed).run()
+            _, left = _Replacing(scratch, self.target, self.budget, within, self._moulds).run()
         if any(name_of(node) == name for node in left):
             return ""
         needed = dict.fromkeys(name_of(node) for node in left)
         return f"in other words it needs {', '.join(needed)}" if needed else None
 
 
-def _told(scratch: Model) -> str:
+def _operators(graph: Graph) -> dict[str, None]:
+    """The names of the operators of a graph, in order."""
+    return dict.fromkeys(name_of(node) for node in graph.nodes())
+
+
+def _told(operators: Iterable[str]) -> str:
     """What stands for a node."""
-    used = dict.fromkeys(name_of(node) for node in scratch.graph.nodes())
-    return f"said by {', '.join(used)}" if used else "said by constants"
+    said = ", ".join(operators)
+    return f"said by {said}" if said else "said by constants"
 
 
 def _joined(why: str, more: str) -> str:

@@ -6,6 +6,7 @@ import pickle
 import onnx
 import pytest
 import straightline as sl
+from depth import examples
 from hypothesis import given, settings
 from strategies import models
 from texts import HEADER, LOOP
@@ -60,7 +61,7 @@ def test_a_model_that_was_changed_after_it_is_another_one():
     assert sl.ir.to_proto(model) == before != sl.ir.to_proto(other)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10))
 @given(models())
 def test_random_models_survive_it(generated):
     model = sl.ir.load(generated if isinstance(generated, onnx.ModelProto) else generated.model)

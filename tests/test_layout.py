@@ -4,7 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from source_files import ROOT, sources
 
 TESTS = Path(__file__).parent
@@ -17,13 +16,10 @@ def has_logic(file):
     return any(len(f.body) > 1 or ast.get_docstring(f) is None for f in functions)
 
 
-WITH_LOGIC = sorted(file for file in sources() if Path(file).stem[0] != "_" and has_logic(file))
-
-
-@pytest.mark.parametrize("file", WITH_LOGIC)
-def test_a_file_with_logic_has_tests_of_its_name_in_the_same_folder(file):
-    path = Path(file)
-    assert (TESTS / path.parent / f"test_{path.name}").exists()
+def test_a_file_with_logic_has_tests_of_its_name_in_the_same_folder():
+    named = [path for path in map(Path, sorted(sources())) if path.stem[0] != "_"]
+    without = [p for p in named if not (TESTS / p.parent / f"test_{p.name}").exists()]
+    assert [path.as_posix() for path in without if has_logic(path)] == []
 
 
 def test_folders_of_tests_are_those_of_the_source():

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import onnx
+from depth import examples
 from fuzz import assert_equal
 from harness import check_model
 from hypothesis import HealthCheck, Phase, given, settings
@@ -26,9 +27,8 @@ from strategies import model_and_feeds, scan_8_model_and_feeds
 from vectorized import assert_same
 
 quick = settings(
-    max_examples=65,
+    max_examples=examples(30),
     deadline=None,
-    derandomize=True,
     database=None,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -87,7 +87,7 @@ def test_all_trips_at_once():
     """Of the loops drawn, many can be: they give what they gave trip by trip."""
     rewritten = []
 
-    @settings(quick, max_examples=60)
+    @settings(quick, max_examples=examples(30))
     @given(model_and_feeds(opset=18))
     def vectorize(drawn):
         result = check(*drawn, Pipeline([ForwardInvariants(), HoistInvariants(), VectorizeLoops()]))
@@ -100,7 +100,7 @@ def test_all_trips_at_once():
 def test_loops_as_scans_and_scans_as_loops():
     rewritten = []
 
-    @settings(quick, max_examples=60)
+    @settings(quick, max_examples=examples(20))
     @given(model_and_feeds(opset=18))
     def convert(drawn):
         for pass_ in (LoopsToScans(), ScansToLoops()):
@@ -115,7 +115,7 @@ def test_recurrences_mixed_with_what_is_none():
     """Some loops go, of some a part is left: what they give is the same for any length."""
     said = []
 
-    @settings(quick, max_examples=60)
+    @settings(quick, max_examples=examples(30))
     @given(st.integers(0, 1 << 32))
     def divide(number):
         model = random_loop(random.Random(number))
@@ -134,7 +134,7 @@ def test_recurrences_mixed_with_what_is_none():
     assert sum("once, for all trips" in reason for reason in said) > 5
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=examples(12))
 @given(model_and_feeds(shadowing=True))
 def test_inner_names_that_hide_outer_ones(drawn):
     """The checker refuses such models, yet they exist; the result is valid."""
@@ -149,7 +149,7 @@ def graphs_of(model):
 
 
 def test_a_run_after_a_run_changes_nothing():
-    @settings(quick, max_examples=20)
+    @settings(quick, max_examples=examples(10))
     @given(model_and_feeds(opset=18))
     def rerun(drawn):
         first = straighten().run(drawn[0])

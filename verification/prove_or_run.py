@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
@@ -183,22 +183,29 @@ def compare(
     base_dir: BaseDir = None,
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
+    loaded: bool = False,
 ) -> Verdict:
-    """Compare two models: `verify` with its options in one object."""
+    """Compare two models: `verify` with its options in one object.
+
+    `loaded` says that the caller has just loaded the original: a proof need not check it again.
+    """
     start = time.perf_counter()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
     with governed(Limits.of(None, options.max_memory, options.timeout)):
-        proof = None
+        proof, verdict = None, None
         if options.prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            how = not options.asks_for_runs, options.prove == "only"
-            proof = _proof(before, after, (bound, shapes), base_dir, how)
-        if options.prove == "only":
-            verdict = _by_proof(cast("Proof", proof), before, after, base_dir)
-        elif proof and not options.asks_for_runs and _is_enough(proof, after, base_dir):
-            verdict = Verdict("equal", PROVED, proof=proof)
-        else:
+            pair = _Pair(before, after, base_dir)
+            proof = pair.same() if not (options.asks_for_runs or bound) else None
+            if proof is None:
+                proof = pair.proof(bound, shapes, brief=options.prove == "only", loaded=loaded)
+            _log.info("the proof is %s: %s", proof.status, proof.reason)
+            if options.prove == "only":
+                verdict = pair.verdict(proof)
+            elif not options.asks_for_runs and pair.is_enough(proof):
+                verdict = Verdict("equal", PROVED, proof=proof)
+        if verdict is None:
             from .runs.verify import run
 
             shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
@@ -209,45 +216,81 @@ def compare(
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
-def _proof(
-    before: ModelSource,
-    after: ModelSource,
-    fixed: tuple[Mapping[str, Any] | None, Shapes | None],
-    base_dir: BaseDir,
-    how: tuple[bool, bool],
-) -> Proof:
-    """What can be proved; that a model is itself is not looked for where it is to be run anyway."""
-    from .proof import Proof
-    from .proof import prove as decide
+class _Pair:
+    """Two models for a proof; each is written as a message once.
 
-    start = time.perf_counter()
-    (bound, shapes), (may_be_same, brief) = fixed, how
-    if may_be_same and not bound and _unchanged(before, after):
-        proof = Proof("proved", _SAME, seconds=time.perf_counter() - start)
-    else:
-        proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir, brief=brief)
-    _log.info("the proof is %s: %s", proof.status, proof.reason)
-    return proof
-
-
-def _by_proof(proof: Proof, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> Verdict:
-    """Return the verdict of a proof alone: nothing is run.
-
-    A rewrite is invalid only if its original was valid: some models run that the checker refuses.
+    Args:
+        before: the original.
+        after: the rewrite.
+        base_dir: the folder of the external data of models given in memory.
     """
-    if proof.status == "refuted":
-        return Verdict("different", proof.reason, proof=proof)
-    fault = "" if proof.reason == _SAME else _fault(after, base_dir)
-    if fault and not _fault(before, base_dir):
-        return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
-    if proof.proved:
-        return Verdict("equal", PROVED, proof=proof)
-    return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
 
+    def __init__(self, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> None:
+        from ..runtimes.source import Source
 
-def _is_enough(proof: Proof, after: ModelSource, base_dir: BaseDir) -> bool:
-    """Whether a proof tells that a rewrite is as good as the original."""
-    return proof.proved and (proof.reason == _SAME or not _fault(after, base_dir))
+        self._before, self._after = before, after
+        self._base_dir = base_dir
+        self._sources = Source(before, base_dir), Source(after, base_dir)
+
+    def same(self) -> Proof | None:
+        """Return the proof for a model that was read, so that it is well formed, and in which
+        nothing was changed; None for others."""
+        start = time.perf_counter()
+        after = self._after
+        if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
+            return None
+        old, new = (source.proto for source in self._sources)
+        if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
+            return None
+        kept, made = (m.SerializeToString(deterministic=True) for m in (old, new))
+        if kept != made:
+            return None
+        from .proof import Proof
+
+        return Proof("proved", _SAME, seconds=time.perf_counter() - start)
+
+    def proof(
+        self,
+        bound: Mapping[str, Any] | None,
+        shapes: Shapes | None,
+        *,
+        brief: bool,
+        loaded: bool,
+    ) -> Proof:
+        """Return what can be proved; options as in `verification.proof.prove`."""
+        from .proof import prove as decide
+
+        return decide(
+            self._before,
+            self._after,
+            bound=bound,
+            shapes=shapes,
+            base_dir=self._base_dir,
+            brief=brief,
+            loaded=loaded,
+            messages=[source.proto for source in self._sources],
+        )
+
+    def verdict(self, proof: Proof) -> Verdict:
+        """Return the verdict of a proof alone: nothing is run.
+
+        A rewrite is invalid only if its original was valid: some models run that the checker
+        refuses.
+        """
+        if proof.status == "refuted":
+            return Verdict("different", proof.reason, proof=proof)
+        before, after = self._sources
+        fault = "" if proof.reason == _SAME else after.fault
+        if fault and not before.fault:
+            return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
+        if proof.proved:
+            return Verdict("equal", PROVED, proof=proof)
+        return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
+
+    def is_enough(self, proof: Proof) -> bool:
+        """Decide whether a proof tells that a rewrite is as good as the original; of what ONNX's
+        checker complains about, a proof says nothing."""
+        return proof.proved and (proof.reason == _SAME or not self._sources[1].fault)
 
 
 def with_sample_shapes(
@@ -269,24 +312,6 @@ def with_sample_shapes(
     require_drawn(Signature.of(to_proto(model)), shapes, bound, are_given=are_given)
     sized = with_dimensions(inputs_of(model), shapes, options.dims or {})
     return dataclasses.replace(options, sample_shapes=sized, dims=None)
-
-
-def _unchanged(before: ModelSource, after: ModelSource) -> bool:
-    """Whether a model was read, so that it is well formed, and nothing in it was changed."""
-    if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
-        return False
-    old = to_proto(before)
-    if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
-        return False
-    kept, made = (m.SerializeToString(deterministic=True) for m in (old, to_proto(after)))
-    return bool(kept == made)
-
-
-def _fault(model: ModelSource, base_dir: BaseDir) -> str:
-    """Return the complaint of ONNX's checker, of which a proof says nothing; empty for none."""
-    from ..runtimes.source import Source
-
-    return Source(model, base_dir).fault
 
 
 def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
-from ..analysis.conformance import Conformance
+from ..analysis.conformance import Conformance, rank_fault
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by, nearest
@@ -258,6 +258,7 @@ class Engine:
             types = self.types.plain_elem_types((*new.inputs, *new.outputs))
             count = len(new.inputs)
             fault = self._conformance.of_form(new.op, version, types[:count], types[count:])
+            fault = rank_fault(new) if fault is None else fault
             if fault is not None:
                 self._discard(added)
                 raise Refused(f"its longer form needs {new.op_type}, which {fault}")

@@ -155,3 +155,21 @@ def _repeats(site: Site, shape: Value, wanted: Value) -> Value:
     flag = site.emit("Cast", [single], "flag", to=onnx.TensorProto.INT64)
     more = site.emit("Mul", [flag, site.emit("Sub", [wanted, one], "more")], "more")
     return site.emit("Add", [more, one], "repeats")
+
+
+def require_unidirectional(site: Site, *factors: int) -> None:
+    """Refuse inputs, such as a scale and a bias, that are certainly larger than the data.
+
+    Raises:
+        Refused: one does not broadcast to the data.
+    """
+    sizes = site.shape(0)
+    for index in factors:
+        own = None if site.input(index) is None else site.shape(index)
+        if sizes is None or own is None:
+            continue
+        pairs = list(zip(reversed(own), reversed(sizes), strict=False))
+        stretched = any(one not in (None, 1, size) and size is not None for one, size in pairs)
+        if len(own) > len(sizes) or stretched:
+            name = site.schema.inputs[index].name
+            site.refuse(f"'{name}' of shape {own} does not broadcast to the data of shape {sizes}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 import onnx
 
 from ..analysis.constants.folding import Folder
-from ..ir import Function, Graph, Model, Node, Operator, Template, Value, captured_by
+from ..ir import Function, Graph, Model, Node, Operator, Template, Tensor, Value, captured_by
 from ..ir.copying import copy_function, copy_node
 from ..ir.references import named_tensors
 from ..passes.functions.binding import bind, inline_call, obstacle
@@ -18,7 +18,63 @@ from .constants import Constants
 from .types import Types
 
 
-class Cut:
+class Gap:
+    """The place of nodes in a graph, which others can take.
+
+    Args:
+        graph: the graph.
+        nodes: the nodes, in order; what lies between two of them is among them.
+        types: what is known of the values.
+
+    Attributes:
+        reads: the values from outside that the nodes read.
+        results: the values of the nodes that others read.
+    """
+
+    def __init__(self, graph: Graph, nodes: list[Node], types: Types) -> None:
+        self.graph = graph
+        self.nodes = nodes
+        self._types = types
+        inside = set(nodes)
+        read = [v for node in nodes for v in (*node.inputs, *captured_by(node)) if v is not None]
+        self.reads = [v for v in dict.fromkeys(read) if v.producer not in inside]
+        outputs = [v for node in nodes for v in node.outputs if v is not None]
+        self.results = [v for v in outputs if self._leaves(v, inside)]
+
+    def _leaves(self, value: Value, inside: set[Node]) -> bool:
+        return value.pinned or not inside.issuperset(self.graph.users(value))
+
+    def fill(
+        self,
+        body: Graph,
+        arguments: Sequence[Value],
+        imports: Mapping[str, int],
+        others: Collection[Operator] = (),
+    ) -> None:
+        """Put a copy of a body in the place of the nodes.
+
+        Args:
+            body: computes the results.
+            arguments: the values for its inputs.
+            imports: the opsets of its operators.
+            others: nodes with one of these operators stay where nothing reads them any more.
+        """
+        made = Template(body, self.graph).instantiate(arguments)
+        outside = set(arguments)
+        results = [value if value in outside else _behind_its_name(value) for value in made]
+        for old, new in zip(self.results, results, strict=True):
+            if old.producer is not None and old.producer.bodies:
+                old.info = None  # what was declared for an If spoke of both branches
+            self._types.hand_over(old, new)
+        replace_values(self.graph, dict(zip(self.results, results, strict=True)))
+        for node in reversed(self.nodes):
+            self.graph.remove(node)
+        _drop_unread([*set(made).difference(results), *self.reads], others)
+        for domain, version in imports.items():
+            self.graph.root.opset_imports.setdefault(domain, version)
+
+
+class Cut(Gap):
     """Nodes that are cut out of a graph.
 
     Args:
@@ -32,6 +88,7 @@ class Cut:
     Attributes:
         scratch: a model of copies of the nodes. It has an input for each value that they read, or a
             constant where that is decided, and gives out each value that others read.
+        outside: what is read, and what stands for it in the scratch model.
     """
 
     def __init__(
@@ -43,34 +100,26 @@ class Cut:
         constants: Constants,
         calls: CallGraph,
     ) -> None:
-        self.graph = graph
-        self.nodes = nodes
+        super().__init__(graph, nodes, types)
         self.scratch = Model(onnx.ModelProto(ir_version=max(model.ir_version, 4)), model.base_dir)
         self.scratch.opset_imports = dict(graph.root.opset_imports)
-        self._types = types
         self._constants = constants
-        self._outside: dict[Value, Value] = {}  # what is read, and what stands for it
-        self._results: list[Value] = []
-        self._fill()
+        self.outside = {value: self._given(value) for value in self.reads}
+        self._copy_nodes()
         self._calls = calls
         for key in self._calls.reached_from(self.scratch.graph):
             self.scratch.functions[key] = copy_function(model.functions[key])
 
-    def _fill(self) -> None:
-        inside = set(self.nodes)
-        values: dict[Value, Value] = {}
+    def _copy_nodes(self) -> None:
+        values = dict(self.outside)
         for node in self.nodes:
-            for value in (*node.inputs, *captured_by(node)):
-                if value is not None and value.producer not in inside and value not in values:
-                    values[value] = self._outside[value] = self._given(value)
             copy_node(node, self.scratch.graph, values)
-            self._results += [v for v in node.outputs if v is not None and self._leaves(v, inside)]
-        copies = [values[value] for value in self._results]
+        copies = [values[value] for value in self.results]
         infos = [v.info or onnx.ValueInfoProto(name=v.name) for v in copies]
         self.scratch.graph.set_outputs(copies, infos)
 
     def _given(self, value: Value) -> Value:
-        tensor = self._constants.tensor(value) or self._types.decided(value)
+        tensor = decided_tensor(value, self._types, self._constants)
         if tensor is not None:
             return self.scratch.graph.add_initializer(value.name, tensor)
         given = self.scratch.graph.add_input(value.name)
@@ -78,9 +127,6 @@ class Cut:
         if type_ is not None:
             given.type = type_
         return given
-
-    def _leaves(self, value: Value, inside: set[Node]) -> bool:
-        return value.pinned or not inside.issuperset(self.graph.users(value))
 
     def obstacle(self) -> str | None:
         """Why the nodes must stay as they are; None if they need not."""
@@ -109,36 +155,36 @@ class Cut:
         Args:
             others: nodes with one of these operators stay where nothing reads them any more.
         """
-        scratch = self.scratch.graph
-        arguments = self._as_inputs()
-        made = Template(scratch, self.graph).instantiate([arguments[v] for v in scratch.inputs])
-        outside = set(arguments.values())
-        results = [value if value in outside else _behind_its_name(value) for value in made]
-        for old, new in zip(self._results, results, strict=True):
-            if old.producer is not None and old.producer.bodies:
-                old.info = None  # what was declared for an If spoke of both branches
-            self._types.hand_over(old, new)
-        replace_values(self.graph, dict(zip(self._results, results, strict=True)))
-        for node in reversed(self.nodes):
-            self.graph.remove(node)
-        _drop_unread([*set(made).difference(results), *self._outside], others)
-        imports = self.graph.root.opset_imports
-        for domain, version in self.scratch.opset_imports.items():
-            imports.setdefault(domain, version)
+        arguments = self.as_inputs()
+        body = self.scratch.graph
+        values = [arguments[value] for value in body.inputs]
+        self.fill(body, values, self.scratch.opset_imports, others)
 
-    def _as_inputs(self) -> dict[Value, Value]:
+    def as_inputs(self) -> dict[Value, Value]:
         """Read decided values again, too; what each input stands for."""
         scratch, arguments = self.scratch.graph, {}
-        for value, given in self._outside.items():
+        for value, given in self.outside.items():
             if given.constant is None:
                 arguments[given] = value
             elif given in scratch.initializers:
                 if scratch.is_used(given):
-                    read = scratch.add_input(given.name)
-                    scratch.replace_uses(given, read)
-                    arguments[read] = value
-                scratch.remove_initializer(given)
+                    arguments[as_input(scratch, given)] = value
+                else:
+                    scratch.remove_initializer(given)
         return arguments
+
+
+def as_input(graph: Graph, constant: Value) -> Value:
+    """Make a constant an input."""
+    read = graph.add_input(constant.name)
+    graph.replace_uses(constant, read)
+    graph.remove_initializer(constant)
+    return read
+
+
+def decided_tensor(value: Value, types: Types, constants: Constants) -> Tensor | None:
+    """The constant that stands for a value in a cut; None for one that stays an input."""
+    return constants.tensor(value) or types.decided(value)
 
 
 def _behind_its_name(value: Value) -> Value:

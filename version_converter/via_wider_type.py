@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 
 from ..ir import Value
@@ -29,15 +30,18 @@ class Detour(NamedTuple):
         via: the type to compute in.
         inputs: the positions of the inputs that are cast.
         outputs: the positions of the outputs that are cast back.
+        offset: what is added before and subtracted after: the limits of the wider type, which
+            stand for no element at all, become those of the type when cast back.
     """
 
     types: tuple[int, ...]
     via: int
     inputs: tuple[int, ...] = (0,)
     outputs: tuple[int, ...] = (0,)
+    offset: int = 0
 
 
-DETOURS: dict[tuple[str, int], Detour] = {}
+DETOURS: dict[tuple[str, int], list[Detour]] = {}
 """By operator and the opset that took in the types.
 
 Selections and comparisons only: what they give is one of their inputs, or a truth value.
@@ -51,27 +55,32 @@ def by_way_of(
     via: int,
     inputs: Sequence[int] = (0,),
     outputs: Sequence[int] = (0,),
+    offset: int = 0,
 ) -> None:
     """Say that below an opset operators compute types that they do not take in another type."""
-    row = Detour(tuple(types), via, tuple(inputs), tuple(outputs))
-    DETOURS.update(dict.fromkeys([(op_type, version) for op_type in op_types], row))
+    row = Detour(tuple(types), via, tuple(inputs), tuple(outputs), offset)
+    for op_type in op_types:
+        DETOURS.setdefault((op_type, version), []).append(row)
 
 
 def detour(site: Site) -> list[Value | None] | None:
     """The node computed in another type, in its own version; None where the table has no row."""
     elem_type = site.elem_type(0)
-    row = None if site.is_upgrade else DETOURS.get((site.op_type, site.source))
-    if row is None or elem_type is None or elem_type not in row.types:
+    if site.is_upgrade or elem_type is None:
         return None
-    return _computed(site, row, elem_type)
+    rows = DETOURS.get((site.op_type, site.source), ())
+    row = next((row for row in rows if elem_type in row.types), None)
+    return None if row is None else _computed(site, row, elem_type)
 
 
 def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
     site.builder.opset = site.source
+    offset = _offset(site, row)
     for index in row.inputs:
         value = site.input(index)
         if value is not None:
-            site.set_input(index, site.cast(value, row.via))
+            wide = site.cast(value, row.via)
+            site.set_input(index, wide if offset is None else site.emit("Add", [wide, offset]))
     present = [value is not None for value in site.node.outputs]
     made = iter(
         site.emit_all(
@@ -85,5 +94,14 @@ def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
     for index in row.outputs:
         value = results[index]
         if value is not None:
-            results[index] = site.emit("Cast", [value], to=elem_type)
+            own = value if offset is None else site.emit("Sub", [value, offset])
+            results[index] = site.emit("Cast", [own], to=elem_type)
     return results
+
+
+def _offset(site: Site, row: Detour) -> Value | None:
+    """The offset of a row; None where it has none, or there is certainly an element."""
+    if not row.offset or all(site.shape(0) or (None,)):
+        return None
+    number = np.array(row.offset, onnx.helper.tensor_dtype_to_np_dtype(row.via))
+    return site.const(number, "offset")

@@ -12,10 +12,11 @@ import onnx
 
 from ...ir import Array, Function, Model, Node, Operator, Tensor, normal_domain
 from ...ir.io.fingerprint import digest_of_array
+from ...ir.opaque import OpaqueTensor, Recipe, notes_of, transparent
 from ...limits import current, limit
-from ...ops import rules_of
+from ...ops import OperatorRules, rules_of
 from ...reference.errors import EvaluationError
-from ..guarded_evaluation import Kernel, computed, size_of
+from ..guarded_evaluation import Kernel, Message, computed, size_of
 from ..shapes.onnx_inference_cache import connected
 
 MAX_BYTES = limit("max_bytes")
@@ -72,15 +73,29 @@ class Folder:
         kernel = self._kernel(node, root, version)
         if kernel is None:
             return None
-        arrays: list[Any] = [None if tensor is None else tensor.numpy() for tensor in tensors]
-        results = computed(
-            node, arrays, self.max_bytes, kernel, lambda: _as_written(node, root, version)
-        )
+        if not notes_of(tensors):
+            return self._computed(node, tensors, kernel, lambda: _as_written(node, root, version))
+        _read_what_decides(node, tensors)
+        written = _as_written(node, root, version)  # the node may be gone when it is computed again
+        return self._computed(node, tensors, kernel, lambda: written)
+
+    def _computed(
+        self, node: Node, tensors: Sequence[Tensor | None], kernel: Kernel, message: Message
+    ) -> list[Tensor] | None:
+        """The results of a kernel as constants."""
+        arrays: list[Any] = [None if t is None else transparent(t).numpy() for t in tensors]
+        results = computed(node, arrays, self.max_bytes, kernel, message)
         if results is None:
             return None
         if any(not isinstance(a, np.ndarray) or size_of(a) > self.max_bytes for a in results):
             return None
-        return self._held(results, node)
+        held = self._held(results, node)
+        notes = notes_of(tensors)
+        if held is None or not notes:
+            return held
+        compute = functools.partial(self._computed, node, kernel=kernel, message=message)
+        recipes = [Recipe(compute, tensors, index) for index in range(len(held))]
+        return [OpaqueTensor(t, notes, recipe) for t, recipe in zip(held, recipes, strict=True)]
 
     def _held(self, arrays: Sequence[Array], node: Node) -> list[Tensor] | None:
         """Results as constants, the earlier one for what is equal to it; None where there would be
@@ -121,6 +136,15 @@ class Folder:
         proto, opsets = _as_written(node, root, opset)
         make = _shared_kernel if proto.ByteSize() <= _MOST_SHARED else _shared_kernel.__wrapped__
         return make(proto.SerializeToString(deterministic=True), tuple(sorted(opsets.items())))
+
+
+def _read_what_decides(node: Node, tensors: Sequence[Tensor | None]) -> None:
+    """Read the operands whose elements may decide the sizes of the results, or the failure."""
+    rules = rules_of(node.op)
+    is_neutral = rules.exact and not rules.defines(OperatorRules.is_settled)
+    for index, tensor in enumerate(tensors):
+        if isinstance(tensor, OpaqueTensor) and not (is_neutral and index not in rules.sized_by):
+            tensor.read()
 
 
 def _as_written(

@@ -232,6 +232,6 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
     if not rules.defines(OperatorRules.prove_safe):
         raise Hazard(node, "is not among the operators that are known not to fail")
     try:
-        rules.prove_safe(Premises(node, inputs, opset))
+        rules.require_safe(Premises(node, inputs, opset))
     except Unproven as unproven:
         raise Hazard(node, f"may fail there: {unproven}") from unproven

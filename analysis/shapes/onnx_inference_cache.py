@@ -18,6 +18,7 @@ from ...facts.fact import FOLLOWED, UNKNOWN, Fact, Symbols
 from ...facts.polynomial import Dimension
 from ...ir import Function, Model, Node, OnnxError, Operator, Tensor, Value, ask_onnx, normal_domain
 from ...ir.onnx_errors import ends_inference
+from ...ops import described
 from ...ops.versions import VersionOf, version_of_root
 
 _MAX_INPUT_BYTES = 1 << 16
@@ -109,7 +110,7 @@ class OnnxFacts:
         """What onnx infers of a node without bodies from its operator, which may be another one
         than its own, its inputs' types, and its constants; nothing of operators unknown to it."""
         self.times += 1
-        constants = _small_constants(node)
+        constants = _small_constants(node, op)
         if any(fact.other is not None for fact in inputs):
             answers = self._read(node, self._ask(node, inputs, op, constants))
         else:
@@ -209,22 +210,23 @@ def connected(op: Operator, node: Node) -> onnx.NodeProto:
     return proto
 
 
-def _small_constants(node: Node) -> dict[int, Tensor]:
+def _small_constants(node: Node, op: Operator) -> dict[int, Tensor]:
     """The constants that a node reads from which onnx may read a shape."""
-    constants = {}
+    constants, rules = {}, described().get(op.qualname)
     for index, value in enumerate(node.inputs):
         tensor = value.constant if value is not None else None
-        if tensor is not None and _may_tell_a_shape(tensor):
+        is_size = rules is None or index in rules.sized_by
+        if tensor is not None and _may_tell_a_shape(tensor, is_size):
             constants[index] = tensor
     return constants
 
 
-def _may_tell_a_shape(tensor: Tensor) -> bool:
+def _may_tell_a_shape(tensor: Tensor, is_size: bool) -> bool:
     if tensor.is_sparse or not tensor.is_readable:
         return False
     if tensor.elem_type in FOLLOWED:
         return tensor.size * 8 <= _MAX_INPUT_BYTES
-    return tensor.size <= _MOST_NUMBERS
+    return is_size and tensor.size <= _MOST_NUMBERS
 
 
 def shown_message(tensor: Tensor) -> onnx.TensorProto:

@@ -99,8 +99,9 @@ def longer_forms() -> str:
 
 def detours() -> str:
     rows: dict[tuple[int, Detour], list[str]] = defaultdict(list)
-    for (op_type, version), detour in by_version(DETOURS):
-        rows[version, detour].append(op_type)
+    for (op_type, version), found in by_version(DETOURS):
+        for detour in found:
+            rows[version, detour].append(op_type)
     lines = [
         "## Types by way of others",
         "",

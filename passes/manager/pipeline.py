@@ -120,7 +120,7 @@ class Pipeline:
         from .bisection import locate
 
         folder = base_dir_of(original)
-        verdict = compare(original, rewritten, options, base_dir=folder)
+        verdict = compare(original, rewritten, options, base_dir=folder, loaded=True)
         if verdict.differs:
             raise locate(
                 verdict,

@@ -13,9 +13,10 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from ...ir import Error
@@ -104,17 +105,30 @@ def listed() -> Iterator[tuple[str, type[Pass] | PluginError]]:
             yield name, error
 
 
+class _Loader(SourceFileLoader):
+    """Compile a file each time it is loaded.
+
+    The bytecode that Python keeps of a file stands for any text of the same length and second.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _run(file: Path, shown: str) -> ModuleType:
     """The module that a file is; its name is its own, whatever else is called so."""
     name = f"straightline_file_{abs(hash(str(file))):x}_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file) if file.suffix == ".py" else None
-    if spec is None or spec.loader is None or not file.is_file():
+    loader = _Loader(name, str(file))
+    spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+    if spec is None or file.suffix != ".py" or not file.is_file():
         raise PluginError(f"'{shown}' is no Python file that is there")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module  # types of options are looked up there
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except (Exception, SystemExit) as error:
         if before is None:
             del sys.modules[name]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_div import Div as _Div
 from onnx.reference.ops.op_mod import Mod as _Mod
@@ -105,6 +106,47 @@ class LpNormalization(OpRun):
         return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
 
 
+class LayerNormalization(OpRun):
+    """LayerNormalization: normalized in the type that stash_type names, or a more precise one,
+    where onnx.reference computes in the type of X and gives Mean and InvStdDev in that."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: Array,
+        scale: Array,
+        bias: Array | None = None,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        stash_type: int = onnx.TensorProto.FLOAT,
+    ) -> tuple[Array, ...]:
+        for name, factor in (("Scale", scale), ("B", bias)):
+            if factor is not None and not _broadcasts_to(factor.shape, x.shape):
+                shapes = f"{list(factor.shape)} does not broadcast to X of {list(x.shape)}"
+                raise EvaluationError(f"{name} of shape {shapes}")
+        wide = x.astype(np.result_type(x.dtype, np.float32))
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        count = wide.dtype.type(np.prod([x.shape[place] for place in axes]))
+        mean = np.sum(wide, axis=axes, keepdims=True) / count
+        deviation = wide - mean
+        variance = np.sum(deviation * deviation, axis=axes, keepdims=True) / count
+        inverse = np.reciprocal(np.sqrt(variance + wide.dtype.type(epsilon)))
+        result = (deviation * inverse).astype(x.dtype) * scale
+        result = result if bias is None else result + bias
+        stash = onnx.helper.tensor_dtype_to_np_dtype(stash_type)
+        return result, mean.astype(stash), inverse.astype(stash)
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a shape is stretched to another one without changing that."""
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
 class ReduceLogSumExp(OpRun):
     """ReduceLogSumExp, any version: of -inf alone it is -inf, and with inf it is inf."""
 
@@ -160,6 +202,7 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Squeeze,
     OneHot,
     LpNormalization,
+    LayerNormalization,
     ReduceLogSumExp,
     StringNormalizer,
 )

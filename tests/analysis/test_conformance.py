@@ -46,3 +46,9 @@ def test_calls_of_the_own_functions_conform():
             <domain: "my", opset_import: ["": 13]> F (a) => (b) { b = Neg (a) }""")
     )
     assert Conformance(loaded).fault(loaded.graph.nodes()[0]) is None
+
+
+@pytest.mark.parametrize(("value", "rank"), [("s = [1]", None), (" = 1", 0)])
+def test_constants_have_the_rank_of_their_operand(value, rank):
+    found = last_fault(f"a = Constant <value_int{value}> () y = Squeeze (x, a)", 13)
+    assert found == (None if rank is None else f"reads a constant of rank {rank} as operand 1")

@@ -8,8 +8,12 @@ DATA = "g (float[4] x) => (float[4] y) { y = Add (x, w) }"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A folder with a tree of models, one of which has its weights in a file."""
+    """A folder with a tree of models, one of which has its weights in a file.
+
+    Two processes work on them, whatever the machine has: they stay for the tests that follow.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     for name in ("a", "b", "deep/c", "deep/er/d"):
         path = tmp_path / "models" / f"{name}.onnx"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -54,6 +54,7 @@ def test_a_worker_that_is_killed_midway_loses_nothing(cluster):
     assert not list(Path("out/.straightline").glob("made-*"))
 
 
+@pytest.mark.sample(0)
 def test_a_model_that_kills_its_workers_is_one_failure(cluster):
     let_one_be_deadly()
     records = run(cluster)

@@ -1,6 +1,5 @@
 import pytest
-from straightline.cli.commands import app
-from typer.testing import CliRunner
+from commands import run_here
 
 
 @pytest.fixture
@@ -13,4 +12,4 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def run():
     """Run a command with arguments."""
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    return run_here

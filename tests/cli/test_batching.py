@@ -5,12 +5,12 @@ import json
 import os
 import pty
 import select
-import subprocess
 import sys
 from pathlib import Path
 
 import onnx
 import pytest
+from commands import run_here
 from straightline.batch import Record
 from straightline.cli import batching
 from texts import HEADER, LOOP
@@ -20,7 +20,9 @@ COMMAND = [sys.executable, "-m", "straightline"]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
+    """A folder of models; two processes that stay work on them, whatever the machine has."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     for name in ("a", "b", "deep/c"):
         path = tmp_path / "models" / f"{name}.onnx"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,11 +31,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*arguments, code=0):
-    wide = {**os.environ, "COLUMNS": "200"}
-    found = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, env=wide
-    )
-    assert found.returncode == code, found.stderr
+    found = run_here(*arguments, environment={"COLUMNS": "200"})
+    assert found.exit_code == code, found.stderr
     return found.stdout, found.stderr
 
 

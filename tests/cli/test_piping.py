@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import onnx
 import pytest
+from commands import run_here
 from onnx import numpy_helper
 from texts import HEADER, LOOP
 
@@ -23,11 +24,17 @@ def folder(folder):
 
 
 def run(*arguments, given=b"", code=0):
-    """What a command wrote to its streams."""
+    """What a command wrote to its streams, which are those of this process."""
+    found = run_here(*arguments, given=given)
+    assert found.exit_code == code, found.stderr
+    return found.stdout_bytes, found.stderr
+
+
+def run_alone(*arguments, given):
+    """What a command in a process of its own wrote to its streams."""
     found = subprocess.run(
-        [*COMMAND, *arguments], input=given, capture_output=True, check=False, timeout=120
+        [*COMMAND, *arguments], input=given, capture_output=True, check=True, timeout=120
     )
-    assert found.returncode == code, found.stderr
     return found.stdout, found.stderr.decode()
 
 
@@ -42,7 +49,7 @@ def kinds(model):
 @pytest.mark.parametrize("command", [["rewrite"], ["convert", "--opset", "18"]])
 def test_a_model_goes_through_a_pipe(command):
     name, *options = command
-    model, told = run(name, "-", "-", *options, given=content())
+    model, told = run_alone(name, "-", "-", *options, given=content())
     onnx.checker.check_model(onnx.load_from_string(model), full_check=True)
     assert "proved" in told and "standard output: " in told
     run(name, "in.onnx", "out.onnx", *options)

@@ -42,6 +42,7 @@ def assert_told(errors, kind, reason):
     assert not reason or (errors.startswith(f"{kind}: ") and reason in errors), errors
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("stream", LOST)
 @pytest.mark.parametrize(
     "command",
@@ -69,11 +70,10 @@ def test_what_was_not_written_has_its_own_exit_code():
     ("command", "streams", "wanted"),
     [
         ("inspect in.onnx", LOST, 0),
-        ("--help", LOST, 0),
-        ("--version", ["> /dev/full"], 0),
+        ("--help", ["| head -0"], 0),
         ("passes --json", ["> /dev/full"], 0),
-        ("verify in.onnx in.onnx --runtime reference", ["> /dev/full", "| head -0"], 0),
-        ("verify in.onnx other.onnx --runtime reference", ["> /dev/full", "| head -0"], 3),
+        ("verify in.onnx in.onnx --runtime reference", ["| head -0"], 0),
+        ("verify in.onnx other.onnx --runtime reference", ["> /dev/full"], 3),
     ],
 )
 def test_what_is_shown_is_the_product(command, streams, wanted):
@@ -96,6 +96,7 @@ def test_streams_that_are_closed():
     onnx.checker.check_model("out.onnx", full_check=True)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -4,6 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from depth import examples
 from harness import assert_equal_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -175,7 +176,7 @@ OPERATORS = ("Add", "Sub", "Mul", "Neg", "Concat", "Gather", "Reshape", "Slice",
 LACKING = ("Loop", "If", "Scan", "Squeeze", "Split", "Size", "Sum", "Identity", "Max", "Range")
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     drawn=model_and_feeds(),
     lacks=st.sets(st.sampled_from((*OPERATORS, *LACKING))),

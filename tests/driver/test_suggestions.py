@@ -8,6 +8,7 @@ import onnx
 import pytest
 import straightline as sl
 from backend import CASES
+from depth import examples
 from harness import as_model, assert_equal_outputs
 from hypothesis import HealthCheck, Phase, given, settings
 from straightline.cli import parsing
@@ -59,6 +60,7 @@ def test_each_hint_decides_what_it_says(name):
     assert [" ".join(hint.options) for hint in found.hints] == wanted
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", MODELS)
 def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
     """On the command line, and with another number for what is the user's own."""
@@ -96,7 +98,7 @@ def test_hints_on_the_models_of_the_backend(case):
 
 
 @settings(
-    max_examples=12,
+    max_examples=examples(8),
     deadline=None,
     derandomize=True,
     database=None,

@@ -182,6 +182,7 @@ def test_the_reference_and_onnxruntime_run_it(text: str) -> None:
     assert_equal_outputs(text, text, FEEDS[text])
 
 
+@pytest.mark.sample(100)
 @TEXTS
 @pytest.mark.parametrize("name", [entry.name for entry in registry.PASSES])
 def test_every_pass(text: str, name: str) -> None:
@@ -357,6 +358,7 @@ def test_a_rewrite_lists_again_what_was_listed(name: str) -> None:
     assert_equal_outputs(proto, changed, feeds)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", LATER)
 def test_proof_and_verification_read_them(name: str) -> None:
     proto = onnx.parser.parse_model(LATER[name][0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from depth import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -188,5 +189,7 @@ class Mutations(RuleBasedStateMachine):
             assert ir.to_proto(ir.load(proto)) == proto
 
 
-Mutations.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+Mutations.TestCase.settings = settings(
+    max_examples=examples(20), stateful_step_count=25, deadline=None
+)
 TestMutations = Mutations.TestCase

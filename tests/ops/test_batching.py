@@ -98,6 +98,7 @@ RULES = {
 }
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_batching_rule_against_the_loop(rule):
     assert_vectorizes(loop(*RULES[rule]))

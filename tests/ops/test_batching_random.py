@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+from depth import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from vectorized import assert_vectorizes, loop, numbers
@@ -282,7 +283,7 @@ STEPS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=80, phases=[Phase.generate])
+@settings(max_examples=examples(30), phases=[Phase.generate])
 @given(st.data())
 def test_random_bodies(data):
     body = Body(data.draw)

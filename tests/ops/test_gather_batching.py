@@ -56,6 +56,7 @@ READS = {
 }
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("opset", [11, 12, 13, 17])
 @pytest.mark.parametrize("read", READS)
 def test_reads_against_the_loop(read, opset):
@@ -167,6 +168,7 @@ WINDOWS = {
 }
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows(name, opset):

@@ -74,6 +74,7 @@ def reaches(form, length, n):
     return n == 0 or begin < length
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("what", GONE)
 def test_windows_that_are_reduced(what):
     form, body = GONE[what]

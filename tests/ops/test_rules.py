@@ -1,9 +1,12 @@
 """The classes of operators, and how they are found."""
 
+import re
+
 import numpy as np
 import onnx
 import pytest
-from harness import as_model
+from harness import as_model, run_in_onnxruntime
+from operand_ranks import cases
 from operator_facts import INT64, SHAPELESS, N, bounds_said, fact_of, lying, make_node, tensor
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
@@ -13,6 +16,8 @@ from straightline.facts.fact import Symbols
 from straightline.facts.safety_context import Premises, Unproven, require
 from straightline.ops import OperatorRules, described, describes, rules, rules_of
 from straightline.ops.rules import Moving, Total
+
+CASES = list(cases())
 
 
 @pytest.fixture
@@ -168,3 +173,54 @@ def test_what_moves_elements_keeps_their_bounds(op_type):
     assert bounds_said(op_type, [lying(2, N), lying(0, 5)]) == [(2, N)]
     assert bounds_said(op_type, [lying(2, N)], domain="ai.onnx") == [(2, N)]
     assert bounds_said(op_type, [lying(2, N)], domain="own") == ["any"]
+
+
+def _of_spec():
+    """Operands whose rank the specification restricts, in its words."""
+    ranked = re.compile(
+        r"\b[01]-?D\b(?!.*bias|.*indices)|must be a scalar|^list of integers|^optional input list",
+        re.I,
+    )
+    for schema in onnx.defs.get_all_schemas():
+        for position, operand in enumerate(schema.inputs):
+            if not schema.domain and ranked.search(operand.description):
+                yield schema.name, position
+
+
+DATA = [
+    "BatchNormalization",
+    "Conv",
+    "ConvInteger",
+    "ConvTranspose",
+    "DeformConv",
+    "DequantizeLinear",
+    "InstanceNormalization",
+    "QLinearConv",
+    "QuantizeLinear",
+    "SoftmaxCrossEntropyLoss",
+    "Tanh",
+]
+"""Operators that compute with operands of restricted rank: `prove_safe` asks about these."""
+
+
+def test_operands_of_restricted_rank_are_those_of_the_specification():
+    assert not {
+        (name, position)
+        for name, position in _of_spec()
+        if position not in rules_of(ir.Operator(name)).operand_ranks and name not in DATA
+    }
+
+
+def test_onnxruntime_takes_operands_of_every_rank_that_is_allowed():
+    refused = set()
+    for case in CASES:
+        for rank, model in case.models.items():
+            try:
+                run_in_onnxruntime(model, {"x": np.ones(2, np.float32)})
+            except Exception:  # noqa: BLE001 - onnxruntime has many classes for it
+                refused.add((case.op_type, case.position, rank))
+    allowed = {(case.op_type, case.position, rank) for case in CASES for rank in case.allowed}
+    assert not refused & allowed
+    assert {"Squeeze", "Split", "Range", "ReduceMax"} <= {op_type for op_type, _, _ in refused}
+    described_ranks = {(n, p) for n, known in described().items() for p in known.operand_ranks}
+    assert {(case.op_type, case.position) for case in CASES} == described_ranks

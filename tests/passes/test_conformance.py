@@ -61,6 +61,21 @@ def test_what_was_there_before_and_its_copies_are_not_asked():
     Pipeline([Emits(relu.op)]).apply(model)
 
 
+def test_a_constant_of_another_rank_is_emitted_only_where_one_was_read():
+    text = TEXT.replace("y = If", "%s s = Constant <value_int = 0> () y = If")
+    model = ir.load(as_model(text % ""))
+    new = NewNodes(model)
+    read = model.graph.nodes_of("Constant")[0].outputs + model.graph.nodes_of("Neg")[0].outputs
+    model.graph.add_node(Operator("Squeeze"), read[::-1], ["new"])
+    with pytest.raises(EmissionError, match="constant of rank 0"):
+        new.require_conformance()
+    model = ir.load(as_model(text % "t = Constant <value_int = 1> () u = Squeeze (a, t)"))
+    new = NewNodes(model)
+    (read,) = [node.inputs for node in model.graph.nodes_of("Squeeze")]
+    model.graph.add_node(Operator("Squeeze"), read, ["new"])
+    new.require_conformance()
+
+
 def test_a_node_whose_operator_changes_is_asked():
     model = ir.load(as_model(TEXT))
     new = NewNodes(model)

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx.parser
 from click.testing import Result
+from straightline.cli.commands import app
 from texts import HEADER
+from typer.testing import CliRunner
+
+
+def run_here(
+    *arguments: Any, given: bytes = b"", environment: Mapping[str, str] | None = None
+) -> Result:
+    """Run a command in this process.
+
+    Args:
+        arguments: of the command.
+        given: what standard input holds.
+        environment: variables to set meanwhile.
+    """
+    return CliRunner().invoke(app, [str(a) for a in arguments], input=given, env=environment)
 
 
 def write(path: Path, text: str) -> Path:

@@ -43,6 +43,9 @@ SKIPPED = frozenset({"Loop", "If", "Scan", "SequenceMap", "Optional", "Bernoulli
 LOOSE = frozenset({"ArgMax", "ArgMin", "BatchNormalization", "Expand"})
 """Operators of which onnx's inference lets scalars pass where they are none."""
 
+MEANS = frozenset({"LayerNormalization"})
+"""Operators of which onnxruntime adds up means step by step: of an infinity they are NaN."""
+
 RANDOM = ("Random", "Dropout")
 
 
@@ -353,9 +356,10 @@ def swept(
                 for r in RUNTIMES
                 if not isinstance(out := outputs_by(r, variant.model, variant.feeds), str)
             }
+            odd = " infinite " in variant.name and case.model.graph.node[0].op_type in MEANS
             if len(known) == 2 and not close(*known.values()):
-                known.pop("reference")
-            if not known or (needs_onnxruntime(variant) and "onnxruntime" not in known):
+                known.pop("onnxruntime" if odd else "reference")
+            if not known or (needs_onnxruntime(variant) and not odd and "onnxruntime" not in known):
                 continue
             for target in wanted:
                 what, why = verdict(variant, target, known)

@@ -237,7 +237,7 @@ def why(
     node = make_node(op_type, list(inputs), outputs, **attributes)
     read = [Known(Fact()) if one is None else one for one in inputs]
     try:
-        rules_of(node.op).prove_safe(Premises(node, read, opset))
+        rules_of(node.op).require_safe(Premises(node, read, opset))
     except Unproven as unproven:
         return str(unproven)
     return None

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import strategies
+from depth import examples
 from found_decisions import decisions
 from found_features import bodies, features, walk
 from fuzz import Case, assert_equal, check_valid, run_onnxruntime
@@ -15,8 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from onnx import ModelProto
 
 DRAWN = settings(
-    max_examples=100,
-    derandomize=True,
+    max_examples=examples(30),
     database=None,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -38,7 +38,7 @@ def test_models_are_valid_and_run(drawn):
         assert all(np.isfinite(t).all() and np.abs(t).max(initial=0) <= 1000 for t in flat(once))
 
 
-@settings(DRAWN, max_examples=50)
+@settings(DRAWN, max_examples=examples(15))
 @given(strategies.scan_8_model_and_feeds())
 def test_scan_8_models_are_valid_and_run(drawn):
     model, feeds = drawn
@@ -48,7 +48,7 @@ def test_scan_8_models_are_valid_and_run(drawn):
     assert any(node.op_type == "Scan" for node in model.graph.node)
 
 
-@settings(DRAWN, max_examples=50)
+@settings(DRAWN, max_examples=examples(15))
 @given(strategies.model_and_feeds(static_only=True))
 def test_static_models_take_no_decision_from_an_input(drawn):
     assert not decisions(drawn[0])
@@ -58,7 +58,7 @@ def test_run_time_decisions_are_drawn():
     assert sum(bool(decisions(model)) for model in sample()) >= 20
 
 
-@settings(DRAWN, max_examples=50)
+@settings(DRAWN, max_examples=examples(15))
 @given(strategies.model_and_feeds(shadowing=True))
 def test_shadowing_models_run(drawn):
     run_onnxruntime(*drawn)
@@ -71,7 +71,7 @@ def test_shadowing_is_drawn_on_request_only():
 
 @pytest.mark.parametrize("opset", strategies.OPSETS)
 def test_an_opset_can_be_asked_for(opset):
-    @settings(DRAWN, max_examples=10)
+    @settings(DRAWN, max_examples=examples(5))
     @given(strategies.model_and_feeds(opset=opset))
     def check(drawn):
         assert drawn[0].opset_import[0].version == opset
@@ -158,7 +158,7 @@ def counts() -> Counter[str]:
 def sample(**chosen: bool) -> tuple[ModelProto, ...]:
     models: list[ModelProto] = []
 
-    @settings(SAMPLE, max_examples=100 if chosen else 300)
+    @settings(SAMPLE, max_examples=examples(60 if chosen else 200))
     @given(strategies.models(**chosen))
     def collect(model):
         models.append(model)

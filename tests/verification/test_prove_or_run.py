@@ -1,12 +1,16 @@
 """Proof first, runs where there is none: what counts as equal, and what is run."""
 
+import importlib
 import re
 
 import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from straightline.ir.io import model_source
 from straightline.runtimes.workers import Worker
+
+PROVING = importlib.import_module("straightline.verification.proof.prove")  # not the function
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
@@ -283,3 +287,16 @@ def test_running_takes_no_more_memory_than_it_may():
     told = r"it may take \d+ MB, and more with --max-memory \(max_memory= in Python\)"
     assert re.search(told, verdict.reason)
     assert sl.verify(model, model, prove=False, feeds=feeds).equal
+
+
+def test_a_default_proof_reads_and_writes_each_model_once(monkeypatch):
+    """The driver has loaded the original; the proof and the checker share one message."""
+    written = []
+    serialize = model_source.serialize
+    monkeypatch.setattr(model_source, "serialize", lambda m: written.append(m) or serialize(m))
+    monkeypatch.setattr(PROVING, "load", None)  # a call of it would raise
+    monkeypatch.setattr(PROVING, "check_well_formed", None)
+    outcome = sl.transform(model(LOOP), hints=False)
+    assert outcome.verdict is not None
+    assert outcome.verdict.proved
+    assert len(written) == 1

@@ -18,13 +18,18 @@ TOOL = importlib.util.module_from_spec(SPEC)
 sys.modules[SPEC.name] = TOOL
 SPEC.loader.exec_module(TOOL)
 
+DOUBLES_AS_FLOATS = {"RMSNormalization"}
+"""Functions that lose digits of doubles only, in which the others are measured."""
 
+
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("case", TOOL.CASES, ids=lambda case: f"{case.op_type}-{case.opset}")
 def test_a_function_that_is_used_is_as_accurate_as_its_operator(case) -> None:
     measured = TOOL.rows(case)
     inaccurate = [row for row in measured if not row.is_accurate]
     # Of a function that is written for another opset nothing is measured here.
-    assert not measured or bool(inaccurate) == (case.op_type in INEXACT_BODIES), inaccurate
+    inexact = INEXACT_BODIES - DOUBLES_AS_FLOATS
+    assert not measured or bool(inaccurate) == (case.op_type in inexact), inaccurate
 
 
 def test_operators_are_measured_on_every_kind_of_numbers() -> None:

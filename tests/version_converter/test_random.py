@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from depth import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import convert_version, ir, reference
@@ -14,7 +15,7 @@ from strategies import model_and_feeds, scan_8_model_and_feeds
 TARGETS = (8, 9, 10, 11, 12, 13, 16, 18, 21, 25, 28)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(16), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.one_of(model_and_feeds(), scan_8_model_and_feeds()),
     st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from harness import run_in_onnxruntime
 from sessions import open_session
-from straightline import convert_version, ir, reference
+from straightline import convert_version, ir, reference, rewrite
 from straightline.version_converter import ConversionError
 
 TARGETS = (8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 21, 23, 24, 25, 28)
@@ -82,6 +83,59 @@ def test_a_scan_of_8_with_a_batch(target: int) -> None:
     after = convert_version(before, target)
     same(before, after, feeds)
     same(before, convert_version(after, 8), feeds)
+
+
+LENGTHS = """
+<ir_version: 4, opset_import: ["": 8]>
+g (int64[B] lens, float[B, 2] h, float[B, T, 3] x) => (float[B, 2] f, float[B, T, r] y) {
+    f, y = Scan <num_scan_inputs = 1, directions = [BACKWARD], body = b IN => OUT {
+        sum = ReduceSum <axes = [0]> (e)
+        t = Add (s, sum)
+        all = ReduceSum <axes = [0]> (t)
+        o = Mul (e, all)
+    }> (lens, h, x)
+}
+"""
+
+NESTED = """
+<ir_version: 4, opset_import: ["": 8]>
+g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T, r] y)
+    <int64[1] two = {2}> {
+    f, y = Scan <num_scan_inputs = 1, body = b IN => OUT {
+        row = Unsqueeze <axes = [0]> (s)
+        column = Unsqueeze <axes = [0]> (e)
+        u, p = Scan <num_scan_inputs = 1, body = c (a, d) => (q, r) {
+            q = Add (a, d)
+            r = Mul (q, d)
+        }> (two, row, column)
+        t = Squeeze <axes = [0]> (u)
+        o = ReduceSum <axes = [0, 2], keepdims = 0> (p)
+    }> (lens, h, x)
+}
+"""
+
+DECLARED = {
+    "declared": ("(float[2] s, float[w] e)", "(float[2] t, float[w] o)"),
+    "bare": ("(s, e)", "(t, o)"),
+}
+
+
+@pytest.mark.parametrize("how", DECLARED)
+@pytest.mark.parametrize("text", [LENGTHS, LENGTHS.replace("BACKWARD", "1"), NESTED])
+def test_rows_of_several_lengths(text, how):
+    """onnxruntime wants the ranks of what bodies give out."""
+    inputs, outputs = DECLARED[how]
+    text = text.replace("IN =>", f"{inputs} =>").replace("OUT {", f"{outputs} {{")
+    before = onnx.parser.parse_model(text.replace("BACKWARD", "0"))
+    rng, width = np.random.default_rng(0), 2 if text.count("Scan") > 1 else 3
+    feeds = {"lens": np.array([4, 2, 1, 3]), "h": rng.normal(size=(4, 2)).astype(np.float32)}
+    feeds["x"] = rng.normal(size=(4, 4, width)).astype(np.float32)
+    wanted = run_in_onnxruntime(before, feeds)
+    for target in (8, 9, 11, 18):
+        after = convert_version(before, target) if target > 8 else rewrite(before)
+        same(before, after, feeds)
+        for one, other in zip(run_in_onnxruntime(after, feeds), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 @pytest.mark.parametrize("target", TARGETS)

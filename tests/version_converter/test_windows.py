@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, model
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import open_session
@@ -111,7 +112,7 @@ def test_indices_of_windows():
     assert_refuses(body, 10, 9, reason, "float[1, 1, 5] x")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     lengths=st.lists(st.integers(3, 8), min_size=1, max_size=2),
     draws=st.lists(st.integers(0, 2), min_size=8, max_size=8),

@@ -18,6 +18,7 @@ from .execution.safety import Safety
 from .obligations import (
     AS_DECLARED,
     ENDS,
+    HAS_RANK,
     IS_PART,
     IS_SIZE,
     ONE_ELEMENT,
@@ -28,6 +29,7 @@ from .obligations import (
     Obligation,
 )
 from .terms.budget import OpenError
+from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ _FAULTS = {
     SAME_SIZES: "the sizes of what it reads or stacks may differ",
     IS_SIZE: "a length may be negative",
     IS_PART: "a length may be larger than what it is a part of",
+    HAS_RANK: "an operand may have another rank than the operator takes",
     AS_DECLARED: "it declares other sizes of an output than it gives",
 }
 """What could go wrong where a demand that is no operator does not hold."""
@@ -99,7 +102,8 @@ class Definedness:
         self._before = before
         self._promised: dict[Demand, list[Guards]] = {}
         for each in before:
-            for demand in [*_demands(self.terms, each), *self._elements(each)]:
+            demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
+            for demand in demands:
                 self._promised.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._loops: list[Guard] | None = None
@@ -206,6 +210,19 @@ class Definedness:
         places = map(Dimension.constant, range(count))
         parts = [self.comparison.narrowing.of(sizes, 0, place, ONE) for place in places]
         return [(head, (self.terms.view(part, ()),)) for part in parts]
+
+    def _later(self, obligation: Obligation) -> list[Demand]:
+        """The same rank of an operand, as later versions of its operator demand it."""
+        if obligation.head.name != HAS_RANK:
+            return []
+        name, since, position, ranks = obligation.head.key
+        versions = [schema.since_version for schema in versions_of(name)]
+        heads = [
+            self.terms.heads.own(HAS_RANK, (name, version, position, ranks))
+            for version in versions
+            if version > since
+        ]
+        return [(head, obligation.args) for head in heads]
 
     def _is_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Whether a loop of the original computes row by row what a node of the rewrite computes of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -29,7 +30,7 @@ from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
 from .definedness import Definedness, UndefinedError
 from .equality.equality import Comparison, Difference
-from .execution.compile_graph import Compiler, subgraphs_of
+from .execution.compile_graph import Compiler, Operation, subgraphs_of
 from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
 from .execution.node_checker import InvalidError
 from .execution.symbolic_execution import Execution, TracedExecution
@@ -82,6 +83,8 @@ def prove(
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
     brief: bool = False,
+    loaded: bool = False,
+    messages: Sequence[onnx.ModelProto] = (),
 ) -> Proof:
     """Whether two models give equal outputs for every input.
 
@@ -96,6 +99,8 @@ def prove(
         base_dir: the folder of the external data of models given in memory.
         budget: what the proof may cost.
         brief: give up where the proof takes long for models of their size.
+        loaded: the caller has just loaded the original, which is then not checked once more.
+        messages: both models as messages, where the caller has them.
 
     Raises:
         LoadError: a model cannot be read.
@@ -106,11 +111,43 @@ def prove(
     # What the passes have spent is not missing here, so that an answer is always the same one.
     with governed(anew=True):
         fixed = bound or {}, shapes or {}
-        question = _Question(before, after, fixed, base_dir, budget or Budget())
+        sources = read(before), read(after)
+        protos = messages or [to_proto(source) for source in sources]
+        sides = [
+            _Side(source, proto, base_dir_of(source, base_dir))
+            for source, proto in zip(sources, protos, strict=True)
+        ]
+        if not loaded:
+            sides[0].require_well_formed()
+        question = _Question(sides, fixed, budget or Budget())
         if brief:
             question.limit_to_size()
-        answer = question.answer()
+        try:
+            answer = question.answer()
+        finally:
+            question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
+
+
+class _Side(NamedTuple):
+    """One of two models: as the caller has it, as a message, and the folder of its data."""
+
+    source: ModelSource
+    proto: onnx.ModelProto
+    folder: Path | None
+
+    def require_well_formed(self) -> None:
+        """Check the model, unless it is straightline's own.
+
+        Raises:
+            ModelError: the model is not well formed.
+        """
+        if isinstance(self.source, Model):
+            return
+        if _holds_bodies(self.proto):
+            load(self.proto)  # which sees whether bodies fit their nodes
+        else:
+            check_well_formed(self.proto)
 
 
 class _Question:
@@ -118,24 +155,26 @@ class _Question:
 
     def __init__(
         self,
-        before: ModelSource,
-        after: ModelSource,
+        sides: Sequence[_Side],
         fixed: tuple[Mapping[str, Any], Mapping[str, Sequence[int | None]]],
-        base_dir: str | os.PathLike[str] | None,
         budget: Budget,
     ) -> None:
         bound, self.shapes = fixed
-        self.sources = read(before), read(after)
-        self.protos = [to_proto(source) for source in self.sources]
-        self.folders = [base_dir_of(source, base_dir) for source in self.sources]
-        self._require_well_formed(0)
+        self.sides = sides
+        self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
         self.bound = _typed(bound, self.protos[0])
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
         self.trace: Trace | None = None
+        self.made: list[Terms | Comparison] = []
         self.places: Places | None = Places()
+
+    def release(self) -> None:
+        """Free the terms, once the answer is there."""
+        for made in self.made:
+            made.release()
 
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may take."""
@@ -144,15 +183,6 @@ class _Question:
             min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
             min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
         )
-
-    def _require_well_formed(self, side: int) -> None:
-        proto = self.protos[side]
-        if isinstance(self.sources[side], Model):
-            return
-        if _holds_bodies(proto):
-            load(proto)  # whether bodies fit their nodes is found out there
-        else:
-            check_well_formed(proto)
 
     def answer(self) -> Proof:
         """The answer; weights in files are read only where it may depend on their content."""
@@ -165,7 +195,7 @@ class _Question:
 
     def _answer(self) -> Proof:
         try:
-            self._require_well_formed(1)
+            self.sides[1].require_well_formed()
         except ModelError as error:
             return _invalid(str(error), 1)
         fault = self._fault()
@@ -173,10 +203,11 @@ class _Question:
             return Proof("open", fault)
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
-        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // GENERAL_SHARE)
+        share = GENERAL_SHARE if any(map(_may_iterate, self.protos)) else 1
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
-        if not proved and (self.generalized or self.budget.steps < 0):
+        if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
         if isinstance(answer, UndefinedError):
             return self._undefined(answer)
@@ -306,9 +337,11 @@ class _Question:
             The number of terms of each output, and what is taken to be at least 1.
         """
         terms = self.terms = Terms(self.budget, given)
+        self.made.append(terms)
         terms.trace, terms.heeded = self.trace, self.heeded
         terms.loop_steps = self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
+        self.operations: dict[Hashable, Operation] = {}
         try:
             inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
@@ -316,6 +349,7 @@ class _Question:
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
             comparison = Comparison(terms)
+            self.made.append(comparison)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
             definedness = Definedness(comparison, required)
@@ -344,8 +378,8 @@ class _Question:
         proto = self.protos[side]
         made = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
-        execution = made(self.terms, name, self.folders[side], types)
-        program = Compiler(self.terms.heads, proto).main
+        execution = made(self.terms, name, self.sides[side].folder, types)
+        program = Compiler(self.terms.heads, proto, self.operations).main
         free = overridable(proto)
         given: list[Term | None] = []
         fixed = {place for place, _ in program.constants}
@@ -392,6 +426,12 @@ def _holds_bodies(model: onnx.ModelProto) -> bool:
     if any(node.op_type in BODIES for node in nodes):
         return True
     return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
+
+
+def _may_iterate(model: onnx.ModelProto) -> bool:
+    """Return whether a model or one of its functions holds nodes with bodies."""
+    graphs = [model.graph, *model.functions]
+    return any(node.op_type in BODIES for graph in graphs for node in graph.node)
 
 
 def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:

@@ -12,7 +12,7 @@ import onnx
 
 from ..node_draft import Site
 from ..registry import Outcome, downgrade, inexact_body
-from ..snippets import mean_and_deviations, with_epsilon
+from ..snippets import mean_and_deviations, require_unidirectional, with_epsilon
 
 inexact_body("LayerNormalization")
 
@@ -22,6 +22,7 @@ def by_squared_deviations(site: Site) -> Outcome:
     """Opset 16: what the specification says, where onnx's function subtracts squares."""
     own, stash, data = _own_type(site), site.attribute("stash_type"), site.input(0)
     assert data is not None
+    require_unidirectional(site, 1, 2)
     # It is computed at least as exactly as its mean is given out.
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     axis = site.attribute("axis")

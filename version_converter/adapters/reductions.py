@@ -35,7 +35,7 @@ from ..chosen_axes import OTHERS
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import Site
 from ..registry import Outcome, downgrade, inexact_body, longer_form
-from ..via_wider_type import TINY, by_way_of
+from ..via_wider_type import by_way_of
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Over no axes these give their input back; the others still take roots, squares or logarithms."""
@@ -50,10 +50,12 @@ _ON_ELEMENTS = {
 # It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
 inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
-by_way_of(12, "ReduceMax", "ReduceMin", types=TINY, via=onnx.TensorProto.INT32)
+_T = onnx.TensorProto
+by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.UINT8], via=_T.INT32)
+by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.INT8], via=_T.INT32, offset=128)
 moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
 moved(18, *OTHERS, moves=[Move("axes", 1, "ints")])
-by_way_of(20, "ReduceMax", "ReduceMin", types=[onnx.TensorProto.BOOL], via=onnx.TensorProto.UINT8)
+by_way_of(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 
 
 @downgrade(13, "ReduceSum")

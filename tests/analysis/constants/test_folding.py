@@ -8,6 +8,7 @@ from straightline import ir
 from straightline.analysis.constants.folding import Folder, _shared_kernel
 from straightline.analysis.guarded_evaluation import size_of
 from straightline.ir import Tensor
+from straightline.ir.opaque import OpaqueTensor, Reads, recomputed
 from straightline.limits import Limits, governed
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
@@ -257,3 +258,36 @@ def test_what_takes_too_many_steps_is_left(limit):
     tensors = [Tensor(array=np.ones(1000, np.float32)), Tensor(array=np.ones(1, np.float32))]
     with governed(Limits(max_work=limit)):
         assert (folder.fold(node, tensors) is not None) == (limit > 10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "decides"),
+    [
+        ("y = Mul (x, x)", False),
+        ("y = Neg (x)", False),
+        ("y = Transpose (x)", False),
+        ("y = Div (x, x)", True),  # of ordinary numbers only
+        ("y = Sqrt (x)", True),
+        ("y = Compress (x, q)", False),
+        ("y = NonZero (x)", True),
+    ],
+)
+def test_whether_elements_decide_the_result_is_noted(text, decides):
+    node, folder = node_of(text)
+    note = Reads()
+    source = OpaqueTensor(Tensor(array=np.float32([1, 4])), (note,))
+    tensors = [source for _ in node.inputs]
+    if node.is_op("Compress"):
+        tensors[1] = Tensor(array=np.array([True, False]))
+    (result,) = folder.fold(node, tensors)
+    assert note.any == decides
+    assert isinstance(result, OpaqueTensor) and result.notes == {note}
+    node.graph.set_outputs([], [])
+    node.graph.remove(node)
+    other = Tensor(array=np.float32([9, 16]))
+    again = recomputed(result, note, {source: other})
+    tensors = [other if tensor is source else tensor for tensor in tensors]
+    fresh, folder = node_of(text)
+    (wanted,) = folder.fold(fresh, tensors)
+    assert not isinstance(again, OpaqueTensor)
+    np.testing.assert_array_equal(again.numpy(), wanted.numpy())

@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from depth import examples
 from harness import as_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,7 +139,7 @@ def ir_fact(type_, shape, constant=None):
     return Fact(INT64, dims, content)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(CASES)
 def test_rules_say_what_onnx_says(case):
     prepared = made(case)
@@ -152,7 +153,7 @@ def test_rules_say_what_onnx_says(case):
             assert shape == fact.shape, (case, theirs)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CASES, st.data())
 def test_rules_hold_for_all_sizes(case, data):
     """Symbols in the place of some sizes: put the sizes in, and it is what onnx says of them."""

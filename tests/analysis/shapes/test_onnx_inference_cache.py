@@ -65,6 +65,15 @@ def test_onnx_is_asked_once_for_shapes_that_are_alike(monkeypatch):
     assert asked(monkeypatch, body + " y = Det (x)") == ["Det"] * 3
 
 
+def test_constants_that_tell_no_size_tell_nothing_apart(monkeypatch):
+    weights = (
+        "one = Constant <value_floats = [1.0, 2.0]> () two = Constant <value_floats = [3., 4.]> ()"
+    )
+    norm = "InstanceNormalization"
+    body = f"{weights} a = {norm} (x, one, two) y = {norm} (x, two, one)"
+    assert asked(monkeypatch, body).count(norm) <= 2  # element types and shapes
+
+
 def test_attributes_tell_nodes_apart():
     text = "g (float[N] x) => (y) { a = Cast <to = 7> (x) y = Cast <to = 6> (x) }"
     assert facts(text)["a"].elem_type == onnx.TensorProto.INT64

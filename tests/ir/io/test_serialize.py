@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnx.backend.test.loader
 import pytest
+from depth import examples
 from hypothesis import HealthCheck, given, settings
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from straightline import ir
@@ -71,7 +72,7 @@ class TestLossless:
         assert len(cases) > 1500
         assert different == []
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
     @given(models())
     def test_drawn_models(self, model: onnx.ModelProto) -> None:
         assert saved(model) == model

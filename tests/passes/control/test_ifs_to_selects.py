@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from depth import examples
 from drawn import is_valid
 from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import assume, given, settings
@@ -278,7 +279,7 @@ def branches(draw, result):
     return "\n".join([*lines, f"{result} = Identity ({names[-1]})"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(branches("a"), branches("b"), st.lists(st.integers(-3, 3), min_size=8, max_size=8))
 def test_whatever_is_rewritten_never_fails_in_the_branch_not_taken(then, other, numbers):
     text = (

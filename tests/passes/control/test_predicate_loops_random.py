@@ -1,6 +1,7 @@
 """Bodies drawn from operators that may fail: what is rewritten never does."""
 
 import numpy as np
+from depth import examples
 from drawn import is_valid
 from harness import assert_equal_outputs, run_passes
 from hypothesis import assume, given, settings
@@ -40,7 +41,7 @@ def bodies(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(bodies(), st.integers(1, 4), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_whatever_is_rewritten_never_fails_after_the_last_trip(body, most, numbers):
     text = (

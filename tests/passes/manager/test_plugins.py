@@ -1,6 +1,7 @@
 """Passes from outside: files and entry points; every way in which they may be no good."""
 
 import importlib
+import os
 import sys
 
 import onnx
@@ -93,6 +94,17 @@ def test_a_file_may_be_loaded_again(write):
     with pytest.raises(PassOptionError, match="no pass 'mine'"):
         parse_pipeline("mine")
     assert outside.names() == ["yours"]
+
+
+def test_bytecode_of_an_earlier_text_is_not_run(write, monkeypatch):
+    """A file of the same length, changed within a second; none is left beside it either."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for most in (3, 4):
+        path = write(PASS.replace("most: int = 3", f"most: int = {most}"))
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+        load_file(path)
+        assert parse_pipeline("mine").passes[0].most == most
+    assert not list(path.parent.glob("__pycache__"))
 
 
 def test_a_file_may_hold_no_pass(write):

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+from depth import examples
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -121,7 +122,7 @@ def rnn_feeds(lengths, longest):
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_any_batch_length_and_direction(data):
     longest = data.draw(st.integers(1, 4))
     lengths = data.draw(st.lists(st.integers(0, longest), min_size=1, max_size=3))
@@ -145,7 +146,7 @@ def test_any_batch_length_and_direction(data):
 
 
 @given(scan_8_model_and_feeds())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_models(drawn):
     before, feeds = drawn
     result = run_passes(before, Scan8To9())

@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import pytest
+from depth import examples
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,7 +105,7 @@ def scans(draw, opset):
 
 
 @given(scans(9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_any_axes_and_directions_there_and_back(drawn):
     text, feeds = drawn
     result = run_passes(text, Scan9To8())
@@ -119,7 +120,7 @@ def test_any_axes_and_directions_there_and_back(drawn):
 
 
 @given(scans(11))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_axes_counted_from_the_end(drawn):
     text, feeds = drawn
     model = ir.parse(text)

@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import pytest
+from depth import examples
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -114,7 +115,7 @@ def test_short_rows_of_a_batch_are_filled_up():
     st.sampled_from(["k", "2"]),
     st.data(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_any_batch_length_and_direction(batch, longest, directions, size, data):
     lengths = data.draw(st.lists(st.integers(0, longest), min_size=batch, max_size=batch))
     if not any(lengths):
@@ -138,7 +139,7 @@ def test_any_batch_length_and_direction(batch, longest, directions, size, data):
 
 
 @given(st.one_of(model_and_feeds(static_only=True), scan_8_model_and_feeds(static_only=True)))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_models(drawn):
     before, feeds = drawn
     result = run_passes(before, UnrollScans())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+from depth import examples
 from harness import assert_equal_outputs, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,7 +165,7 @@ def programs(draw):
     return program.model()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(programs())
 def test_no_decided_sequence_is_left(model):
     pipeline = parse_pipeline("fold-constants")

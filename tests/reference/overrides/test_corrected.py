@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from harness import run_in_onnxruntime
 from reference_oracle import assert_as_onnxruntime, one_node
 from straightline import reference
 from straightline.reference import EvaluationError, operator_kernel
@@ -139,3 +140,25 @@ def test_words_stand_in_one_row():
     node = onnx.helper.make_node("StringNormalizer", ["x"], ["y"])
     with pytest.raises(EvaluationError, match="is neither"):
         operator_kernel(node, {"": 13})([np.array([["a"], ["b"]], object)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_rows_are_normalized_in_the_precision_that_they_name(axis):
+    x = np.random.default_rng(3).normal(size=(3, 5)) * 4 + 100
+    for dtype in (np.float16, np.float32, np.float64):
+        inputs = [array.astype(dtype) for array in (x, x[0] - 99, x[1] / 100)]
+        model, feeds = one_node("LayerNormalization", inputs, 17, outputs=3, axis=axis)
+        for info in model.graph.output[1:]:
+            info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        found = reference.run(model, feeds)
+        assert [array.dtype for array in found] == [dtype, np.float32, np.float32]
+        close = 2e-3 if dtype == np.float16 else 1e-4
+        for ours, theirs in zip(found, run_in_onnxruntime(model, feeds), strict=True):
+            np.testing.assert_allclose(ours, theirs, close, close)
+
+
+def test_a_scale_does_not_stretch_what_is_normalized():
+    arrays = [np.ones((3, 1), np.float32), np.ones(5, np.float32)]
+    model, feeds = one_node("LayerNormalization", arrays, 17)
+    with pytest.raises(EvaluationError, match="does not broadcast to X"):
+        reference.run(model, feeds)

@@ -12,6 +12,7 @@ from straightline import reference
 BOUNDS = [-(2**63), -6, -5, -4, -1, 0, 1, 4, 5, 6, 2**62]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("step", [1, 2, 7, -1, -2, -7, 2**62, -(2**62)])
 @pytest.mark.parametrize("size", [5, 1, 0])
 def test_all_bounds(step, size):

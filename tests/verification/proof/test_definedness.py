@@ -4,6 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from operand_ranks import cases
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
 
@@ -206,3 +207,34 @@ def test_what_draws_has_operands_that_fail_alike():
     after = "j = Identity (i) y = Gather (t, j)"
     assert_proved(text % "y = Gather (t, i)", text % after)
     assert onnx.checker.check_model(model(text % after)) is None
+
+
+def test_an_operand_of_another_rank_needs_a_twin_of_that_rank():
+    for case in cases():
+        for rank, after in case.models.items():
+            assert prove(after, after).proved, (case.op_type, case.position, rank)
+            if rank in case.allowed:
+                continue
+            others = [case.models[other] for other in case.models if other != rank]
+            for before, after_it in [
+                *((other, after) for other in others),
+                (case.without[rank], case.dead[rank]),
+            ]:
+                found = prove(before, after_it)
+                assert not found.proved, (case.op_type, case.position, rank)
+
+
+AXES = "g (float[1, n] x%s) => (float[n] y) <%s> { %s y = Squeeze (x, %s) }"
+
+
+def test_the_rank_of_an_operand_may_be_open():
+    of_input = AXES % (", int64[1] p, int64[k] s", "int64 z = {0}", "a = Reshape (p, s) %s", "%s")
+    fixed = AXES % (", int64[1] p, int64[k] s", "int64 z = {0}", "a = Reshape (p, s)", "p")
+    same = of_input % ("b = Identity (a)", "b")
+    assert_proved(of_input % ("", "a"), same)
+    assert_open(fixed, same)
+
+
+def test_a_later_version_takes_what_an_earlier_one_does():
+    old, new = (model(AXES % ("", "int64 a = {0}", "", "a"), opset) for opset in (13, 21))
+    assert prove(old, new).proved and not prove(new, old).proved

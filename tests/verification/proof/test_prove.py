@@ -1,5 +1,6 @@
 """Two models proved equal, and what makes the question stay open."""
 
+import importlib
 import itertools
 
 import numpy as np
@@ -11,6 +12,8 @@ from straightline import ir
 from straightline.runtimes.feeds import FeedError
 from straightline.verification.proof import prove
 from straightline.verification.proof.terms.budget import Budget
+
+PROVING = importlib.import_module("straightline.verification.proof.prove")  # not the function
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y, float[K,N] all) <int64 three = {3}> {
@@ -61,6 +64,21 @@ def test_every_kind_of_model_is_taken(tmp_path):
     after = ir.load(model(UNROLLED))
     for before in (tmp_path / "m.onnx", model(LOOP).SerializeToString(), ir.load(model(LOOP))):
         assert prove(before, after)
+
+
+@pytest.mark.parametrize(("loop", "attempts"), [(False, 1), (True, 2)])
+def test_only_loops_are_worth_a_second_attempt(monkeypatch, loop, attempts):
+    """Without them all of the budget is for the first one."""
+    count, attempt = [], PROVING._Question._attempt
+    monkeypatch.setattr(PROVING._Question, "_attempt", lambda q: count.append(q) or attempt(q))
+    chain = " ".join(f"v{i + 1} = Neg (v{i})" for i in range(30))
+    body = (
+        "b (int64 i, bool c, float[N] a) => (bool d, float[N] e) { d = Identity (c) e = Abs (a) }"
+    )
+    last = f"y = Loop (two, , v30) <body = {body}>" if loop else "y = Abs (v30)"
+    text = f"g (float[N] v0) => (float[N] y) <int64 two = {{2}}> {{ {chain} {last} }}"
+    assert prove(model(text), model(text), budget=Budget(steps=160))
+    assert len(count) == attempts
 
 
 def test_a_budget_that_is_spent_leaves_it_open():

@@ -73,3 +73,12 @@ def test_there_and_back():
 def test_the_type_must_be_known():
     reason = "the precision needs the one element type of input 0, which is not known; declare it"
     assert_refuses("y = LayerNormalization (x, s, b)", 17, 16, reason, "x, float[4] s, float[4] b")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"), [("float[5] s, float[1] b", "Scale"), ("float[1] s, float[1, 3, 1] b", "B")]
+)
+def test_a_factor_that_is_larger_than_the_data_is_refused(sizes, name):
+    """The specification and onnxruntime take none; onnx's checker does."""
+    reason = f"'{name}' of shape"
+    assert_refuses("y = LayerNormalization (x, s, b)", 17, 16, reason, f"float[3, 1] x, {sizes}")

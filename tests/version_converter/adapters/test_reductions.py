@@ -12,6 +12,7 @@ from conversions import (
     converted,
     model,
 )
+from harness import run_in_onnxruntime
 from sessions import open_session
 from straightline import convert_version, reference
 
@@ -88,6 +89,20 @@ def test_types_that_came_later_are_reduced_in_another_one():
     )
 
 
+@pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("type_", ["int8", "uint8"])
+def test_of_no_bytes_the_extreme_is_a_limit_of_the_type(op_type, type_):
+    """The limit of a wider type is another byte."""
+    signature = f"{type_}[n, 3] x"
+    before = model(f"y = {op_type} <axes = [0]> (x)", 12, signature, "y")
+    after = convert_version(before, 11)
+    for rows in (0, 1, 2):
+        feeds = {"x": np.arange(3 * rows, dtype=type_).reshape(rows, 3) + np.array(125, type_)}
+        (wanted,), (found,) = (reference.run(each, feeds) for each in (before, after))
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(run_in_onnxruntime(after, feeds)[0], wanted)
+
+
 @pytest.mark.parametrize(
     ("body", "output", "opset", "targets"),
     [
@@ -160,6 +175,7 @@ def test_the_largest_is_subtracted_before_powers_are_summed():
     assert_becomes(body, 18, 17, "\n".join(lines), "float[2, 3] x, int64[1] a")
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("op_type", ["ReduceLogSumExp", "ReduceMax", "ReduceMin", "ReduceMean"])
 @pytest.mark.parametrize("axes", [[0], [-1], [1, -3], [2, 0, 1]])
 @pytest.mark.parametrize("keep", [0, 1])
@@ -237,6 +253,7 @@ def test_what_is_refused_of_axes_from_run_time():
 SUMS = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare", "ReduceProd", "ReduceSum")
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("op_type", SUMS)
 @pytest.mark.parametrize("axes", [[0], [-1], [1, -3], [2, 0, 1]])
 @pytest.mark.parametrize("keep", [0, 1])

@@ -64,6 +64,7 @@ def test_axes_from_run_time_go(axes, length):
         assert_carried_everywhere("y = Squeeze (x, a)", 13, (12, 9), feeds, signature, places)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("axes", [[0], [-1], [1], [3, 0], [-1, -2, 0]])
 @pytest.mark.parametrize("shape", [(2, 3), (0, 3), (3, 0), ()])
 def test_axes_from_run_time_come(axes, shape):

@@ -112,6 +112,10 @@ class Comparison:
             self._alike,
         )
 
+    def release(self) -> None:
+        """Drop the rules, which hold this."""
+        vars(self).clear()
+
     @property
     def positive(self) -> set[Dimension]:
         """Numbers of trips that are taken to be 1 or more."""
@@ -268,6 +272,6 @@ def _reason(output: str, one: Term, other: Term) -> str:
 def _unlike(one: Term, other: Term) -> bool:
     """Whether two terms certainly differ in shape."""
     a, b = one.fact.shape, other.fact.shape
-    if a is None or b is None:
+    if a is None or b is None or a is b:
         return False
     return len(a) != len(b) or any(x.equals(y) is False for x, y in zip(a, b, strict=True))

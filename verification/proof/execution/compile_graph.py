@@ -166,15 +166,24 @@ class Compiler:
     Args:
         heads: what operators mean.
         model: the model.
+        operations: those of other models over the same heads, which a model without functions adds
+            its own to.
     """
 
-    def __init__(self, heads: Heads, model: onnx.ModelProto) -> None:
+    def __init__(
+        self,
+        heads: Heads,
+        model: onnx.ModelProto,
+        operations: dict[Hashable, Operation] | None = None,
+    ) -> None:
         self._heads = heads
         self._functions: dict[FunctionKey, onnx.FunctionProto] = {
             key_of(f.domain, f.name, f.overload): f for f in model.functions
         }
         self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
         self._operations: dict[Hashable, Operation] = {}
+        if operations is not None and not self._functions:
+            self._operations = operations
         self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0)
 
     def _graph(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import onnx
 import onnx.defs
@@ -56,8 +56,28 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     attributes = {attribute.name for attribute in node.attribute}
     for attribute in sorted(attributes - set(schema.attributes)):
         raise InvalidError(f"{name} has no '{attribute}' in opset {version}")
+    for attribute in node.attribute:
+        least = _VALUES.get((node.op_type, attribute.name)) if not domain else None
+        value = onnx.helper.get_attribute_value(attribute) if least is not None else None
+        if least is not None and version < least.version and not least.takes(value):
+            raise InvalidError(f"{name} has {attribute.name} = {value!r} in opset {version}")
     if _is_bare_split(node, schema.since_version):
         raise InvalidError(f"{name} has neither sizes nor their number in opset {version}")
+
+
+class _Restriction(NamedTuple):
+    """A restriction of an attribute: the version that lifts it, and which values it allows."""
+
+    version: int
+    takes: Callable[[Any], bool]
+
+
+_VALUES = {
+    ("Flatten", "axis"): _Restriction(11, lambda axis: axis >= 0),
+    ("TopK", "k"): _Restriction(10, lambda k: k > 0),
+    ("GridSample", "mode"): _Restriction(20, lambda mode: mode not in (b"linear", b"cubic")),
+}
+"""Attributes of which earlier versions do not take all values; runtimes refuse to load these."""
 
 
 def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:

@@ -105,7 +105,7 @@ class Safety:
         constants = present([self._terms.tensor(arg) for arg in args])
         node = self._terms.facts.node(head, args, constants, count)
         try:
-            rules.prove_safe(Premises(node, operands, head.opset))
+            rules.require_safe(Premises(node, operands, head.opset))
         except Unproven as unproven:
             return str(unproven)
         return ""

@@ -13,10 +13,10 @@ from ....ops import OperatorRules, rules_of
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
-from ..obligations import AS_DECLARED, Guards, Log, Obligation, moved
+from ..obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, moved
 from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
-from ..terms.op_semantics import is_known
+from ..terms.op_semantics import is_known, schema_of
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
@@ -193,7 +193,8 @@ class Execution:
             self.folded.add((head, args))
         facts = terms.settled(head, args, operation.width)
         if (
-            operation.is_plain
+            self._require_ranks(step, args)
+            and operation.is_plain
             and facts
             and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
         ):
@@ -201,6 +202,23 @@ class Execution:
         elif not operation.never_fails:
             self.demand(head, args, step, results[0])
         return results
+
+    def _require_ranks(self, step: Step, args: Args) -> bool:
+        """Demand of each operand the rank that the specification wants, unless it has that."""
+        operation, head, fit = step.operation, step.head, True
+        assert head.op is not None
+        for position, ranks in rules_of(head.op).operand_ranks.items():
+            operand = args[position] if position < len(args) else None
+            if operand is None:
+                continue
+            shape = operand.fact.shape
+            if shape is None or len(shape) not in ranks:
+                schema = schema_of(operation.op_type, operation.version, "")
+                since = schema.since_version if schema is not None else operation.version
+                key = (operation.op_type, since, position, ranks)
+                self.demand(self.terms.heads.own(HAS_RANK, key), (operand,), step)
+                fit = False
+        return fit
 
     def demand(self, head: Head, args: Args, step: Step, result: Value = None) -> None:
         """Note that a node may fail.
@@ -242,6 +260,7 @@ class Execution:
         """An operator that may give another result each time: a term of its own for each run."""
         head = step.head
         self.drawn += 1
+        self._require_ranks(step, args)
         self.demand(head, args, step)
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
         facts = self.terms.facts_of(head, args, step.operation.width)

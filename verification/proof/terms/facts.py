@@ -18,6 +18,9 @@ from ....facts.polynomial import Dimension
 from ....ir import Model, Node, Tensor, Value
 from .term import Args, Head, Term
 
+_Written = tuple[Model, NodeFacts]
+"""A model of some opsets, and what infers its nodes."""
+
 _IR_VERSION = 10
 _NOTHING: set[str] = set()
 _INFERRED_WITH = {"TopK": 2}
@@ -45,7 +48,8 @@ class TermFacts:
         self.new: set[str] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
-        self._written_for: dict[tuple[tuple[str, int], ...], tuple[Model, NodeFacts]] = {}
+        self._written_for: dict[tuple[tuple[str, int], ...], _Written] = {}
+        self._by_imports: dict[int, tuple[Mapping[str, int], _Written]] = {}
 
     def one(self, fact: Fact) -> Fact:
         """The one object for all facts that are equal to this one; a constant has its own."""
@@ -56,7 +60,8 @@ class TermFacts:
         found = self._same.get(key)
         if found is None:
             self.symbols.remember(fact.shape)
-            found = self._same[key] = self._noted(dataclasses.replace(fact))
+            copy = Fact(fact.elem_type, fact.shape, content, fact.other, fact.count)
+            found = self._same[key] = self._noted(copy)
         return found
 
     def own(self, tensor: Tensor) -> Fact:
@@ -93,7 +98,9 @@ class TermFacts:
                 if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
             }
             told = self._infer(head, facts, args, constants, count)
-            self.new = _symbols(told) - _symbols(facts)
+            self.new = _symbols(told)
+            if self.new:
+                self.new -= _symbols(facts)
             if self.new and any(fact.other is not None for fact in facts):
                 told = self._of_elements(told)
             found = [self.one(fact) for fact in told]
@@ -131,7 +138,14 @@ class TermFacts:
         node.graph = self._for(head.imports)[0].graph
         return node
 
-    def _for(self, imports: Mapping[str, int]) -> tuple[Model, NodeFacts]:
+    def _for(self, imports: Mapping[str, int]) -> _Written:
+        """Return what infers nodes of these opsets, found by the mapping itself as a rule."""
+        known = self._by_imports.get(id(imports))
+        if known is None:
+            known = self._by_imports[id(imports)] = imports, self._for_equal(imports)
+        return known[1]
+
+    def _for_equal(self, imports: Mapping[str, int]) -> _Written:
         key = tuple(sorted(imports.items()))
         found = self._written_for.get(key)
         if found is None:

@@ -74,12 +74,14 @@ def _stepped(op: Operator, before: Any, after: Any, outputs: int) -> Operator | 
     step = _STEPS.get(key)
     if step is not None:
         return step(op, outputs)
-    keeps = key not in _OTHER_MEANING and not after.deprecated and _extends(before, after)
-    return op if keeps else None
+    keeps = key not in _OTHER_MEANING and not after.deprecated
+    return op if keeps and _extends(op.op_type, before.since_version, after.since_version) else None
 
 
-def _extends(before: Any, after: Any) -> bool:
-    """Whether all that a schema says, another one says too."""
+@functools.cache
+def _extends(op_type: str, earlier: int, later: int) -> bool:
+    """Whether all that a schema says, another one of the operator says too."""
+    before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
         found = after.attributes.get(name)
         if found is None or found.type != attribute.type or _default(found) != _default(attribute):
@@ -239,7 +241,12 @@ def is_known(op: Operator, version: int) -> bool:
 
 def has_any_outputs(op: Operator, version: int) -> bool:
     """Whether an operator has as many outputs as its node writes, such as Split."""
-    schema = schema_of(op.op_type, version, normal_domain(op.domain))
+    return _has_any_outputs(op.op_type, version, normal_domain(op.domain))
+
+
+@functools.cache
+def _has_any_outputs(op_type: str, version: int, domain: str) -> bool:
+    schema = schema_of(op_type, version, domain)
     variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
     return schema is None or any(p.option == variadic for p in schema.outputs[-1:])
 

@@ -107,6 +107,13 @@ class Terms:
         self._view = self.heads.own("view")
         self._count = 0
 
+    def release(self) -> None:
+        """Drop all terms. Heads and terms hold each other, so that the garbage collector would have
+        to look through them; of what is released nothing but single terms may be read."""
+        for head in self.heads:
+            head.made.clear()
+        vars(self).clear()
+
     def runs_loop(self, trips: int, nodes: int) -> bool:
         """Decide whether a loop of known trip count is run by its definition."""
         steps = trips * max(nodes, 1)
@@ -323,10 +330,10 @@ class Terms:
 
     def raw(self, head: Head, args: Args, facts: Sequence[Fact], first: int = 0) -> Results:
         """The outputs of a head from one on, by no rule."""
-        count = self._count
-        self._count += len(facts)
-        self.budget.make_terms(len(facts))
-        if len(facts) == 1:
+        count, made = self._count, len(facts)
+        self._count = count + made
+        self.budget.make_terms(made)
+        if made == 1:
             return [Term(head, args, first, count, facts[0])]
         return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from depth import examples
 from harness import assert_keeps, assert_rewrites, run_in_onnxruntime, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,7 +81,7 @@ def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_results_stay(pick, straight):
     case = drawn(pick)

@@ -107,6 +107,7 @@ def of_rows(kind, trips, batch):
     return masks(kind, trips, batch, 1)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("gives", ["h2", "h", "hn"])
 def test_any_mask_of_rows(kind, gives):
@@ -136,6 +137,7 @@ def test_from_the_end():
     check(scan("LSTM", back=1), op_type="LSTM", masks=of_rows)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("counts", ["Less (i, {})", "LessOrEqual (i, {})", "Greater ({}, i)"])
 @pytest.mark.parametrize("first", [(), (VectorizeLoops(),)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from depth import examples
 from harness import (
     as_model,
     assert_equal,
@@ -124,6 +125,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("what", BODIES)
 @pytest.mark.parametrize("gives", ["r", "a", "e"])
 @pytest.mark.parametrize("length", ["N", "8"])
@@ -188,6 +190,7 @@ INTEGERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("operator", ["Add", "Mul", "Max", "Min", "Sub"])
 @pytest.mark.parametrize("elem", INTEGERS)
 @pytest.mark.parametrize("whole", [True, False])
@@ -298,7 +301,7 @@ STEPS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(25), deadline=None, database=None)
 @given(
     st.lists(STEPS, min_size=1, max_size=3),
     st.lists(st.integers(-4, 4), max_size=24),

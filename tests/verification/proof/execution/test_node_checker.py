@@ -35,6 +35,8 @@ INVALID = {
     "Scatter": ("y = Scatter (x, i, x)", 9, 13),
     "Split": ("y, q = Split (x)", 13, 18),
     "Gelu": ("y = Gelu (x)", 20, 18),
+    "Flatten": ("y = Flatten <axis = -1> (x)", 11, 10),
+    "GridSample": ('y = GridSample <mode = "cubic"> (x, x)', 20, 16),
     "Scale": ("y = Neg <scale = 3.0> (x)", 18, 18),
 }
 
@@ -58,3 +60,10 @@ def test_a_domain_that_is_not_imported_is_refuted():
     del after.opset_import[1:]
     assert prove(before, before).proved
     assert prove(before, after).status == "refuted"
+
+
+def test_none_of_the_largest_cannot_be_said_before_opset_10():
+    text = "g (float[2, n] x) => (float[2, k] y, int64[2, k] i) %s"
+    after = parsed(text % "{ y, i = TopK <k = 0> (x) }", 9)
+    before = parsed(text % "<int64[1] k = {0}> { y, i = TopK (x, k) }", 10)
+    assert prove(before, after).status == "refuted" and prove(before, before).proved

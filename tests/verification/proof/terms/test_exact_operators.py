@@ -58,6 +58,7 @@ def test_a_claim_names_a_few_operators():
 ONE = sorted(ELEMENTWISE - {"BitShift", "Cast", "Where", "PRelu", "Mod", "Pow", "Clip"})
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("op", [op for op in ONE if op in EXACT])
 def test_runtimes_give_the_same_bits_of_rows_as_of_all(op):
     """Of what is said to be exact, in rows of sizes that vector registers do not divide."""

@@ -1,0 +1,116 @@
+"""Constants that tell where their elements decide something, and how they were computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from .tensor import Array
+from .tensor import Tensor
+from .tensor import TensorMessage
+
+Compute = Callable[[Sequence[Tensor | None]], list[Tensor] | None]
+"""Computes results from operands; None where it does not."""
+
+
+class Reads:
+    """A note of whether the elements of some constants decided anything.
+
+    Attributes:
+        any: some were read, other than as operands of a computation that takes the same course
+            with all elements.
+    """
+
+    def __init__(self) -> None:
+        self.any = False
+
+
+class Recipe:
+    """The computation of a constant.
+
+    Attributes:
+        compute: computes it, and other results, from operands.
+        operands: the operands.
+        index: its position among the results.
+    """
+
+    __slots__ = ("compute", "index", "operands")
+
+    def __init__(self, compute: Compute, operands: Sequence[Tensor | None], index: int) -> None:
+        self.compute = compute
+        self.operands = tuple(operands)
+        self.index = index
+
+
+class OpaqueTensor(Tensor):
+    """A constant, with the notes to write when its elements are read.
+
+    Args:
+        tensor: the constant; its own notes stay.
+        notes: more notes.
+        recipe: its computation from other constants; None for one that was not computed.
+    """
+
+    __slots__ = ("_tensor", "notes", "recipe")
+
+    def __init__(
+        self, tensor: Tensor, notes: Iterable[Reads] = (), recipe: Recipe | None = None
+    ) -> None:
+        super().__init__(tensor._message, tensor._array, tensor.base_dir)
+        self._tensor = transparent(tensor)
+        self.notes = frozenset(notes) | notes_of((tensor,))
+        self.recipe = recipe
+
+    def read(self) -> Tensor:
+        """Note that the elements are read, and return the constant without notes."""
+        for note in self.notes:
+            note.any = True
+        return self._tensor
+
+    def message(self) -> TensorMessage:
+        """Note the read, and return the message."""
+        return self.read().message()
+
+    def raw_data(self) -> bytes:
+        """Note the read, and return the bytes."""
+        return self.read().raw_data()
+
+    def numpy(self) -> Array:
+        """Note the read, and return the elements."""
+        return self.read().numpy()
+
+    def content(self) -> Iterator[memoryview]:
+        """Note the read, and return the blocks."""
+        return self.read().content()
+
+
+def transparent(tensor: Tensor) -> Tensor:
+    """Return a constant without its notes."""
+    return tensor._tensor if isinstance(tensor, OpaqueTensor) else tensor
+
+
+def notes_of(tensors: Iterable[Tensor | None]) -> frozenset[Reads]:
+    """Collect the notes of constants."""
+    return frozenset().union(*(t.notes for t in tensors if isinstance(t, OpaqueTensor)))
+
+
+def recomputed(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None]) -> Tensor | None:
+    """Compute a constant again, from other sources; None where that fails.
+
+    Args:
+        tensor: the constant.
+        note: of the sources alone.
+        sources: the constants that have the note and were not computed, and what stands in their
+            places. What is computed is added.
+    """
+    if not isinstance(tensor, OpaqueTensor) or note not in tensor.notes:
+        return tensor
+    if tensor not in sources:
+        recipe, operands = tensor.recipe, list[Tensor | None]()
+        assert recipe is not None
+        for operand in recipe.operands:
+            operands.append(None if operand is None else recomputed(operand, note, sources))
+            if operand is not None and operands[-1] is None:
+                return None
+        results = recipe.compute(operands)
+        sources[tensor] = None if results is None else results[recipe.index]
+    return sources[tensor]

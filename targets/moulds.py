@@ -1,0 +1,237 @@
+"""Bodies that replace nodes of one form, built once for all of them.
+
+The first node of a form is replaced on opaque constants, which note whether their elements decide
+anything. Where they do not, the body serves all nodes with other elements; constants in it that
+were computed from those of the node are computed anew for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import onnx
+
+from ..analysis.constants.equal import content_key
+from ..ir import Graph
+from ..ir import Node
+from ..ir import Operator
+from ..ir import Tensor
+from ..ir import Value
+from ..ir.copying import dims_of
+from ..ir.copying import without_symbols
+from ..ir.opaque import OpaqueTensor
+from ..ir.opaque import Reads
+from ..ir.opaque import recomputed
+from ..ir.opaque import transparent
+from ..ir.references import named_tensors
+from ..version_converter.constants import Constants
+from ..version_converter.subgraph_extraction import Cut
+from ..version_converter.subgraph_extraction import Gap
+from ..version_converter.subgraph_extraction import as_input
+from ..version_converter.subgraph_extraction import decided_tensor
+from ..version_converter.types import Types
+from .legality import name_of
+
+_FLOATS = frozenset(
+    {
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.BFLOAT16,
+    }
+)
+
+
+class Form(NamedTuple):
+    """All of a node that decides its replacement.
+
+    Attributes:
+        like: all but the elements of constants of floats.
+        exact: all.
+        tensors: the constants among the values that the node reads, each value once.
+    """
+
+    like: Hashable
+    exact: Hashable
+    tensors: tuple[Tensor | None, ...]
+
+    def read(self) -> None:
+        """Note that the elements of its constants decide something."""
+        for tensor in self.tensors:
+            if isinstance(tensor, OpaqueTensor):
+                tensor.read()
+
+
+class OpaqueConstants(Constants):
+    """Constants, those of floats with a note of whether their elements are read.
+
+    Args:
+        types: tells static shapes.
+        constants: the same without a note.
+        note: the note.
+    """
+
+    def __init__(self, types: Types, constants: Constants, note: Reads) -> None:
+        self._types = types
+        self._constants = constants
+        self._note = note
+
+    def tensor(self, value: Value) -> Tensor | None:
+        """Return the tensor of a value; None where constants do not decide it."""
+        tensor = self._constants.tensor(value)
+        if tensor is None or tensor.elem_type not in _FLOATS:
+            return tensor
+        return OpaqueTensor(tensor, (self._note,))
+
+
+def form_of(node: Node, within: tuple[str, ...], types: Types, constants: Constants) -> Form | None:
+    """Collect all of a node that decides its replacement; None where more might decide it.
+
+    Args:
+        node: the node, which holds no bodies.
+        within: the operators that it helps to replace.
+        types: the types of its values.
+        constants: the constants among its values.
+    """
+    assert node.graph is not None
+    extra = node.op.extra
+    if named_tensors(node.op) or (extra is not None and extra.device_configurations):
+        return None
+    if any(v is not None and v.pinned for v in node.outputs):
+        return None
+    names: dict[str, int] = {}
+    reads: dict[Value, int] = {}
+    wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
+    tensors = tuple([decided_tensor(value, types, constants) for value in reads])
+    kinds = [
+        _type_key(types.of(value), names) if tensor is None else _constant_key(tensor)
+        for value, tensor in zip(reads, tensors, strict=True)
+    ]
+    written = [m.SerializeToString(deterministic=True) for m in node.op.attributes.values()]
+    results = [v and (node.graph.is_used(v), _declared(v, names)) for v in node.outputs]
+    said = node.op.qualname, *written, extra is None
+    like = (within, node.graph.root.opset(), said, (*wiring,), (*kinds,), (*results,))
+    floats = [transparent(t) for t in tensors if t is not None and t.elem_type in _FLOATS]
+    return Form(like, (like, *floats), tensors)
+
+
+def _constant_key(tensor: Tensor) -> Hashable:
+    if tensor.elem_type in _FLOATS:
+        return tensor.elem_type, tensor.dims, tensor.is_sparse, tensor.is_readable
+    return content_key(tensor) or transparent(tensor)
+
+
+def _declared(value: Value, names: dict[str, int]) -> Hashable:
+    return None if value.info is None else _type_key(value.info.type, names)
+
+
+def _type_key(type_: onnx.TypeProto | None, names: dict[str, int]) -> Hashable:
+    """Make a key of a type, in which symbols count by their places only.
+
+    Args:
+        type_: the type.
+        names: the symbols of types before it; those of this one are added.
+    """
+    if type_ is None:
+        return None
+    bare = onnx.TypeProto()
+    bare.CopyFrom(type_)
+    for dim in dims_of(bare):
+        if dim.dim_param:
+            dim.dim_param = str(names.setdefault(dim.dim_param, len(names)))
+    return bare.SerializeToString(deterministic=True)
+
+
+class Mould:
+    """A body that replaces nodes of one form.
+
+    Args:
+        cut: a node, and what has become of it; it is not put in its place by itself any more.
+        note: of the constants that the node reads.
+
+    Attributes:
+        body: the body. Its names are those for the node that was replaced last.
+        size: the number of its nodes.
+        operators: their names, each once.
+    """
+
+    def __init__(self, cut: Cut, note: Reads) -> None:
+        (node,) = cut.nodes
+        self.body = cut.scratch.graph
+        self._imports = cut.scratch.opset_imports
+        self._note = note
+        self._sources = [value.constant for value in cut.outside.values()]
+        read = cut.as_inputs()
+        self._arguments: list[int | Tensor] = [cut.reads.index(read[v]) for v in self.body.inputs]
+        for graph in list(cut.scratch.graphs()):
+            for value, tensor in list(graph.initializers.items()):
+                if isinstance(tensor, OpaqueTensor):
+                    self._take_out(graph, value, tensor)
+        nodes = list(self.body.nodes())
+        self.size, self.operators = len(nodes), tuple(dict.fromkeys(map(name_of, nodes)))
+        values = [value for each in nodes for value in each.outputs if value is not None]
+        held = (*self.body.inputs, *self.body.initializers)
+        labelled: list[Node | Value] = [*nodes, *values, *held]
+        self._names = [(each, each.name) for each in labelled]
+        self._label, self._results = node.label, [value.name for value in cut.results]
+        extra = node.op.extra
+        self._described = [n for n in nodes if extra is not None and n.op.extra is extra]
+        for value in values:
+            if value.info is not None:
+                value.info = without_symbols(value.info)
+        for value in self.body.outputs:
+            value.info = None  # passes on from what is replaced
+
+    def _take_out(self, graph: Graph, value: Value, tensor: OpaqueTensor) -> None:
+        """Make an input of a constant that depends on those of the node."""
+        if graph is self.body and self._note in tensor.notes:
+            as_input(graph, value)
+            self._arguments.append(tensor)
+        else:
+            graph.replace_uses(value, graph.add_initializer(value.name, tensor.read()))
+            graph.remove_initializer(value)
+
+    def fill(self, gap: Gap, form: Form) -> bool:
+        """Put a copy in the place of a node.
+
+        Args:
+            gap: the place.
+            form: the form of the node, equal to that of the first one.
+
+        Returns:
+            False where a constant cannot be computed, so that nothing was done.
+        """
+        pairs = zip(self._sources, form.tensors, strict=True)
+        sources = {source: tensor for source, tensor in pairs if source is not None}
+        computed: dict[int, Tensor] = {}
+        for position, argument in enumerate(self._arguments):
+            if isinstance(argument, Tensor):
+                tensor = recomputed(argument, self._note, sources)
+                if tensor is None or tensor.dims != argument.dims:
+                    return False
+                computed[position] = tensor
+        self._rename(gap)
+        arguments = [
+            gap.reads[argument]
+            if isinstance(argument, int)
+            else gap.graph.add_initializer(self.body.inputs[position].name, computed[position])
+            for position, argument in enumerate(self._arguments)
+        ]
+        gap.fill(self.body, arguments, self._imports)
+        return True
+
+    def _rename(self, gap: Gap) -> None:
+        """Name the body, and describe its nodes, after the node in whose place it is put."""
+        (node,) = gap.nodes
+        for each, name in self._names:
+            if self._label and name.startswith(self._label):
+                each.name = node.label + name[len(self._label) :]
+        for value, first, result in zip(self.body.outputs, self._results, gap.results, strict=True):
+            if value.name == first:
+                value.name = result.name
+        for described in self._described:
+            op = described.op
+            if op.extra is not node.op.extra:
+                new = Operator(op.op_type, op.attributes, op.domain, op.overload, node.op.extra)
+                self.body.set_operator(described, new)
