@@ -38,7 +38,7 @@ def test_public_functions(name: str, function: str) -> None:
         assert malformed.REFUSED[name][1] in str(caught.value)
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", malformed.REFUSED)
 def test_command_line(name: str, tmp_path: Any) -> None:
     path, out = tmp_path / "m.onnx", tmp_path / "out.onnx"

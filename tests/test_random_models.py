@@ -16,7 +16,7 @@ from straightline.verification.runs.options import VerifyOptions
 from straightline.verification.runs.verify import run
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
-BATCH = examples(30)
+BATCH = examples(20)
 STATIC = [("static", model_and_feeds(static_only=True), number) for number in range(2)]
 DYNAMIC = [("any", model_and_feeds(), number) for number in range(2)]
 SCANS = [("scan-8", scan_8_model_and_feeds(), number) for number in range(1)]

@@ -228,15 +228,17 @@ class Compiler:
             places = tuple(map(place, inputs))
             operation = None
             if bare and not node.attribute and not node.domain:
-                form = node.op_type, version, len(inputs), len(outputs)
+                form = node.op_type, version, _present(places), len(outputs)
                 operation = known.get(form)
                 if operation is None:
                     operation = known[form] = self._operation(node, (), scope, depth)
             else:
-                operation = self._looked_up(node, scope, depth)
+                operation = self._looked_up(node, places, scope, depth)
             steps.append(Step(operation, places, tuple(map(define, outputs)), node))
 
-    def _looked_up(self, node: onnx.NodeProto, scope: _Scope, depth: int) -> Operation:
+    def _looked_up(
+        self, node: onnx.NodeProto, places: tuple[int, ...], scope: _Scope, depth: int
+    ) -> Operation:
         """What a node does; found again where another one looks alike."""
         attributes = list(node.attribute)
         written = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
@@ -245,7 +247,7 @@ class Compiler:
         domain = normal_domain(node.domain)
         version = scope.program.imports.get(domain, 0)
         kind = node.op_type, domain, node.overload, version
-        form = *kind, len(node.input), len(node.output), *written
+        form = *kind, _present(places), len(node.output), *written
         operation = self._operations.get(form)
         if operation is None:
             operation = self._operation(node, attributes, scope, depth)
@@ -298,6 +300,12 @@ class Compiler:
             program.outputs = [scope[name] for name in function.output]
             self._called[key, given] = program
         return program
+
+
+def _present(places: tuple[int, ...]) -> Hashable:
+    """Return which inputs a node has, or their number where none is absent; a Split is valid or
+    not by that."""
+    return tuple(map(bool, places)) if ABSENT in places else len(places)
 
 
 def subgraphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:

@@ -67,3 +67,14 @@ def test_none_of_the_largest_cannot_be_said_before_opset_10():
     after = parsed(text % "{ y, i = TopK <k = 0> (x) }", 9)
     before = parsed(text % "<int64[1] k = {0}> { y, i = TopK (x, k) }", 10)
     assert prove(before, after).status == "refuted" and prove(before, before).proved
+
+
+@pytest.mark.parametrize("attributes", ["", "<axis = 0>"])
+def test_an_absent_input_of_sizes_is_seen_beside_a_node_that_has_them(attributes):
+    split = f"Split {attributes} (x, s)"
+    outputs = "(float[2] a, float[2] b, float[2] c, float[2] d) <int64[2] s = {2, 2}>"
+    nodes = f"{{ a, b = {split} c, d = {split} }}"
+    before, after = (parsed(f"g (float[4] x) => {outputs} {nodes}", 18) for _ in range(2))
+    after.graph.node[1].input[1] = ""
+    proof = prove(before, after)
+    assert proof.status == "refuted" and "neither sizes nor their number" in proof.reason
