@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .tensor import Array
-from .tensor import Tensor
-from .tensor import TensorMessage
+from .tensor import Array, Tensor, TensorMessage
 
 Compute = Callable[[Sequence[Tensor | None]], list[Tensor] | None]
 """Computes results from operands; None where it does not."""

@@ -13,23 +13,12 @@ from typing import NamedTuple
 import onnx
 
 from ..analysis.constants.equal import content_key
-from ..ir import Graph
-from ..ir import Node
-from ..ir import Operator
-from ..ir import Tensor
-from ..ir import Value
-from ..ir.copying import dims_of
-from ..ir.copying import without_symbols
-from ..ir.opaque import OpaqueTensor
-from ..ir.opaque import Reads
-from ..ir.opaque import recomputed
-from ..ir.opaque import transparent
+from ..ir import Graph, Node, Operator, Tensor, Value
+from ..ir.copying import dims_of, without_symbols
+from ..ir.opaque import OpaqueTensor, Reads, recomputed, transparent
 from ..ir.references import named_tensors
 from ..version_converter.constants import Constants
-from ..version_converter.subgraph_extraction import Cut
-from ..version_converter.subgraph_extraction import Gap
-from ..version_converter.subgraph_extraction import as_input
-from ..version_converter.subgraph_extraction import decided_tensor
+from ..version_converter.subgraph_extraction import Cut, Gap, as_input, decided_tensor
 from ..version_converter.types import Types
 from .legality import name_of
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 from straightline.ir import Tensor
-from straightline.ir.opaque import OpaqueTensor
-from straightline.ir.opaque import Reads
-from straightline.ir.opaque import Recipe
-from straightline.ir.opaque import notes_of
-from straightline.ir.opaque import recomputed
-from straightline.ir.opaque import transparent
+from straightline.ir.opaque import OpaqueTensor, Reads, Recipe, notes_of, recomputed, transparent
 
 ROW = Tensor(array=np.array([1, 2], np.float32))
 

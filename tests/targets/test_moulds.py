@@ -7,7 +7,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from straightline import ir
-from straightline.targets import legalize
 
 from targets import fitted, lacking, operators
 
@@ -47,13 +46,13 @@ class Chain:
 @pytest.fixture
 def trials(monkeypatch):
     """The operators of the nodes on which a way was tried."""
-    names, tried_on = [], expanding._Replacing._tried_on
+    names, tried_on = [], legalize._Replacing._tried_on
 
     def count(self, scratch, way, name):
         names.append(name)
         return tried_on(self, scratch, way, name)
 
-    monkeypatch.setattr(expanding._Replacing, "_tried_on", count)
+    monkeypatch.setattr(legalize._Replacing, "_tried_on", count)
     return names
 
 
@@ -204,7 +203,7 @@ def test_it_is_what_would_have_been_made_for_each_alone(seed, monkeypatch):
     # Normalization of few elements makes large differences of small ones.
     feeds = [] if any("Normalization" in kind for kind in kinds) else [feed_of(chain, seed)]
     outcome = fitted(text, target, *feeds, passes=())
-    monkeypatch.setattr(expanding._Replacing, "_form", lambda self, node: None)
+    monkeypatch.setattr(legalize._Replacing, "_form", lambda self, node: None)
     alone = fitted(text, target, passes=())
     assert digests(outcome.model) == digests(alone.model)
     assert [str(r) for r in outcome.remarks] == [str(r) for r in alone.remarks]
